@@ -50,9 +50,7 @@ class ChainReader:
         return Chain(tuple(oldest_first[::-1]), self._broken)
 
     def _line(self, session: Session, *, main: bool) -> list[Loaded | str]:
-        """Return the first parents, nearest first; before that of a merge stands the id of its
-        second parent.
-        """
+        """Return the parents, nearest first; the id of a merge's second one stands before."""
         line: list[Loaded | str] = []
         while True:
             given = session.restoration
@@ -95,9 +93,7 @@ class ChainReader:
 
 
 def known_to(parent: Session, given: Restoration | None) -> Session:
-    """Return a parent as the child knows it that was `given` this: a fork leaves out what was said
-    after it.
-    """
+    """Return a parent as its child knows it: a fork leaves out what was said after it."""
     number = given.until.partition(".")[2] if given is not None else ""
     return parent.until(int(number)) if number else parent
 

@@ -28,9 +28,7 @@ def _character(token: re.Match[str]) -> str:
 
 
 def visible(text: str) -> str:
-    """Show every character that editors and terminals would swallow or obey; newline and tab
-    stay.
-    """
+    """Show characters that editors and terminals swallow or obey; newline and tab stay."""
     return _UNSAFE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
 
 

@@ -68,9 +68,7 @@ class Files:
         path.unlink(missing_ok=True)
 
     def put(self, path: Path, data: bytes) -> None:
-        """Write a new file, and leave none when that fails. Raises FileExistsError when there is
-        one.
-        """
+        """Write a new file whole, or none. Raises FileExistsError when there is one."""
         descriptor = self.create(path)
         try:
             try:
@@ -85,9 +83,7 @@ class Files:
             raise
 
     def replace(self, path: Path, data: bytes) -> None:
-        """Put `data` in the place of `path` so that a crash leaves the old or the new file,
-        whole.
-        """
+        """Put `data` in the place of `path`: a crash leaves the old or the new file, whole."""
         temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
         self.put(temporary, data)
         try:
@@ -100,9 +96,7 @@ class Files:
 
 @contextlib.contextmanager
 def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
-    """Open a regular file for reading, never through a symbolic link; a pipe is not waited for.
-    Raises OSError.
-    """
+    """Open a regular file for reading, without following links or waiting. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
@@ -113,9 +107,7 @@ def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_r
 
 
 def read_part(path: Path, most: int | None = None) -> tuple[bytes, os.stat_result]:
-    """Return the first `most` bytes (None: all) of a regular file, and its status. Raises
-    OSError.
-    """
+    """Return the first `most` bytes (None: all) of a regular file, and its status."""
     with opened(path) as (file, status):
         return file.read() if most is None else file.read(most) or b"", status
 
@@ -153,15 +145,23 @@ def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
     return lock
 
 
+@contextlib.contextmanager
+def locked(directory: Path, identity: str) -> Iterator[None]:
+    """Hold the lock of session `identity`. Raises as `take_lock`."""
+    lock = take_lock(directory, identity)
+    try:
+        yield
+    finally:
+        release_lock(lock)
+
+
 def load_lock_library() -> None:
     """Import the lock library ahead of the first lock, which a query would wait for."""
     import filelock  # noqa: F401
 
 
 def release_lock(lock: Lock | None) -> None:
-    """Give a lock back. A system that refuses (ENOLCK on a network's disk) frees it when the
-    process ends.
-    """
+    """Give a lock back; a system that refuses frees it when the process ends."""
     if lock is not None:
         with contextlib.suppress(OSError):
             lock.release()

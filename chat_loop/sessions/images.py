@@ -63,9 +63,7 @@ class ImageStore:
         return self._remember(file, known or b64encode(self.data(file)).decode())
 
     def data(self, file: str) -> bytes:
-        """Return the bytes of the image `file`, read from the folder. Raises ImageGone as `base64`
-        does.
-        """
+        """Return the bytes of the image `file`. Raises ImageGone as `base64` does."""
         if not file:
             raise ImageGone("its record is damaged")
         try:

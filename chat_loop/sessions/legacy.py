@@ -42,11 +42,7 @@ class _Part(NamedTuple):
 
 
 def is_legacy(head: bytes) -> bool:
-    """Return True when a file with this beginning (HEAD bytes suffice) is in the legacy format.
-
-    It has a title `# … Conversation`, a session id (before 1.2: a count of queries), and no marker
-    of our own format.
-    """
+    """Return True when a file with this beginning (HEAD bytes) is in the legacy format."""
     header, _ = _split(head.decode("utf-8", "replace"))
     title = next((line.rstrip() for line in header if line.strip()), "")
     labelled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
@@ -60,10 +56,7 @@ def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
 
 
 def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
-    """Return what can be read of a file, as a session with this id, and a sentence per fault.
-
-    Takes time linear in the size, and raises nothing.
-    """
+    """Return what can be read of a file, in linear time, and a sentence per fault."""
     text = data.decode("utf-8", "replace")
     header, parts = _split(text)
     values, rest = _header(header)
@@ -121,9 +114,7 @@ def _date(text: str) -> datetime:
 
 
 def _split(text: str) -> tuple[list[str], list[_Part]]:
-    """Return the lines before the first heading that counts, and the parts that such headings
-    begin.
-    """
+    """Return the lines before the first heading that counts, and the parts."""
     lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
     filled = [index for index, line in enumerate(lines) if line.strip()]
     headings: list[tuple[int, str, int, int]] = []
@@ -157,9 +148,7 @@ def _split(text: str) -> tuple[list[str], list[_Part]]:
 
 
 def _header(lines: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the labelled values above the first rule (the first of each), and the lines below
-    it.
-    """
+    """Return the labelled values above the first rule, and the lines below it."""
     end = next((at for at, line in enumerate(lines) if line.rstrip() == _RULE), len(lines))
     title = next((line for line in lines[:end] if line.startswith("# ")), "# ")
     title = title[2:].rstrip().removesuffix("Conversation").rstrip()
@@ -203,9 +192,7 @@ def _exchange(
 
 
 def _reply_start(lines: list[str], agent: str) -> int:
-    """Return the index of the line with the agent's label; failing that, of any label; else the
-    number of lines.
-    """
+    """Return the index of the agent's label, else of any label, else the number of lines."""
     bold = [
         index
         for index in range(2, len(lines))
@@ -217,9 +204,7 @@ def _reply_start(lines: list[str], agent: str) -> int:
 
 
 def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
-    """Return the indices of a part's time line and of the rule that ends it, from `start` on; -1
-    for none.
-    """
+    """Return the indices of a part's time line and of the rule that ends it; -1 for none."""
     rules: list[tuple[int, int]] = []  # the time line above a rule, and the rule
     above = -1  # the last line that is not blank, when it is a time line
     for index in range(start, len(lines)):
@@ -239,9 +224,7 @@ def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
 
 
 def _summary(text: str) -> tuple[str, str]:
-    """Return the inside of the last complete block, and what is wrong. A model may write around the
-    markers.
-    """
+    """Return the inside of the last complete block, and what is wrong."""
     end = text.rfind(SUMMARY_END)
     start = text.rfind(SUMMARY_START, 0, max(end, 0))
     inside = text[start:].partition(SUMMARY_END)[0].removeprefix(SUMMARY_START)

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from chat_loop.errors import SaveError, SessionLocked, os_reason
 from chat_loop.sessions import marker, writer
 from chat_loop.sessions.escape import StreamEncoder
-from chat_loop.sessions.files import Files, Lock, read_part, release_lock
+from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session
@@ -29,7 +29,7 @@ TORN = f"\n{marker.write('torn')}\n".encode()
 
 class LiveSession:
     """An open session: its entries in memory and, from the first one on, in its file, as far as the
-    disk allows; without `saves` there never is one. `take_lock(id)` returns the lock.
+    disk allows; without `saves` there never is one.
     """
 
     def __init__(
@@ -37,7 +37,6 @@ class LiveSession:
         header: Header,
         directory: Path,
         *,
-        take_lock: Callable[[str], Lock],
         files: Files,
         monotonic: Callable[[], float],
         saves: bool = True,
@@ -45,7 +44,6 @@ class LiveSession:
         self.header = header
         self.problem: OSError | None = None  # why the file is behind the memory
         self._directory = directory
-        self._take_lock = take_lock
         self._files = files
         self._monotonic = monotonic
         self._saves = saves
@@ -301,10 +299,18 @@ class LiveSession:
 
     def _is_in(self, found: Session) -> bool:
         """Return whether everything that was written is found, in this order; there may be more."""
+
+        def same(other: Entry, entry: Entry) -> bool:
+            if other == entry or type(other) is not type(entry) or other.at != entry.at:
+                return other == entry
+            text = writer.head(self.header) + writer.entry_text(entry, self.header)
+            again = parse(text.encode()).session  # as it reads when it was written
+            return again is not None and again.entries == (other,)
+
         rest = iter(found.entries)
+        written = self._entries[: self._written]
         return found.header.parent == self.header.parent and all(
-            any(_same(other, entry, self.header) for other in rest)
-            for entry in self._entries[: self._written]
+            any(same(other, entry) for other in rest) for entry in written
         )
 
     def _let_go(self) -> None:
@@ -326,7 +332,7 @@ class LiveSession:
         while True:
             with contextlib.suppress(SessionLocked):
                 if self._lock is None:
-                    self._lock = self._take_lock(self.header.id)
+                    self._lock = take_lock(self._directory, self.header.id)
                 with contextlib.suppress(FileExistsError):
                     return self._files.create(self.path)
                 self._release()
@@ -414,13 +420,3 @@ def save_error(path: Path, error: OSError) -> SaveError:
 def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
     """Return which file it is (device, inode), its size in bytes, and when it was changed."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns
-
-
-def _same(found: Entry, written: Entry, header: Header) -> bool:
-    """Return whether an entry is found as it reads when it was written."""
-    if found == written:
-        return True
-    if type(found) is not type(written) or found.at != written.at:
-        return False
-    again = parse((writer.head(header) + writer.entry_text(written, header)).encode()).session
-    return again is not None and again.entries == (found,)

@@ -1,15 +1,15 @@
-"""SessionManager, which alone writes transcripts: it begins, finds, reads, seals, names and tags
-the sessions of a folder. One that it begins is a `LiveSession`, which appends to its file; the
-files of sessions that have ended are replaced here.
+"""SessionManager, which writes the transcripts of a folder: it begins, finds, reads, seals, names
+and tags sessions. One that it begins is a `LiveSession`, which appends to its file; the files of
+sessions that have ended are replaced here.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext, suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,23 +19,12 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
-from chat_loop.sessions import legacy, marker, partial
+from chat_loop.sessions import legacy, marker, partial, records
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
+from chat_loop.sessions.files import Files, locked, read_part
 from chat_loop.sessions.live import TORN, LiveSession, append_seal, save_error
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.sessions.records import (
-    ID_PATTERN,
-    Header,
-    Name,
-    Note,
-    Seal,
-    Session,
-    SessionRow,
-    Tag,
-    Untag,
-)
 from chat_loop.sessions.writer import entry_text
 
 if TYPE_CHECKING:
@@ -47,7 +36,7 @@ _CURRENT = ".current"
 class Loaded(Struct, frozen=True):
     """A session as read from disk."""
 
-    session: Session
+    session: records.Session
     path: Path
     damage: tuple[str, ...] = ()  # a sentence for each fault
     plain: bool = False  # it is another program's file
@@ -105,7 +94,7 @@ class SessionManager:
         model: str = "",
         parent: str = "",
         parent_path: str = "",
-        after: Session | None = None,
+        after: records.Session | None = None,
     ) -> LiveSession:
         """Make a session, called and tagged as the one that it comes `after`. Its file is created
         with its first entry; a taken id gets a number then.
@@ -117,7 +106,7 @@ class SessionManager:
         while parent and self.session_file(identity).exists():
             number += 1
             identity = f"{base}_{number}"
-        header = Header(
+        header = records.Header(
             id=identity,
             created=created,
             agent=agent,
@@ -135,16 +124,12 @@ class SessionManager:
         return LiveSession(
             header,
             self.directory,
-            take_lock=self._lock,
             files=self._files,
             monotonic=self._monotonic,
             saves=self._saves,
         )
 
-    def _lock(self, identity: str) -> Lock:
-        return take_lock(self.directory, identity)
-
-    def rows(self, limit: int | None = None) -> list[SessionRow]:
+    def rows(self, limit: int | None = None) -> list[records.SessionRow]:
         """Return the sessions, last used first. Raises SessionError."""
         try:
             return partial.rows(self.directory)[:limit]
@@ -167,7 +152,7 @@ class SessionManager:
             elif not shown:
                 there = "there are no sessions yet"
             raise SessionNotFound(f"There is no session {reference[:20]}: {there}.", hint)
-        if not ID_PATTERN.fullmatch(reference):
+        if not records.ID_PATTERN.fullmatch(reference):
             message = "That is not a session id: ids are letters, digits, _ and -."
             raise SessionNotFound(message, "sessions shows numbers and ids.")
         ids = [stamp.id for stamp in partial.newest_first(self.directory)]
@@ -218,7 +203,7 @@ class SessionManager:
             return None  # `load` says it
         return Loaded(_named(found, path), path, ends=True) if found is not None else None
 
-    def opening(self, identity: str) -> Session | None:
+    def opening(self, identity: str) -> records.Session | None:
         """Return a session's header and its first records, None when they cannot be read."""
         try:
             data, _ = read_part(self.session_file(identity), 1 << 16)
@@ -226,7 +211,7 @@ class SessionManager:
             return None
         return parse(data).session
 
-    def seal_later(self, loaded: Loaded, seal: Seal) -> None:
+    def seal_later(self, loaded: Loaded, seal: records.Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""
         self._change(loaded.path, lambda data, parsed: append_seal(data, parsed, seal))
 
@@ -255,18 +240,15 @@ class SessionManager:
         """Replace the file of a session that has ended."""
         if not self._saves:
             return
-        lock = None
         try:
-            lock = take_lock(path.parent, path.stem)
-            data, _ = read_part(path)
-            parsed = parse(data)
-            if parsed.session is None:
-                raise SaveError(f"{path} changed and has no header any more.")
-            self._files.replace(path, change(data, parsed))
+            with locked(path.parent, path.stem):
+                data, _ = read_part(path)
+                parsed = parse(data)
+                if parsed.session is None:
+                    raise SaveError(f"{path} changed and has no header any more.")
+                self._files.replace(path, change(data, parsed))
         except OSError as error:
             raise save_error(path, error) from error
-        finally:
-            release_lock(lock)
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
@@ -274,18 +256,16 @@ class SessionManager:
             identity, _, rest = path.name[1:].partition(".md.")
             if not rest and not path.name.startswith(f".{_CURRENT}."):
                 continue
-            with contextlib.suppress(OSError, SessionLocked):  # they do no harm
-                lock = self._lock(identity) if ID_PATTERN.fullmatch(identity) else None
-                try:
-                    path.unlink()
-                finally:
-                    release_lock(lock)
+            # A name of no session, as that of the note, needs no lock.
+            free = nullcontext() if not records.ID_PATTERN.fullmatch(identity) else None
+            with suppress(OSError, SessionLocked), free or locked(self.directory, identity):
+                path.unlink()
 
     def point_to(self, identity: str) -> None:
         """Note the current session, and the last one to offer: this one may come to nothing."""
         ids = dict.fromkeys(filter(None, (identity, self.last_offered()[0])))
         if self._saves:
-            with contextlib.suppress(OSError):  # a convenience, not worth a word
+            with suppress(OSError):  # a convenience, not worth a word
                 note = "".join(f"{one}\n" for one in ids)
                 self._files.replace(self.directory / _CURRENT, note.encode())
 
@@ -293,7 +273,7 @@ class SessionManager:
         """Return the id of the session that was used last, or an empty string."""
         return next(iter(self._pointed()), "")
 
-    def last_offered(self) -> tuple[str, SessionRow | None]:
+    def last_offered(self) -> tuple[str, records.SessionRow | None]:
         """Return the last session that a start may offer: no run of `-p`, none without a reply."""
         for identity in self._pointed():
             row = partial.row(self.session_file(identity), quick=True)
@@ -307,10 +287,14 @@ class SessionManager:
             data, _ = read_part(self.directory / _CURRENT, 200)
         except OSError:
             return []
-        return [one for one in data.decode("ascii", "replace").split() if ID_PATTERN.fullmatch(one)]
+        return [
+            one
+            for one in data.decode("ascii", "replace").split()
+            if records.ID_PATTERN.fullmatch(one)
+        ]
 
 
-def _named(session: Session, path: Path) -> Session:
+def _named(session: records.Session, path: Path) -> records.Session:
     """Return a session under its file's name, by which listings and children know it."""
     return replace(session, header=replace(session.header, id=path.stem))
 
@@ -318,16 +302,14 @@ def _named(session: Session, path: Path) -> Session:
 def update_metadata(
     data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
 ) -> bytes:
-    """Return `data` with another name or other tags: in the header of a sealed session, else as
-    records. None leaves them as they are.
-    """
+    """Return `data` with another name or other tags, in its header or as records."""
     session, data = parsed.session, data.removeprefix(BOM)
     assert session is not None
     if session.seal is None:
-        notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
+        notes: list[records.Note] = [] if name is None else [records.Name(at=at, text=name)]
         if tags is not None:
-            notes += [Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
-            notes += [Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+            notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
+            notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
         texts = "".join(entry_text(one, session.header) for one in notes)
         return data + (TORN if parsed.torn else b"") + texts.encode()
     head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")

@@ -13,26 +13,7 @@ from typing import Any, NamedTuple
 from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
-from chat_loop.sessions.records import (
-    EPOCH,
-    ID_PATTERN,
-    REF_PATTERN,
-    ArchiveContext,
-    Attachment,
-    Call,
-    Entry,
-    ModelChange,
-    Name,
-    Pin,
-    Query,
-    Reply,
-    Restoration,
-    Result,
-    Tag,
-    Undo,
-    Unpin,
-    Untag,
-)
+from chat_loop.sessions import records
 from chat_loop.values import Usage
 
 PREFIX = b"<!-- chat:"
@@ -50,7 +31,7 @@ class Kind(NamedTuple):
     text stands, which is behind a label or in a fold, after `skipped` lines of decoration.
     """
 
-    entry: type[Entry]
+    entry: type[records.Entry]
     values: tuple[str, ...] = ()
     label: str = ""
     fold: str = ""  # the attribute that is folded
@@ -63,21 +44,21 @@ _PARENTS = (
     *("unsummarized_from", "until", "merged"),
 )
 KINDS = {
-    "query": Kind(Query, ("number",), label="**You:**", skipped=1),
-    "reply": Kind(Reply, ("number",)),
-    "acknowledgment": Kind(Reply),
-    "undo": Kind(Undo, ("number",)),
-    "call": Kind(Call, ("number", "id", "name"), fold="arguments"),
-    "result": Kind(Result, ("number", "id", "failed"), fold="text"),
-    "recall": Kind(ArchiveContext, ("number",), fold="text"),
-    "attachment": Kind(Attachment, _FILE, label="**Attached:**", fold="text", skipped=2),
-    "restoration": Kind(Restoration, _PARENTS, fold="block", skipped=4),
-    "pin": Kind(Pin, label="**Pinned:**"),
-    "unpin": Kind(Unpin, label="**Unpinned:**"),
-    "name": Kind(Name, label="**Named:**"),
-    "tag": Kind(Tag, label="**Tagged:**"),
-    "untag": Kind(Untag, label="**Untagged:**"),
-    "model": Kind(ModelChange, label="**Model:**"),
+    "query": Kind(records.Query, ("number",), label="**You:**", skipped=1),
+    "reply": Kind(records.Reply, ("number",)),
+    "acknowledgment": Kind(records.Reply),
+    "undo": Kind(records.Undo, ("number",)),
+    "call": Kind(records.Call, ("number", "id", "name"), fold="arguments"),
+    "result": Kind(records.Result, ("number", "id", "failed"), fold="text"),
+    "recall": Kind(records.ArchiveContext, ("number",), fold="text"),
+    "attachment": Kind(records.Attachment, _FILE, label="**Attached:**", fold="text", skipped=2),
+    "restoration": Kind(records.Restoration, _PARENTS, fold="block", skipped=4),
+    "pin": Kind(records.Pin, label="**Pinned:**"),
+    "unpin": Kind(records.Unpin, label="**Unpinned:**"),
+    "name": Kind(records.Name, label="**Named:**"),
+    "tag": Kind(records.Tag, label="**Tagged:**"),
+    "untag": Kind(records.Untag, label="**Untagged:**"),
+    "model": Kind(records.ModelChange, label="**Model:**"),
 }
 """The records between the header and the tail."""
 HEADER = {
@@ -109,11 +90,11 @@ _KEYS = {
 }
 """The attributes that have another name in markers."""
 _PATTERNS = {
-    "grandparent": ID_PATTERN,
-    "merged": ID_PATTERN,
-    "verbatim_from": REF_PATTERN,
-    "unsummarized_from": REF_PATTERN,
-    "until": REF_PATTERN,
+    "grandparent": records.ID_PATTERN,
+    "merged": records.ID_PATTERN,
+    "verbatim_from": records.REF_PATTERN,
+    "unsummarized_from": records.REF_PATTERN,
+    "until": records.REF_PATTERN,
 }
 
 
@@ -157,7 +138,7 @@ class Marker(Struct, frozen=True):
             elif of is bool:
                 found[name] = self.flag(key)
             elif of is datetime:
-                found[name] = self.time(key) or EPOCH
+                found[name] = self.time(key) or records.EPOCH
             elif of is str:
                 found[name] = self.word(key, _PATTERNS.get(name))
             else:
@@ -208,7 +189,5 @@ def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
 
 
 def value(name: str) -> str:
-    """Return a name that others chose as a value: other characters become `-`, and a long one is
-    cut.
-    """
+    """Return a name that others chose as a value: cut, and with `-` for other characters."""
     return re.sub(r"[^A-Za-z0-9_.:+/-]", "-", name)[:128]

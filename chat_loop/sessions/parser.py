@@ -10,41 +10,25 @@ from typing import Any, get_args
 
 from msgspec import Struct
 
-from chat_loop.sessions import marker, summary_block, writer
+from chat_loop.sessions import marker, records, summary_block, writer
 from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
-from chat_loop.sessions.records import (
-    EPOCH,
-    ID_PATTERN,
-    IMAGES,
-    MINOR,
-    TAG_PATTERN,
-    Attachment,
-    Entry,
-    Header,
-    Query,
-    Reply,
-    Restoration,
-    Result,
-    Seal,
-    SealReason,
-    Session,
-    SummarySource,
-)
 from chat_loop.values import Compaction, StopReason
 
 BOM = b"\xef\xbb\xbf"
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
 _STOPS: Mapping[str, StopReason] = {one: one for one in get_args(StopReason)}
-_REASONS: Mapping[str, SealReason] = {one: one for one in get_args(SealReason)}
-_SOURCES: Mapping[str, SummarySource] = {one: one for one in get_args(SummarySource)}
+_REASONS: Mapping[str, records.SealReason] = {one: one for one in get_args(records.SealReason)}
+_SOURCES: Mapping[str, records.SummarySource] = {
+    one: one for one in get_args(records.SummarySource)
+}
 
 
 class Parsed(Struct, frozen=True):
     """A transcript as read, without a `session` when it has no header."""
 
-    session: Session | None
+    session: records.Session | None
     damage: tuple[str, ...] = ()  # a sentence per fault
     torn: bool = False  # it ends inside a record or a line, which must be fenced off
     tears: int = 0  # the number of faults that are records which a crash broke off: harmless
@@ -61,7 +45,7 @@ def parse(data: bytes) -> Parsed:
     session = tail = None
     if reader.header is not None:
         entries = tuple(reader.entries)
-        session = Session(header=reader.header, entries=entries, seal=reader.seal)
+        session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
         tail = _tail(lines, reader.tail) if reader.tail else None
     return Parsed(session, tuple(reader.damage), reader.torn, reader.tears, tail)
 
@@ -81,9 +65,9 @@ class Reader:
     """A reading of one transcript, line by line."""
 
     def __init__(self) -> None:
-        self.header: Header | None = None
-        self.entries: list[Entry] = []
-        self.seal: Seal | None = None
+        self.header: records.Header | None = None
+        self.entries: list[records.Entry] = []
+        self.seal: records.Seal | None = None
         self.damage: list[str] = []
         self.torn = False
         self.tears = 0
@@ -95,7 +79,9 @@ class Reader:
         self._stray = 0
         self._block: str | None = None
         self._compaction: Compaction | None = None
-        self._interrupted: Entry | None = None  # the next one may be this one, written again
+        self._interrupted: records.Entry | None = (
+            None  # the next one may be this one, written again
+        )
         self._is_whole = False  # its record has its end: the fence stands behind it
         self._header_torn = False
 
@@ -213,11 +199,13 @@ class Reader:
                 self.entries.pop()
             self.entries.append(entry)
 
-    def _is_rewritten(self, torn: Entry, entry: Entry) -> bool:
+    def _is_rewritten(self, torn: records.Entry, entry: records.Entry) -> bool:
         """Return True when `entry` is the record that `torn` is (the beginning of) once more."""
         if type(torn) is not type(entry):
             return False
-        if isinstance(torn, Query | Reply) and isinstance(entry, Query | Reply):
+        if isinstance(torn, records.Query | records.Reply) and isinstance(
+            entry, records.Query | records.Reply
+        ):
             return torn.number == entry.number
         return torn == entry or (not self._is_whole and torn.at == entry.at)
 
@@ -226,7 +214,7 @@ class Reader:
             self._fault(self._opened_at, "a second header is skipped.")
             return
         for name in ("id", "parent"):
-            if opened.word(name) and not opened.word(name, ID_PATTERN):
+            if opened.word(name) and not opened.word(name, records.ID_PATTERN):
                 fault = f"the header's {name} is not a session id and is not used."
                 self._fault(self._opened_at, fault)
         if opened.word("v") != "1":
@@ -237,18 +225,18 @@ class Reader:
             if separator and label in marker.HEADER:
                 values[marker.HEADER[label]] = decode_line(text)
             elif label == "Tags":
-                tags = filter(TAG_PATTERN.fullmatch, text.split(", "))
+                tags = filter(records.TAG_PATTERN.fullmatch, text.split(", "))
                 values["tags"] = tuple(dict.fromkeys(tags))
-        values["id"] = opened.word("id", ID_PATTERN)
-        values["parent"] = opened.word("parent", ID_PATTERN)
-        values["created"] = opened.time("created") or EPOCH
+        values["id"] = opened.word("id", records.ID_PATTERN)
+        values["parent"] = opened.word("parent", records.ID_PATTERN)
+        values["created"] = opened.time("created") or records.EPOCH
         values["mode"] = "print" if opened.word("mode") == "print" else ""
-        values["minor"] = min(opened.number("minor") or 0, MINOR)
-        self.header = Header(**values)
+        values["minor"] = min(opened.number("minor") or 0, records.MINOR)
+        self.header = records.Header(**values)
 
-    def _seal(self, found: Marker) -> Seal:
-        return Seal(
-            at=found.time("at") or EPOCH,
+    def _seal(self, found: Marker) -> records.Seal:
+        return records.Seal(
+            at=found.time("at") or records.EPOCH,
             reason=_REASONS.get(found.word("reason"), "exit"),
             source=_SOURCES.get(found.word("summary"), "none"),
             summary=None if self._block is None else summary_block.parse(self._block),
@@ -265,14 +253,14 @@ def _is_decoration(line: bytes) -> bool:
     return line == b"---" or stars or not line.strip(b"`") or not line.strip(b"~")
 
 
-def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> Entry:
+def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> records.Entry:
     """Return the entry of a record, without the decoration around its text. `end` is None for one
     that was interrupted; `agent` is who replies.
     """
     kind = marker.KINDS[opened.kind]
     values = opened.attributes(kind.entry, ("at", *kind.values))
     closing = end or Marker("end", {"stop": "interrupted"})
-    if kind.entry is Reply:
+    if kind.entry is records.Reply:
         values = {"number": 0, **values, "text": _unlabelled(lines, writer.label(agent))}
         values["stop"] = _STOPS.get(closing.word("stop"), "end")
         values |= {"usage": closing.usage(), "failed": closing.flag("failed")}
@@ -280,13 +268,13 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
         values[kind.fold] = _unfolded(lines[kind.skipped :])
     elif kind.label:
         values["text"] = _unlabelled(lines[kind.skipped :], kind.label)
-    if kind.entry in (Reply, Result):
+    if kind.entry in (records.Reply, records.Result):
         values["seconds"] = closing.seconds("time")
-    elif kind.entry is Restoration:
+    elif kind.entry is records.Restoration:
         values["depth"] = max(2, values["depth"])
-    elif kind.entry is Attachment:
+    elif kind.entry is records.Attachment:
         values["name"] = decode_line(lines[0].removeprefix(f"{kind.label} "))
-        values["text"] = "" if values["media"] in IMAGES else values["text"]
+        values["text"] = "" if values["media"] in records.IMAGES else values["text"]
     return kind.entry(**values)
 
 

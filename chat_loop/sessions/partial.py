@@ -56,9 +56,7 @@ class Stamp(NamedTuple):
 
 
 def newest_first(directory: Path) -> list[Stamp]:
-    """Return every file that could be a session, that which changed last first; ties by id. Raises
-    OSError.
-    """
+    """Return every file that could be a session, the last changed first. Raises OSError."""
     found = []
     try:
         with os.scandir(directory) as entries:

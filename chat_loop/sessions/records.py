@@ -5,7 +5,7 @@ attribute means in the file is in docs/format.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -410,33 +410,24 @@ def _without(entries: tuple[Entry, ...], numbers: set[int]) -> tuple[Entry, ...]
     )
 
 
-def _exchange(query: Query, said: Iterable[QueryEntry], depth: int) -> Exchange:
+def _exchange(query: Query, said: Sequence[QueryEntry], depth: int) -> Exchange:
     """Return the exchange of a query from the entries with its number."""
-    reply: Reply | None = None
-    calls: list[Call] = []
-    results: dict[str, Result] = {}
-    attached: list[Attachment] = []
-    for entry in said:
-        if isinstance(entry, Reply):
-            reply = entry if reply is None else _joined(reply, entry)
-        elif isinstance(entry, Call):
-            calls.append(entry)
-        elif isinstance(entry, Result):
-            results[entry.id] = entry
-        elif isinstance(entry, Attachment):
-            attached.append(entry)
-    uses = tuple(Use(call, results.get(call.id)) for call in calls)
-    return Exchange(query, reply, depth, uses, tuple(attached))
-
-
-def _joined(step: Reply, following: Reply) -> Reply:
-    """Return two steps of one reply, between which tools were used, as one."""
-    seconds = None
-    if step.seconds is not None and following.seconds is not None:
-        seconds = step.seconds + following.seconds
-    usage = following.usage if step.usage is None else step.usage + (following.usage or Usage())
-    text = "\n\n".join(filter(None, (step.text, following.text)))
-    return replace(following, at=step.at, text=text, seconds=seconds, usage=usage)
+    results = {entry.id: entry for entry in said if isinstance(entry, Result)}
+    uses = tuple(Use(call, results.get(call.id)) for call in said if isinstance(call, Call))
+    attached = tuple(entry for entry in said if isinstance(entry, Attachment))
+    replies = [entry for entry in said if isinstance(entry, Reply)]
+    reply = replies[-1] if replies else None
+    if reply is not None and len(replies) > 1:  # steps of one reply, between which tools were used
+        seconds = [one.seconds for one in replies if one.seconds is not None]
+        usages = [one.usage for one in replies if one.usage is not None]
+        reply = replace(
+            reply,
+            at=replies[0].at,
+            text="\n\n".join(one.text for one in replies if one.text),
+            seconds=sum(seconds) if len(seconds) == len(replies) else None,
+            usage=sum(usages, Usage()) if usages else None,
+        )
+    return Exchange(query, reply, depth, uses, attached)
 
 
 class Branch(Struct, frozen=True):

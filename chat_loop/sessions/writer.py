@@ -9,30 +9,14 @@ import re
 from collections.abc import Iterator
 from datetime import datetime
 
-from chat_loop.sessions import marker, summary_block
+from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.escape import encode, encode_line
-from chat_loop.sessions.records import (
-    IMAGE_FOLDER,
-    ArchiveContext,
-    Attachment,
-    Call,
-    Entry,
-    Header,
-    Note,
-    Query,
-    QueryEntry,
-    Reply,
-    Restoration,
-    Result,
-    Seal,
-    Session,
-    Totals,
-    Undo,
-)
 from chat_loop.values import Usage
 from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
-_NAMES = {kind.entry: name for name, kind in marker.KINDS.items() if kind.entry is not Reply}
+_NAMES = {
+    kind.entry: name for name, kind in marker.KINDS.items() if kind.entry is not records.Reply
+}
 _FENCE = re.compile(r"^ {0,3}((`|~)\2{2,})(.*)$", re.MULTILINE)
 _SOURCES = {
     "model": "Summary",
@@ -41,7 +25,7 @@ _SOURCES = {
 }
 
 
-def render(session: Session, folder: str = IMAGE_FOLDER) -> bytes:
+def render(session: records.Session, folder: str = records.IMAGE_FOLDER) -> bytes:
     """Return the whole transcript; links to images lead into `folder`, a part of a URL."""
     header, seal, totals = session.header, session.seal, session.totals
     parts = [head(header, totals if seal else None)]
@@ -50,7 +34,7 @@ def render(session: Session, folder: str = IMAGE_FOLDER) -> bytes:
     return "".join(parts).encode()
 
 
-def head(header: Header, totals: Totals | None = None) -> str:
+def head(header: records.Header, totals: records.Totals | None = None) -> str:
     """Return the header record, with the `totals` of a sealed session."""
     values = {
         "v": "1",
@@ -72,7 +56,7 @@ def head(header: Header, totals: Totals | None = None) -> str:
     return title + ("\n\n" if header.minor else "\n").join(lines) + f"\n{marker.write('end')}\n"
 
 
-def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
+def accounting(totals: records.Totals) -> Iterator[tuple[str, str]]:
     """Yield the lines of the session's accounting as (label, value)."""
     yield "Total Queries", str(totals.queries)
     if totals.restoration.total:
@@ -82,44 +66,48 @@ def accounting(totals: Totals) -> Iterator[tuple[str, str]]:
         yield "Combined Total", f"{totals.combined:,}"
 
 
-def entry_text(entry: Entry, header: Header, folder: str = IMAGE_FOLDER) -> str:
+def entry_text(
+    entry: records.Entry, header: records.Header, folder: str = records.IMAGE_FOLDER
+) -> str:
     """Return the text of an entry as it is appended; links to images lead into `folder`."""
-    if isinstance(entry, Reply):
+    if isinstance(entry, records.Reply):
         text = labelled(label(header.agent), encode(entry.text))
         return reply_opening(entry.number, entry.at) + text + reply_end(entry)
     name = _NAMES[type(entry)]
     kind = marker.KINDS[name]
     match entry:
-        case Query():
+        case records.Query():
             heading = f"## Query {entry.number} ({entry.at:%H:%M:%S})\n"
             body = heading + labelled(kind.label, encode(entry.text))
-        case Undo():
+        case records.Undo():
             body = f"*Undone: what was said with query {entry.number}.*"
-        case Call():
+        case records.Call():
             body = _fold(f"Tool: {entry.name}", entry.arguments)
-        case Result():
+        case records.Result():
             body = _fold("It failed" if entry.failed else "Its result", entry.text)
-        case ArchiveContext():
+        case records.ArchiveContext():
             body = _fold("Found in the archive", entry.text)
-        case Attachment():
+        case records.Attachment():
             shown = _fold("Its text", entry.text)
             if entry.is_image:
-                link = entry.file.replace(IMAGE_FOLDER, folder, 1)
+                link = entry.file.replace(records.IMAGE_FOLDER, folder, 1)
                 shown = f"![{entry.width}×{entry.height}]({link})"
             body = f"{kind.label} {encode_line(entry.name)}\n\n{shown}"
-        case Restoration():
+        case records.Restoration():
             body = _restored(entry, header)
         case _:
-            assert isinstance(entry, Note)
+            assert isinstance(entry, records.Note)
             body = labelled(kind.label, encode(entry.text))
-    rule = "\n---\n" if isinstance(entry, Query | Restoration) else ""
+    rule = "\n---\n" if isinstance(entry, records.Query | records.Restoration) else ""
     opening = marker.write(name, {**marker.values_of(entry, kind.values), "at": entry.at})
-    end: dict[str, marker.Value] = {"n": entry.number} if isinstance(entry, QueryEntry) else {}
-    end |= {"time": entry.seconds} if isinstance(entry, Result) else {}
+    end: dict[str, marker.Value] = (
+        {"n": entry.number} if isinstance(entry, records.QueryEntry) else {}
+    )
+    end |= {"time": entry.seconds} if isinstance(entry, records.Result) else {}
     return f"{rule}\n{opening}\n{body}\n{marker.write('end', end)}\n"
 
 
-def _restored(entry: Restoration, header: Header) -> str:
+def _restored(entry: records.Restoration, header: records.Header) -> str:
     """Return the body of a restoration: as many lines in each minor version, for readers."""
 
     def link(identity: str) -> str:
@@ -133,7 +121,7 @@ def _restored(entry: Restoration, header: Header) -> str:
     return "\n".join([heading, *lines, _fold("Restored context", entry.block)])
 
 
-def restored_text(entry: Restoration, parent: str, merged: str) -> str:
+def restored_text(entry: records.Restoration, parent: str, merged: str) -> str:
     """Return where a session comes from: `ID (5 queries, 2.3K tokens; forked at 1.4)`."""
     parts = [counts_text(entry.queries, entry.tokens)]
     parts += [f"the words from {entry.verbatim_from} on"] if entry.verbatim_from else []
@@ -157,7 +145,7 @@ def reply_opening(number: int, at: datetime) -> str:
     return f"\n{marker.write(kind, {'n': number or None, 'at': at})}\n"
 
 
-def reply_end(entry: Reply) -> str:
+def reply_end(entry: records.Reply) -> str:
     """Return the end marker, a fence that the text left open, and the line of time and tokens."""
     values: dict[str, marker.Value] = {
         "n": entry.number or None,
@@ -185,7 +173,7 @@ def open_fence(text: str) -> str:
     return fence
 
 
-def tail(seal: Seal, totals: Totals, minor: int) -> str:
+def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:
     """Return the summary block and the seal's line, which tells the totals to a listing."""
     lines = ["", "---", ""]
     if seal.summary is not None:

@@ -229,12 +229,14 @@ class Unreleased:
         raise OSError(errno.ENOLCK, "No locks available")
 
 
-def test_a_lock_that_cannot_be_given_back_ends_nothing(tmp_path: Path) -> None:
+def test_a_lock_that_cannot_be_given_back_ends_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat_loop.sessions.live.take_lock", lambda *arguments: Unreleased())
     header = Header(id="a_1", created=START, agent="A")
     live = LiveSession(
         header,
         tmp_path,
-        take_lock=lambda identity: Unreleased(),
         files=Files(),
         monotonic=lambda: 0.0,
     )
