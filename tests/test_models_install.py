@@ -68,9 +68,7 @@ def test_direct_file_is_installed_privately(shop: ModelServer, tmp_path: Path) -
         assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
-@pytest.mark.parametrize("html", [False, True])
-def test_wheels_are_joined(shop: ModelServer, tmp_path: Path, html: bool) -> None:
-    shop.html_index = html
+def test_wheels_are_joined(shop: ModelServer, tmp_path: Path) -> None:
     assert put(fake_model(shop.wheels()), tmp_path, shop).read_bytes() == CONTENT
     assert leftovers(tmp_path) == {"fake.gguf"}
 

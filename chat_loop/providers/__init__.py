@@ -17,9 +17,7 @@ class Provider(Protocol):
     """
 
     takes_images: bool
-    """Whether the model can be shown images, as far as is known: a server that refuses them changes
-    it.
-    """
+    """The model can be shown images, as far as is known; a server that refuses them changes it."""
 
     @property
     def name(self) -> str:
@@ -31,7 +29,7 @@ class Provider(Protocol):
 
     @property
     def window(self) -> Window:
-        """How many tokens the model takes."""
+        """The tokens that the model takes."""
 
     @property
     def first_event_seconds(self) -> float:
@@ -39,24 +37,20 @@ class Provider(Protocol):
 
     @property
     def calls_tools(self) -> bool:
-        """Whether the model can be offered tools, as far as is known: a server that refuses them
-        changes it.
-        """
+        """The model can be offered tools, as far as is known; a server may change it."""
 
     def warm(self) -> None:
-        """Load what the first request needs (libraries, a model file). Called from a thread, may
-        take seconds.
+        """Load what the first request needs, in a thread; calling it twice is free.
 
-        Raises `ProviderError` when it cannot work; calling it twice is free.
+        Raises `ProviderError` when it cannot work.
         """
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels
         the call.
 
-        When the model waits for tools of the request, a ToolCalled for each of its calls comes
-        before Finished, whose `stop` is tool. Calls of a reply that ended otherwise are dropped:
-        none was complete for sure.
+        When the model waits for tools, a ToolCalled for each call comes before Finished, whose
+        `stop` is tool. Calls of a reply that ended otherwise are dropped: none is surely complete.
         """
 
     async def close(self) -> None:

@@ -56,7 +56,7 @@ class AnthropicProvider(WireProvider):
     name = "anthropic"
     path = "/v1/messages"
 
-    def _connect(self) -> Line:
+    def _connect(self) -> Any:
         import anthropic
 
         try:
@@ -72,7 +72,7 @@ class AnthropicProvider(WireProvider):
         if not (client.api_key or client.auth_token or client.credentials):
             raise self._keyless()
         errors = anthropic.AnthropicError, (anthropic.CredentialsError,)
-        return self._line_of(client, anthropic.AsyncStream[object], *errors)
+        return client, anthropic.AsyncStream[object], *errors
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: Sequence[Mapping[str, object]] = [

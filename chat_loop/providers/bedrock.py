@@ -47,7 +47,7 @@ class BedrockProvider(AnthropicProvider):
         "id of an inference profile, such as us.anthropic.NAME."
     )
 
-    def _connect(self) -> Line:
+    def _connect(self) -> Any:
         region = check(self.entry, os.environ, ask_machine=True)
         import anthropic
         from botocore.exceptions import BotoCoreError
@@ -64,7 +64,7 @@ class BedrockProvider(AnthropicProvider):
         )
         # a session that has expired; credentials that have gone
         errors = anthropic.AnthropicError, (BotoCoreError, RuntimeError)
-        return self._line_of(client, anthropic.AsyncStream[object], *errors)
+        return client, anthropic.AsyncStream[object], *errors
 
     async def _ask(self, line: Line) -> Capabilities | None:
         return NOTHING  # it has no such path

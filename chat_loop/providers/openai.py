@@ -136,11 +136,11 @@ class OpenAIProvider(WireProvider):
             return None if by_name else NOTHING
         return listed(found)
 
-    def _connect(self) -> Line:
+    def _connect(self) -> Any:
         import openai
 
         client = self._client(http_client(openai.DefaultAsyncHttpxClient))
-        return self._line_of(client, openai.AsyncStream[object], openai.OpenAIError)
+        return client, openai.AsyncStream[object], openai.OpenAIError, ()
 
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
         """Make the SDK's client. Raises `ProviderError` without a key or an address."""

@@ -41,78 +41,42 @@ AGAIN = "Wait a little, then send the query again."
 TOO_LONG, FILTERED = 413, 451
 """Statuses that stand for a full window and for a content filter, which come with many others."""
 
-KINDS: Mapping[str, int] = {
-    # https://docs.anthropic.com/en/api/errors
-    "invalid_request_error": 400,
-    "authentication_error": 401,
-    "billing_error": 402,
-    "permission_error": 403,
-    "not_found_error": 404,
-    "request_too_large": 413,
-    "rate_limit_error": 429,
-    "api_error": 500,
-    "timeout_error": 504,
-    "overloaded_error": 529,
-    # https://platform.openai.com/docs/guides/error-codes
-    "invalid_api_key": 401,
-    "insufficient_quota": 402,
-    "model_not_found": 404,
-    "rate_limit_exceeded": 429,
-    "server_error": 500,
-    # https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_ResponseStream.html
-    "validationexception": 400,
-    "accessdeniedexception": 403,
-    "throttlingexception": 429,
-    "internalserverexception": 500,
-    "modelstreamerrorexception": 500,
-    "serviceunavailableexception": 503,
-    "modeltimeoutexception": 504,
+KINDS: Mapping[int, str] = {
+    400: "invalid_request_error validationexception",
+    401: "authentication_error invalid_api_key",
+    402: "billing_error insufficient_quota",
+    403: "permission_error accessdeniedexception",
+    404: "not_found_error model_not_found",
+    413: "request_too_large",
+    429: "rate_limit_error rate_limit_exceeded throttlingexception",
+    500: "api_error server_error internalserverexception modelstreamerrorexception",
+    503: "serviceunavailableexception",
+    504: "timeout_error modeltimeoutexception",
+    529: "overloaded_error",
 }
-"""The `type` or `code` of an error -> its status, which an error inside a stream has not got."""
-
+"""Status -> the `type` or `code` of errors that have it, by the documentation of Anthropic, OpenAI
+and AWS: an error inside a stream comes without a status.
+"""
 PHRASES: Mapping[int, tuple[str, ...]] = {
-    401: (
-        "api key not valid",  # Gemini, with 400
-        "api key expired",  # Gemini, with 400
-        "incorrect api key",  # xAI, with 400
-        "invalid_api_key",
-    ),
+    401: ("api key not valid", "api key expired", "incorrect api key", "invalid_api_key"),
     402: (
-        "insufficient_quota",  # OpenAI, with 429: no waiting helps
-        "credit balance is too low",  # Anthropic, with 400
-        "used all available credits",  # xAI, with 403 or 429
-        "insufficient balance",  # DeepSeek
+        *("insufficient_quota", "credit balance is too low", "used all available credits"),
+        "insufficient balance",
     ),
     404: (
-        "model_not_found",
-        "deploymentnotfound",  # Azure
-        "is not a valid model id",  # OpenRouter, with 400
-        "model not exist",  # DeepSeek, with 400
-        "invalid_model",  # Mistral, with 400
-        "model identifier is invalid",  # Bedrock, with 400
-        "access to the model",  # Bedrock, with 403
-        "on-demand throughput",  # Bedrock, with 400: the id of an inference profile is wanted
+        *("model_not_found", "deploymentnotfound", "is not a valid model id", "model not exist"),
+        *("invalid_model", "model identifier is invalid", "access to the model"),
+        "on-demand throughput",  # Bedrock: the id of an inference profile is wanted
     ),
     FILTERED: (
-        "content_filter",  # Azure
-        "content management policy",  # Azure
-        "responsibleaipolicyviolation",  # Azure
-        "prohibited_content",  # Gemini
-        "content_policy_violation",
-        "data_inspection_failed",
+        *("content_filter", "content management policy", "responsibleaipolicyviolation"),
+        *("prohibited_content", "content_policy_violation", "data_inspection_failed"),
     ),
     TOO_LONG: (
-        "prompt is too long",  # Anthropic
-        "exceed context limit",  # Anthropic, prompt and max_tokens together
-        "context_length_exceeded",  # OpenAI, as code
-        "maximum context length",  # OpenAI, vLLM
-        "maximum prompt length",  # xAI
-        "exceed_context_size_error",  # llama-server, as type
-        "exceeds the available context size",  # llama-server
-        "exceeds the context length",  # Ollama
-        "context length of only",  # LM Studio
-        "exceeds the maximum number of tokens",  # Gemini
-        "input is too long",  # Bedrock
+        *("prompt is too long", "exceed context limit", "context_length_exceeded"),
+        *("maximum context length", "maximum prompt length", "exceed_context_size_error"),
+        *("exceeds the available context size", "exceeds the context length"),
+        *("context length of only", "exceeds the maximum number of tokens", "input is too long"),
     ),
 }
 """Status -> what a refusal says, in lower case, when it means this status, whatever it has."""
@@ -180,7 +144,8 @@ class Service(Struct, frozen=True, kw_only=True):
         else:
             what += "."
         if status is None:
-            of_kinds = (int(kind) if kind.isdecimal() else KINDS.get(kind, 0) for kind in kinds)
+            known = {kind: meant for meant, all_of in KINDS.items() for kind in all_of.split()}
+            of_kinds = (int(kind) if kind.isdecimal() else known.get(kind, 0) for kind in kinds)
             status = next((found for found in of_kinds if 400 <= found < 600), 500)
         texts = (*kinds, said.lower())
         for meant, phrases in PHRASES.items():

@@ -43,11 +43,6 @@ if TYPE_CHECKING:
 
     from httpx2 import URL, AsyncClient, Response
 
-DRAIN_SECONDS = 0.1
-"""How long the rest of a body may take after the end mark."""
-INQUIRY_SECONDS = 10.0
-LISTING_SECONDS = 3.0
-"""How long the service may take to say whether it knows a model, while the user waits."""
 LARGEST_EVENT = 8 << 20
 """Bytes of one event. The largest real ones hold the arguments of a call."""
 LARGEST_REPLY = 128 << 20
@@ -71,17 +66,16 @@ class Refusal(Exception):
         self.status, self.body, self.headers = status, body, headers
 
 
-class Line(Struct, frozen=True, kw_only=True):
+class Line(Struct, frozen=True):
     """A connection to a service: an SDK's client, and what of the SDK is used beside it."""
 
     client: Any
+    service: Service
     stream: Any
     """The class of its streams."""
-    errors: tuple[type[Exception], ...]
-    """What it raises while it sends a request; errors of the network are their causes."""
-    credentials_errors: tuple[type[Exception], ...] = ()
-    """Those of them that say that credentials cannot be read."""
-    service: Service
+    error: type[Exception]
+    """What it raises while it sends a request; errors of the network are its causes."""
+    credentials_errors: tuple[type[Exception], ...]
 
 
 class Reply:
@@ -135,7 +129,8 @@ class WireProvider:
         self._base_url = base_url
         self._api_key = api_key
         # a server of this machine may load its model first
-        near = is_near(base_url or os.environ.get("OPENAI_BASE_URL", ""))
+        own = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
+        near = is_near(base_url or own)
         self.first_event_seconds = 600.0 if near else 120.0
         self._line: Line | None = None
         self._building = threading.Lock()
@@ -200,32 +195,12 @@ class WireProvider:
         """Return what a server of this machine says of the model; nothing when it is elsewhere."""
         return NOTHING
 
-    def _connect(self) -> Line:
-        """Import the SDK and make a client. Raises `ProviderError` without a key or an address."""
+    def _connect(self) -> tuple[Any, Any, type[Exception], tuple[type[Exception], ...]]:
+        """Import the SDK. Return a client, the SDK's class of streams, its error, and the errors
+        that say that credentials cannot be read. Raises `ProviderError` without a key or an
+        address.
+        """
         raise NotImplementedError
-
-    def _line_of(
-        self,
-        client: Any,
-        stream: Any,
-        error: type[Exception],
-        credentials_errors: tuple[type[Exception], ...] = (),
-    ) -> Line:
-        """Return the connection of a client with these classes of streams and errors."""
-        absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
-        return Line(
-            client=client,
-            stream=stream,
-            errors=(error, *credentials_errors),
-            credentials_errors=credentials_errors,
-            service=Service(
-                host=host_of(client.base_url),
-                key_hint=self.key_hint,
-                model_hint=self.model_hint,
-                absent_hint=absent if self.entry.here else "",
-                stream=self.stream_type,
-            ),
-        )
 
     def _body(self, request: Request) -> dict[str, object]:
         """Return the body of a request."""
@@ -262,14 +237,25 @@ class WireProvider:
 
     def _ready(self) -> Line:
         with self._building:
-            if self._line is None:
-                self._line = self._connect()
-                if self.entry.kind != "bedrock":  # whose credentials would be read
-                    asyncio.run(self._rehearse(self._line))
-                for library in ("anthropic", "openai", "httpx2"):
-                    # what they warn of would reach the terminal
-                    logging.getLogger(library).setLevel(logging.ERROR)
-            return self._line
+            if self._line is not None:
+                return self._line
+            client, stream, error, credentials_errors = self._connect()
+            absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
+            service = Service(
+                host=host_of(client.base_url),
+                key_hint=self.key_hint,
+                model_hint=self.model_hint,
+                absent_hint=absent if self.entry.here else "",
+                stream=self.stream_type,
+            )
+            line = Line(client, service, stream, error, credentials_errors)
+            if self.entry.kind != "bedrock":  # whose credentials would be read
+                asyncio.run(self._rehearse(line))
+            for library in ("anthropic", "openai", "httpx2"):
+                # what they warn of would reach the terminal
+                logging.getLogger(library).setLevel(logging.ERROR)
+            self._line = line
+            return line
 
     async def _rehearse(self, line: Line) -> None:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
@@ -277,7 +263,7 @@ class WireProvider:
 
         async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
             nobody = line.client.with_options(base_url="http://127.0.0.1:0", http_client=http)
-            with suppress(*line.errors):
+            with suppress(line.error):
                 more = {"cast_to": object, "stream": True, "stream_cls": line.stream}
                 await nobody.post(self.path, body={"model": "-", "stream": True}, **more)
 
@@ -302,11 +288,11 @@ class WireProvider:
                 if reply.stop is None and not reply.done:
                     kind = stream.response.headers.get("content-type", "")
                     raise line.service.unfinished(kind, started=reply.started)
-        for ending in self._ending(reply, calls=bool(request.tools)):
-            yield ending
         asked = self.entry.silent or self._inquiry is not None
         if not asked and not self._window_is_known:
-            self._inquiry = asyncio.ensure_future(self._inquire(line, INQUIRY_SECONDS))
+            self._inquiry = asyncio.ensure_future(self._inquire(line, 10.0))
+        for ending in self._ending(reply, calls=bool(request.tools)):
+            yield ending
 
     def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
         """Yield what is still to be passed on of a reply that is complete; `calls`: its calls."""
@@ -364,7 +350,7 @@ class WireProvider:
                 stream_cls=line.stream,
                 **more,
             )
-        except line.errors as error:
+        except (line.error, *line.credentials_errors) as error:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from error
             if isinstance(error, line.credentials_errors):
@@ -390,7 +376,7 @@ class WireProvider:
                     yield event
                 if reply.done:  # a body that is read to its end keeps its connection
                     with suppress(TimeoutError, httpx2.HTTPError, ValueError):
-                        async with asyncio.timeout(DRAIN_SECONDS):
+                        async with asyncio.timeout(0.1):
                             async for _ in events:
                                 pass
 
@@ -399,7 +385,7 @@ class WireProvider:
 
         Raises `ProviderError`.
         """
-        return await self._inquire(await asyncio.to_thread(self._ready), LISTING_SECONDS)
+        return await self._inquire(await asyncio.to_thread(self._ready), 3.0)
 
     async def _inquire(self, line: Line, seconds: float) -> bool | None:
         """Learn what the service says of the model; return as `is_listed`, None where it fails."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 import threading
 import zipfile
 from collections.abc import Iterator
@@ -29,7 +28,6 @@ class ModelServer:
     cuts: list[int] = field(default_factory=list)
     """For each coming answer of a file: after how many bytes the connection ends."""
     ranges: bool = True
-    html_index: bool = False
     listed_sha256: dict[str, str] = field(default_factory=dict)
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Paths with their Range header."""
@@ -158,27 +156,13 @@ class _Handler(BaseHTTPRequestHandler):
     def _index(self, shop: ModelServer, distribution: str) -> None:
         stem = f"/files/{distribution.replace('-', '_')}-"
         links = {path.rpartition("/")[2]: path for path in shop.files if path.startswith(stem)}
-        if shop.html_index:
-            lines = [
-                f'<a href="{path}#sha256={self._sha256(shop, path)}">{name}</a>'
-                for name, path in links.items()
-            ]
-            kind, body = "text/html", "\n".join(lines).encode()
-        else:
-            files = [
-                {
-                    "filename": name,
-                    "url": f"../..{path}",
-                    "hashes": {"sha256": self._sha256(shop, path)},
-                }
-                for name, path in links.items()
-            ]
-            kind, body = (
-                "application/vnd.pypi.simple.v1+json",
-                json.dumps({"files": files}).encode(),
-            )
+        lines = [
+            f'<a href="../..{path}#sha256={self._sha256(shop, path)}">{name}</a>'
+            for name, path in links.items()
+        ]
+        body = "\n".join(lines).encode()
         self.send_response(200 if links else 404)
-        self.send_header("Content-Type", kind)
+        self.send_header("Content-Type", "text/html")
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
