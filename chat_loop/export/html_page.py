@@ -7,29 +7,51 @@ so that not even another style would count.
 from __future__ import annotations
 
 from base64 import b64encode
+from calendar import month_abbr
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from chat_loop.export.html_entries import (
-    anchor,
-    day,
-    entries_html,
-    facts,
-    fields_of,
-    fold,
-    moment,
-    seal_html,
-)
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chat_loop.export.markup import code, plain, prose
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Attachment, Query, Session
-from chat_loop.sessions.writer import accounting
-from chat_loop.wording import compact_number, counted, counts_text
+from chat_loop.sessions.records import (
+    ArchiveContext,
+    Attachment,
+    Call,
+    Entry,
+    Note,
+    Query,
+    Reply,
+    Restoration,
+    Result,
+    Seal,
+    Session,
+    Summary,
+    Undo,
+)
+from chat_loop.sessions.writer import accounting, restored_text
+from chat_loop.values import Usage
+from chat_loop.wording import (
+    STOPS,
+    compact_number,
+    compaction_text,
+    counted,
+    counts_text,
+    dollars_text,
+    file_size_text,
+    tokens_text,
+)
 
 _LONG = 100
 """Queries from which on the browser lays out only what is looked at."""
@@ -37,6 +59,20 @@ _MAX_TITLE = 80
 _MAX_ENTRY = 70
 _MAX_IMAGES = 40 << 20
 """Characters of base64 in a page; of further images only the names are shown."""
+_LISTS: Mapping[str, str] = {
+    "topics": "Topics discussed",
+    "decisions": "Decisions made",
+    "pending": "Pending",
+    "pinned": "Pinned",
+    "key_facts": "Key facts",
+    "files": "Files touched",
+    "tools": "Tools used",
+}
+_SOURCES = {
+    "model": "Summary",
+    "extracted": "Summary, extracted without a model",
+    "none": "No summary",
+}
 
 
 @cache
@@ -47,12 +83,6 @@ def style_sheet() -> str:
 
 def html_page(chain: Sequence[Loaded], images: Mapping[str, bytes]) -> bytes:
     """Return the page of the sessions, the oldest first, with `images` by `Attachment.file`."""
-    text = "".join(_pieces(chain, _shown_images(chain, images)))
-    # Characters that a browser would hide or obey become visible here, wherever they came from.
-    return visible(text).encode()
-
-
-def _shown_images(chain: Sequence[Loaded], images: Mapping[str, bytes]) -> dict[str, str]:
     entries = (entry for loaded in chain for entry in loaded.session.entries)
     uses = Counter(entry.file for entry in entries if isinstance(entry, Attachment))
     shown, room = {}, _MAX_IMAGES
@@ -61,30 +91,46 @@ def _shown_images(chain: Sequence[Loaded], images: Mapping[str, bytes]) -> dict[
         if len(encoded) * uses[name] <= room:
             room -= len(encoded) * uses[name]
             shown[name] = encoded
-    return shown
+    # Characters that a browser would hide or obey become visible here, wherever they came from.
+    return visible("".join(_page(chain, shown))).encode()
 
 
-def _pieces(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
+def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
+    """Yield the page's parts; `images` are in base64 by `Attachment.file`."""
     sessions = [loaded.session for loaded in chain]
     last = max(sessions[-1].depth, len(sessions)) if sessions else 0
     depths = range(last - len(sessions) + 1, last + 1)
     names = (sessions[-1].name, sessions[-1].header.title) if sessions else ()
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
     title = escape(_cut(title, _MAX_TITLE))
-    queries = sum(session.totals.queries for session in sessions)
     yield _head(title)
+    queries = sum(session.totals.queries for session in sessions)
     yield '<body class="long">\n' if queries > _LONG else "<body>\n"
     yield '<a class="skip" href="#conversation">To the conversation</a>\n'
-    yield _top(sessions, title)
-    yield '<div class="frame">\n'
-    yield from _navigation(sessions, depths)
-    yield '<main id="conversation">\n'
+    agents = ", ".join(dict.fromkeys(session.header.agent for session in sessions))
+    about = [f"{counted(len(sessions), 'session')}, {_counts(sessions)}"]
+    if sessions:
+        ends = [_day(sessions[0].header.created), _day(sessions[-1].header.created)]
+        about.append(" to ".join(dict.fromkeys(ends)))
+        about.append(" ".join(f"#{tag}" for tag in sessions[-1].tags))
+    kicker = f"Conversation with {_cut(agents, _MAX_TITLE)}" if agents else "Conversation"
+    yield f'<header class="top">\n<p class="kicker">{escape(kicker)}</p>\n'
+    yield f'<h1 dir="auto">{title}</h1>\n'
+    yield f'<p class="soft">{escape(" · ".join(filter(None, about)))}</p>\n</header>\n'
+    yield '<div class="frame">\n<nav class="chain" aria-label="Sessions">\n'
+    yield "<h2>Sessions</h2>\n<ol>\n"
+    for session, depth in zip(sessions, depths, strict=True):
+        yield from _contents(session, depth)
+    yield '</ol>\n</nav>\n<main id="conversation">\n'
     for loaded, depth in zip(chain, depths, strict=True):
         yield from _session(loaded, depth, images)
-        yield _steps(depth, depths)
+        if len(depths) > 1:
+            before, after = depth - 1, depth + 1
+            back = f'<a href="#s{before}">← Session {before}</a>' if before in depths else ""
+            on = f'<a href="#s{after}">Session {after} →</a>' if after in depths else ""
+            yield f'<p class="steps"><span>{back}</span><span>{on}</span></p>\n'
         yield "</section>\n"
-    yield "</main>\n</div>\n"
-    yield '<footer class="end soft">Exported by chat-loop. '
+    yield '</main>\n</div>\n<footer class="end soft">Exported by chat-loop. '
     yield "Times are those of where it was said.</footer>\n</body>\n</html>\n"
 
 
@@ -110,67 +156,197 @@ def _head(title: str) -> str:
 """
 
 
-def _top(sessions: Sequence[Session], title: str) -> str:
-    agents = ", ".join(dict.fromkeys(session.header.agent for session in sessions))
-    kicker = f"Conversation with {_cut(agents, _MAX_TITLE)}" if agents else "Conversation"
-    parts = [f"{counted(len(sessions), 'session')}, {_counts(sessions)}"]
-    if sessions:
-        ends = [day(sessions[0].header.created), day(sessions[-1].header.created)]
-        parts.append(" to ".join(dict.fromkeys(ends)))
-        parts.append(" ".join(f"#{tag}" for tag in sessions[-1].tags))
-    return f"""<header class="top">
-<p class="kicker">{escape(kicker)}</p>
-<h1 dir="auto">{title}</h1>
-<p class="soft">{escape(" · ".join(filter(None, parts)))}</p>
-</header>
-"""
-
-
-def _navigation(sessions: Sequence[Session], depths: Sequence[int]) -> Iterator[str]:
-    yield '<nav class="chain" aria-label="Sessions">\n<h2>Sessions</h2>\n<ol>\n'
-    for session, depth in zip(sessions, depths, strict=True):
-        tokens = f'<span class="soft">{compact_number(session.totals.combined)} tokens</span>'
-        label = f"<b>Session {depth}</b>{_when(session)}{tokens}"
-        yield f'<li><a href="#{anchor(depth)}">{label}</a>\n'
-        queries = [entry for entry in session.entries if isinstance(entry, Query)]
-        if queries:
-            summary = counted(len(queries), "query").capitalize()
-            yield f"<details><summary>{summary}</summary>\n<ol>\n"
-            for count, query in enumerate(queries, 1):
-                words = f"<bdi>{escape(_cut(query.text, _MAX_ENTRY) or '…')}</bdi>"
-                link = f'<a href="#{anchor(depth, count)}">'
-                yield f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
-            yield "</ol>\n</details>\n"
-        yield "</li>\n"
-    yield "</ol>\n</nav>\n"
+def _contents(session: Session, depth: int) -> Iterator[str]:
+    """Yield a session's entry in the navigation, with its queries."""
+    tokens = f'<span class="soft">{compact_number(session.totals.combined)} tokens</span>'
+    yield f'<li><a href="#s{depth}"><b>Session {depth}</b>{_when(session)}{tokens}</a>\n'
+    queries = [entry for entry in session.entries if isinstance(entry, Query)]
+    if queries:
+        summary = counted(len(queries), "query").capitalize()
+        yield f"<details><summary>{summary}</summary>\n<ol>\n"
+        for count, query in enumerate(queries, 1):
+            words = f"<bdi>{escape(_cut(query.text, _MAX_ENTRY) or '…')}</bdi>"
+            link = f'<a href="#s{depth}q{count}">'
+            yield f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
+        yield "</ol>\n</details>\n"
+    yield "</li>\n"
 
 
 def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[str]:
-    session, name = loaded.session, anchor(depth)
+    session, seal = loaded.session, loaded.session.seal
     model = f" · {session.header.model}" if session.header.model else ""
-    yield f'<section class="session" id="{name}" aria-labelledby="{name}t">\n<header>\n'
-    yield f'<h2 id="{name}t">Session {depth}</h2>\n'
+    yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
+    yield f'<h2 id="s{depth}t">Session {depth}</h2>\n'
     yield f'<p class="soft">{_when(session)} · {escape(_counts([session]) + model)}</p>\n'
-    header = [pair for pair in fields_of(session.header) if pair[0] != "Minor"]
-    about = [*header, *accounting(session.totals)]
-    if session.seal is not None:
-        about += [(f"Seal: {field.lower()}", value) for field, value in fields_of(session.seal)]
+    about = [pair for pair in _fields(session.header) if pair[0] != "Minor"]
+    about += accounting(session.totals)
+    if seal is not None:
+        about += [(f"Seal: {name.lower()}", value) for name, value in _fields(seal)]
     about += [("Damage", sentence) for sentence in loaded.damage]
-    yield fold("About this session", facts(about), " about")
+    yield _fold("About this session", _facts(about), " about")
     yield "</header>\n"
-    yield from entries_html(session, depth, images)
-    if session.seal is not None:
-        yield from seal_html(session.seal)
+    yield from _entries(session, depth, images)
+    if seal is not None:
+        yield from _seal(seal)
 
 
-def _steps(depth: int, depths: Sequence[int]) -> str:
-    """Return the links to the sessions before and after the one at `depth`."""
-    before, after = depth - 1, depth + 1
-    if len(depths) < 2:
-        return ""
-    back = f'<a href="#{anchor(before)}">← Session {before}</a>' if before in depths else ""
-    on = f'<a href="#{anchor(after)}">Session {after} →</a>' if after in depths else ""
-    return f'<p class="steps"><span>{back}</span><span>{on}</span></p>\n'
+# The records: an article for each exchange, and notes and folds between
+
+
+def _entries(session: Session, depth: int, images: Mapping[str, str]) -> Iterator[str]:
+    """Yield a session's entries in their order; a result is shown in the fold of its call."""
+    entries = session.entries
+    calls = {(one.number, one.id): one for one in entries if isinstance(one, Call)}
+    results = {(one.number, one.id): one for one in entries if isinstance(one, Result)}
+    count = 0
+    for entry in entries:
+        match entry:
+            case Query():
+                yield "</article>\n" if count else ""
+                count += 1
+                name = f"s{depth}q{count}"
+                link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
+                who = f"<b>You</b> {_time(entry.at)} {link}{depth}.{entry.number}</a>"
+                words = _said(prose(entry.text, breaks=True))
+                yield f'<article class="exchange" id="{name}">\n'
+                yield f'<div class="query"><div class="who">{who}</div>\n{words}</div>\n'
+            case Reply():
+                who = f'<b dir="auto">{escape(session.header.agent)}</b> {_time(entry.at)}'
+                costs = _costs(entry.seconds, entry.usage, STOPS.get(entry.stop, ""))
+                words = _said(prose(entry.text)) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
+                yield f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
+            case Call(number=number, id=identity):
+                last = calls[number, identity] is entry
+                yield _call(entry, results.get((number, identity)) if last else None)
+            case Result(number=number, id=identity):
+                if (number, identity) not in calls or results[number, identity] is not entry:
+                    yield _fold("<b>Result of a tool</b>", _result(entry))
+            case Attachment():
+                yield _attachment(entry, images.get(entry.file, ""))
+            case _:
+                yield _between(entry, session)
+    yield "</article>\n" if count else ""
+
+
+def _call(call: Call, result: Result | None) -> str:
+    inner = code(call.arguments, "json")
+    title = f"<b>Tool: {escape(call.name)}</b> {_time(call.at)}"
+    if result is None:
+        return _fold(title, f"{inner}<p>No result.</p>\n")
+    title += ' <span class="soft">it failed</span>' if result.failed else ""
+    return _fold(title, inner + _result(result), " failed" if result.failed else "")
+
+
+def _result(result: Result) -> str:
+    heading = f"<h4>{'It failed' if result.failed else 'Its result'}</h4>\n"
+    return heading + code(result.text) + _costs(result.seconds, None)
+
+
+def _attachment(entry: Attachment, image: str) -> str:
+    size = f"{entry.width}×{entry.height}" if entry.is_image else file_size_text(entry.size)
+    title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
+    if image:
+        size = f'width="{entry.width}" height="{entry.height}"'
+        source = f'src="data:{entry.media};base64,{image}"'
+        shown = f'<img {source} alt="{escape(entry.name)}" {size}>'
+        return f'<figure class="attached">{shown}<figcaption>{title}</figcaption></figure>\n'
+    if entry.is_image:
+        return _note(f"{title} The image is not in this page.", "")
+    language = entry.name.rpartition(".")[2] if "." in entry.name else ""
+    return _fold(title, code(entry.text, language))
+
+
+def _between(entry: Entry, session: Session) -> str:
+    match entry:
+        case ArchiveContext():
+            return _fold("<b>Found in the archive</b>", _said(prose(entry.text)))
+        case Restoration():
+            source = restored_text(entry, session.header.parent, entry.merged)
+            found = summary_block.parse(entry.block)
+            inner = _summary(found) if found != Summary(background="") else plain(entry.block)
+            title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'
+            return _fold(title, inner)
+        case Undo():
+            return _note(f"Undo: query {entry.number}", "")
+        case _:
+            assert isinstance(entry, Note)
+            label = next(kind.label for kind in KINDS.values() if kind.entry is type(entry))
+            return _note(label.strip("*:"), _said(prose(entry.text, breaks=True)))
+
+
+def _seal(seal: Seal) -> Iterator[str]:
+    """Yield the audit of the compaction and the summary block."""
+    if (made := seal.compaction) is not None:
+        title = f"<b>Compacted {escape(made.first)} to {escape(made.last)}</b> "
+        title += f'<span class="soft">{escape(compaction_text(made))}</span>'
+        pairs = [(name, value) for name, value in _fields(made) if name != "Cost"]
+        yield _fold(title, _facts([*pairs, ("Cost", dollars_text(made.cost))]))
+    title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
+    if seal.summary is not None:
+        yield _fold(title, _summary(seal.summary))
+    else:
+        yield f'<p class="note">{title}</p>\n'
+
+
+def _summary(summary: Summary) -> str:
+    parts = [prose(summary.background)] if summary.background.strip() else []
+    for name, title in _LISTS.items():
+        if items := getattr(summary, name):
+            listed = "".join(f"<li>{prose(item)}</li>\n" for item in items)
+            parts.append(f"<h4>{title}</h4>\n<ul>\n{listed}</ul>\n")
+    return _said("".join(parts))
+
+
+# Pieces
+
+
+def _fold(title: str, inner: str, kind: str = "") -> str:
+    """Return a fold, which a reader opens. Both texts are HTML."""
+    return f'<details class="fold{kind}"><summary>{title}</summary>\n<div>{inner}</div></details>\n'
+
+
+def _facts(pairs: Sequence[tuple[str, str]]) -> str:
+    """Return a list of names and values, which are plain text."""
+    items = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in pairs)
+    return f"<dl>\n{''.join(items)}</dl>\n"
+
+
+def _fields(record: Struct) -> list[tuple[str, str]]:
+    """Return every simple field of a record that holds something, under its own name."""
+    return [
+        (name.replace("_", " ").capitalize(), _value_text(value))
+        for name, value in asdict(record).items()
+        if value not in (None, "", (), False) and not isinstance(value, Struct)
+    ]
+
+
+def _value_text(value: object) -> str:
+    match value:
+        case datetime():
+            return value.isoformat(" ")
+        case tuple():
+            return ", ".join(map(_value_text, value))
+        case bool():
+            return "yes"
+        case int():
+            return f"{value:,}"
+        case _:
+            return str(value)
+
+
+def _note(label: str, inner: str) -> str:
+    return f'<div class="note"><p class="label">{label}</p>{inner}</div>\n'
+
+
+def _said(html: str) -> str:
+    return f'<div class="said" dir="auto">{html}</div>\n'
+
+
+def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:
+    parts = [f"{seconds:.1f} s"] if seconds is not None else []
+    parts += [tokens_text(usage).replace(" (", " tokens (", 1)] if usage else []
+    parts += [ended] if ended else []
+    return f'<span class="soft">{escape(" · ".join(parts))}</span>' if parts else ""
 
 
 def _counts(sessions: Sequence[Session]) -> str:
@@ -181,7 +357,17 @@ def _counts(sessions: Sequence[Session]) -> str:
 
 def _when(session: Session) -> str:
     created = session.header.created
-    return moment(created, f"{day(created)}, {created:%H:%M}")
+    return _time(created, f"{_day(created)}, {created:%H:%M}")
+
+
+def _day(at: datetime) -> str:
+    """Return a date as `22 Nov 2026`."""
+    return f"{at.day} {month_abbr[at.month]} {at.year}"
+
+
+def _time(at: datetime, shown: str = "") -> str:
+    """Return a time element that shows the time of day, or `shown`."""
+    return f'<time datetime="{at.isoformat()}">{shown or f"{at:%H:%M:%S}"}</time>'
 
 
 def _cut(text: str, length: int) -> str:
