@@ -707,12 +707,10 @@ class Conversation:
             self.live.header = replace(self.live.header, tags=tuple(tags))
             return
         at, standing = self.sessions.now(), self.session.tags
-        for tag in tags:
-            if tag not in standing:
-                self.add(Tag(at=at, text=tag))
-        for tag in standing:
-            if tag not in tags:
-                self.add(Untag(at=at, text=tag))
+        changes: list[Entry] = [Tag(at=at, text=tag) for tag in tags if tag not in standing]
+        changes += (Untag(at=at, text=tag) for tag in standing if tag not in tags)
+        for change in changes:
+            self.add(change)
 
     def last(self) -> tuple[Exchange, Loaded | None]:
         """Return the newest exchange; and right after a compaction, the session before it, whose

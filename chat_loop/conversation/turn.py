@@ -29,17 +29,15 @@ async def answer(
     max_tokens: int | None = None,
 ) -> Reply:
     """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the
-    acknowledgment's.
-
-    A query that the model refuses, or that fails before anything is said, is marked as failed.
+    acknowledgment's, which gets no tools and is not saved when nothing comes.
 
     When tools are called, each step is a record of its own, its calls are written before they run
-    and their results when they come; the reply that is returned is all steps joined. An
-    acknowledgment gets no tools. One of which nothing came is not saved. `estimate(text)` is the
-    usage of a step whose server told none. Raises ProviderError and CancelledError after saving
-    what came.
+    and their results when they come; the reply that is returned is all steps joined.
+    `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and
+    CancelledError after saving what came; a query that the model refuses, or that fails before
+    anything is said, is marked as failed.
     """
-    records = _Records(live, number, at, agent.patience.clock, estimate)
+    turn = _Turn(live, number, at, agent.patience.clock, estimate)
     stop: StopReason = "error"
     rejected = False
     try:
@@ -47,7 +45,7 @@ async def answer(
         run = agent.run(messages, max_tokens, offer_tools=number > 0, first_call=called + 1)
         async with aclosing(cast(AsyncGenerator[Event], run)) as events:
             async for event in events:
-                records.take(event)
+                turn.take(event)
                 show(event)
     except asyncio.CancelledError:
         stop = "interrupted"
@@ -56,16 +54,13 @@ async def answer(
         rejected = True
         raise
     finally:
-        reply = records.close(stop, rejected=rejected)
-        show(
-            ReplyEnded(
-                number=number, stop=reply.stop, usage=reply.usage, seconds=reply.seconds or 0.0
-            )
-        )
+        reply = turn.close(stop, rejected=rejected)
+        seconds = reply.seconds or 0.0
+        show(ReplyEnded(number=number, stop=reply.stop, usage=reply.usage, seconds=seconds))
     return reply
 
 
-class _Records:
+class _Turn:
     """The records of one turn, written as its events come."""
 
     def __init__(
@@ -78,36 +73,35 @@ class _Records:
     ) -> None:
         self._live = live
         self._number = number
-        self._at = at
+        self._at = self._step_at = at
         self._clock = clock
         self._estimate = estimate
         self._started = self._step_started = clock()
-        self._step_at = at
         self._writer: ReplyWriter | None = live.begin_reply(number, at)
         """The step that streams; None while tools run, and at the end."""
         self._calls: list[ToolCall] = []
         """The calls of the step that streams."""
-        self._waiting: list[str] = []
+        self._running: list[str] = []
         """The ids of the calls that run."""
         self._steps: list[Reply] = []
-        self._called = False
-        self._complete = False
+        self._complete = self._said = False
 
     def take(self, event: Event) -> None:
         """Write what an event of the agent means for the file."""
         match event:
             case TextDelta(text):
-                self._begun().feed(text)
+                self._said = self._said or bool(text.strip())
+                self._step().feed(text)
             case ToolCalled(call):
-                self._called = True
+                self._said = True
                 self._calls.append(call)
             case Finished(stop=stop, usage=usage):
                 self._complete = not self._calls
                 self._end_step(stop, usage)
             case ToolReturned():
-                self._result(event.id, event.text, failed=event.failed, seconds=event.seconds)
+                self._add_result(event.id, event.text, event.failed, event.seconds)
 
-    def close(self, stop: StopReason, *, rejected: bool = False) -> Reply:
+    def close(self, stop: StopReason, *, rejected: bool) -> Reply:
         """End what is open: with `stop`, unless the reply is complete. Return all steps as one
         reply.
 
@@ -115,13 +109,9 @@ class _Records:
         it was sent: the same words would be rejected with the next query too.
         """
         if not self._complete:
-            said = (
-                self._called
-                or any(step.text.strip() for step in self._steps)
-                or self._begun().text.strip()
-            )
             self._interrupt_calls()
-            self._end_step(stop, None, failed=stop == "error" and (rejected or not said))
+            failed = stop == "error" and (rejected or not self._said)
+            self._end_step(stop, None, failed=failed)
             self._interrupt_calls()
         asked = Query(number=self._number, at=self._at, text="")
         [exchange] = Session(header=self._live.header, entries=(asked, *self._steps)).exchanges
@@ -132,55 +122,47 @@ class _Records:
         """Return the time of day, in whole seconds as everywhere in a transcript."""
         return self._at + timedelta(seconds=int(self._clock() - self._started))
 
-    def _begun(self) -> ReplyWriter:
+    def _step(self) -> ReplyWriter:
         if self._writer is None:
             self._step_at = self._now()
             self._writer = self._live.begin_reply(self._number, self._step_at)
         return self._writer
 
     def _end_step(self, stop: StopReason, usage: Usage | None, *, failed: bool = False) -> None:
-        writer, ended = self._begun(), self._clock()
-        text = writer.text
-        if usage is None and (text or self._calls or stop not in ("error", "interrupted")):
-            usage = self._estimate(
-                "\n".join([text, *(f"{call.name} {call.arguments}" for call in self._calls)])
-            )
-        seconds = round(ended - self._step_started, 2)
-        failed = failed or stop == "refusal"
+        writer, ended, number = self._step(), self._clock(), self._number
+        text, broken_off = writer.text, stop in ("error", "interrupted")
+        if usage is None and (text or self._calls or not broken_off):
+            called = (f"{call.name} {call.arguments}" for call in self._calls)
+            usage = self._estimate("\n".join([text, *called]))
         reply = Reply(
-            number=self._number,
+            number=number,
             at=self._step_at,
             text=text,
             stop=stop,
-            seconds=seconds,
+            seconds=round(ended - self._step_started, 2),
             usage=usage,
-            failed=failed,
+            failed=failed or stop == "refusal",
         )
-        if text or self._number or stop not in ("error", "interrupted"):
+        if text or number or not broken_off:
             writer.finish(reply)
         self._steps.append(reply)
         self._writer, self._step_started = None, ended
-        for call in self._calls:
-            at = self._now()
-            self._live.add(
-                Call(
-                    number=self._number, at=at, id=call.id, name=call.name, arguments=call.arguments
-                )
-            )
-            self._waiting.append(call.id)
-        self._calls = []
-
-    def _result(
-        self, identity: str, text: str, *, failed: bool, seconds: float | None = None
-    ) -> None:
-        self._waiting.remove(identity)
-        at = self._now()
-        self._live.add(
-            Result(
-                number=self._number, at=at, id=identity, text=text, failed=failed, seconds=seconds
-            )
-        )
+        calls, self._calls = self._calls, []
+        for one in calls:
+            at, name, arguments = self._now(), one.name, one.arguments
+            self._live.add(Call(number=number, at=at, id=one.id, name=name, arguments=arguments))
+            self._running.append(one.id)
 
     def _interrupt_calls(self) -> None:
-        for identity in list(self._waiting):
-            self._result(identity, INTERRUPTED, failed=True)
+        for identity in tuple(self._running):
+            self._add_result(identity, INTERRUPTED, failed=True)
+
+    def _add_result(
+        self, identity: str, text: str, failed: bool, seconds: float | None = None
+    ) -> None:
+        self._running.remove(identity)
+        at, number = self._now(), self._number
+        result = Result(
+            number=number, at=at, id=identity, text=text, failed=failed, seconds=seconds
+        )
+        self._live.add(result)
