@@ -297,7 +297,8 @@ class Conversation:
         compacted automatically.
         """
         thread = self.thread
-        return len(thread.exchanges) - len(self._within_limits(thread).exchanges)
+        short = self._within_limits(thread)
+        return 0 if short is thread else len(thread.exchanges) - len(short.exchanges)
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
@@ -344,7 +345,7 @@ class Conversation:
     @property
     def weights(self) -> dict[str, int]:
         """The estimated tokens of the parts of the next request."""
-        return self._weigh(self.thread, self._specs)
+        return self._weigh(self.thread)
 
     def would_hold(
         self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
@@ -378,7 +379,7 @@ class Conversation:
         whole = sum(self._weigh(thread, specs).values())
         return round((whole + ACKNOWLEDGMENT_TOKENS * len(confirmed)) * self._ratio)
 
-    def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...]) -> dict[str, int]:
+    def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...] | None = None) -> dict[str, int]:
         agent = self.agent
         found = pieces(self._fit(thread)[0], tools=agent.provider.calls_tools)
         tools = self._tools_size(specs)
@@ -390,19 +391,16 @@ class Conversation:
         return None if used is None else used + self._fixed_size() - self._fixed
 
     def _fixed_size(self) -> int:
-        return self.count(self.agent.system) + self._tools_size(self._specs)
+        return self.count(self.agent.system) + self._tools_size()
 
-    @property
-    def _specs(self) -> tuple[ToolSpec, ...]:
-        """The tools as the model is told of them."""
+    def _tools_size(self, specs: tuple[ToolSpec, ...] | None = None) -> int:
+        """Return the tokens of tools; None: of those that the model is told of now."""
         agent = self.agent
-        if not agent.calls_tools:
-            return ()
-        from chat_loop.agent.tools import READS  # not before there are tools
+        if specs is None and agent.calls_tools:
+            from chat_loop.agent.tools import READS  # not before there are tools
 
-        return (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
-
-    def _tools_size(self, specs: tuple[ToolSpec, ...]) -> int:
+            specs = (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
+        specs = specs or ()
         if self._tools[0] != specs:
             self._tools = (specs, tools_size(specs, self.count))
         return self._tools[1]
