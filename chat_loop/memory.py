@@ -1,13 +1,11 @@
 """The project's memory: facts that hold across conversations, in a MEMORY.md that people edit too.
 
 A fact is a bullet at the left edge (`-`, `*` or `+`) with the indented lines that follow it.
-Everything else in the file (headings, prose, code between fences, comments) belongs to the user and
-stays as it is, byte for byte.
+Everything else in the file belongs to the user and stays as it is, byte for byte.
 """
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
 import re
@@ -36,8 +34,6 @@ INTRO = (
 )
 _WINDOW_SHARE = 5
 """A memory takes a fifth of the window at most, however much the config allows."""
-_LOCK_SECONDS = 2.0
-"""The longest wait for another process, which holds the lock for milliseconds."""
 _NEW = """\
 # Memory
 
@@ -46,22 +42,22 @@ chat-loop gives them to the model with every request. Edit them here, or with /r
 /forget and /memory in the
 chat; a bullet may go on in indented lines, and all other text stays as it is.
 """
-_ABOUT_PROJECT = "Facts that hold for this project across conversations"
+_ABOUT = "Facts that hold for this project across conversations"
 _ABOUT_OWN = (
     "Facts that hold across conversations, in every project that has no MEMORY.md of its own"
 )
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a run looks for its memory, and how many tokens the model gets of it."""
+    """Where a run looks for its memory: `data` is the user's own folder. The model gets `most`
+    tokens of it, of which the config allows `allowed` in any window (0: no more than `most`).
+    """
 
     directory: Path
     home: Path
     data: Path
-    """The user's own folder."""
     most: int
     allowed: int = 0
-    """The tokens that the config allows, whatever the window is. 0: no more than `most`."""
 
     @property
     def own(self) -> Path:
@@ -123,15 +119,15 @@ class ProjectMemory:
     def look(self) -> Memory:
         """Read the file that counts now."""
         path = nearest(self.place.directory, self.place.home) or self.place.own
-        own = path == self.place.own
-        if not os.path.lexists(path):
-            return Memory(path=path, exists=False, own=own)
+        found = Memory(path=path, exists=os.path.lexists(path), own=path == self.place.own)
+        if not found.exists:
+            return found
         try:
-            facts = tuple(fact.text for fact in find_facts(read(path)))
+            facts = tuple(fact.text for fact in find_facts(_read(path)))
         except ChatLoopError as error:
-            return Memory(path=path, exists=True, own=own, problem=error.message)
+            return replace(found, problem=error.message)
         block, left_out = fact_block(facts, self.place.most)
-        return Memory(path=path, exists=True, own=own, facts=facts, block=block, left_out=left_out)
+        return replace(found, facts=facts, block=block, left_out=left_out)
 
     def fit(self, window: int) -> bool:
         """Fit the block into a fifth of another window. Return True when the block changes."""
@@ -168,14 +164,11 @@ class ProjectMemory:
     def line(self) -> str:
         """The memory in one line."""
         seen = self.seen
-        if seen.problem:
-            return f"Memory: none. {seen.problem}"
         if not seen.facts:
-            return "Memory: none"
+            return f"Memory: none. {seen.problem}" if seen.problem else "Memory: none"
         line = f"Memory: {counted(len(seen.facts), 'fact')} from {self.place.shown(seen.path)}"
-        if not seen.left_out:
-            return line
-        return f"{line}; {counted(len(seen.left_out), 'fact')} left out (memory is full) (/memory)"
+        left_out = f"; {counted(len(seen.left_out), 'fact')} left out (memory is full) (/memory)"
+        return line + (left_out if seen.left_out else "")
 
     def target(self, *, project: bool) -> Path:
         """Return the file that a new fact goes to: the one that counts, or one for the project.
@@ -194,8 +187,7 @@ class ProjectMemory:
         new: list[str] = []
 
         def edit(text: str) -> str:
-            if not text:
-                text = _NEW.format(about=_ABOUT_OWN if path == self.place.own else _ABOUT_PROJECT)
+            text = text or _NEW.format(about=_ABOUT_OWN if path == self.place.own else _ABOUT)
             known = {fact_key(fact.text) for fact in find_facts(text)}
             for fact in facts:
                 if fact_key(fact) not in known:
@@ -204,8 +196,7 @@ class ProjectMemory:
                     text = add_fact(text, fact)
             return text
 
-        change(path, edit, locks=self.place.data, files=self._files)
-        self.reread()
+        self._change(path, edit)
         return len(new)
 
     def remove(self, number: int) -> None:
@@ -224,12 +215,49 @@ class ProjectMemory:
                 )
             return remove_fact(text, places[min(before, len(places) - 1)])
 
-        change(self.seen.path, edit, locks=self.place.data, files=self._files)
+        self._change(self.seen.path, edit)
+
+    def _change(self, path: Path, edit: Callable[[str], str]) -> None:
+        """Replace the file's text by what `edit` returns for it; the text is empty without a file.
+
+        Nobody else changes the file meanwhile, and a crash leaves the old or the new one. The lock
+        stands in the user's own folder: the project is kept free of such files. Raises
+        ChatLoopError, with the file as it was.
+        """
+        checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
+        try:
+            lock = take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
+            try:
+                exists = os.path.lexists(path)
+                before = _read(path) if exists else ""
+                after = edit(before)
+                if after != before:
+                    self._write(path, after.encode("utf-8", "surrogateescape"), exists=exists)
+            finally:
+                release_lock(lock)
+        except SessionLocked as error:
+            message = f"{path} is being changed by another process. Nothing is changed."
+            raise ChatLoopError(message, "Try again.") from error
+        except OSError as error:
+            message = f"{path} cannot be written: {os_reason(error)}. Nothing is changed."
+            raise ChatLoopError(message) from error
         self.reread()
 
-
-# The file
-# --------------------------------------------------------------------------------------------------
+    def _write(self, path: Path, data: bytes, *, exists: bool) -> None:
+        if len(data) > LARGEST:
+            raise ChatLoopError(
+                f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written.",
+                "/forget makes room.",
+            )
+        if not exists:
+            self._files.make_directory(path.parent)
+            self._files.replace(path, data)
+            return
+        mode = path.stat().st_mode & 0o7777
+        if not mode & 0o222:  # a rename would ignore the protection, which somebody wanted
+            raise OSError(errno.EACCES, "it is write-protected")
+        self._files.replace(_target(path), data)
+        path.chmod(mode)
 
 
 def nearest(directory: Path, home: Path) -> Path | None:
@@ -261,59 +289,29 @@ def _upwards(directory: Path, home: Path) -> Iterator[Path]:
             return
 
 
-def read(path: Path) -> str:
+def _read(path: Path) -> str:
     """Return the text of a memory file. Bytes that are not UTF-8 are kept (`surrogateescape`).
 
     Raises ChatLoopError.
     """
+    reason = ""
     try:
         data, _ = read_part(_target(path), LARGEST + 1)
+    except FileNotFoundError:
+        reason = "it is a symbolic link to nothing"
     except OSError as error:
-        raise _unusable(path, _reason(error)) from error
-    if len(data) > LARGEST:
-        raise _unusable(path, f"it is larger than {LARGEST // 1024} KB")
-    if b"\0" in data:
-        raise _unusable(path, "it is no text file")
+        reason = os_reason(error)
+        if error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO):
+            reason = "it is not a regular file"
+    else:
+        if len(data) > LARGEST:
+            reason = f"it is larger than {LARGEST // 1024} KB"
+        elif b"\0" in data:
+            reason = "it is no text file"
+    if reason:
+        message = f"{path} is not used as memory: {reason}."
+        raise ChatLoopError(message, "Set it right, or take it away.")
     return data.decode("utf-8", "surrogateescape")
-
-
-def change(path: Path, edit: Callable[[str], str], *, locks: Path, files: Files) -> None:
-    """Replace the file's text by what `edit` returns for it; the text is empty without a file.
-
-    Nobody else changes the file meanwhile, and a crash leaves the old or the new one. `locks` is
-    the user's own folder: the project is kept free of lock files. Raises ChatLoopError, with the
-    file as it was.
-    """
-    try:
-        with _locked(path, locks):
-            exists = os.path.lexists(path)
-            before = read(path) if exists else ""
-            after = edit(before)
-            if after == before:
-                return
-            data = after.encode("utf-8", "surrogateescape")
-            if len(data) > LARGEST:
-                raise ChatLoopError(
-                    f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written.",
-                    "/forget makes room.",
-                )
-            _write(_target(path) if exists else path, data, files, exists=exists)
-    except OSError as error:
-        raise ChatLoopError(
-            f"{path} cannot be written: {os_reason(error)}. Nothing is changed."
-        ) from error
-
-
-def _write(path: Path, data: bytes, files: Files, *, exists: bool) -> None:
-    if not exists:
-        files.make_directory(path.parent)
-        files.replace(path, data)
-        return
-    mode = path.stat().st_mode & 0o7777
-    if not mode & 0o222:  # a rename would ignore the protection, which somebody wanted
-        raise OSError(errno.EACCES, "it is write-protected")
-    files.replace(path, data)
-    path.chmod(mode)
 
 
 def _target(path: Path) -> Path:
@@ -329,42 +327,11 @@ def _target(path: Path) -> Path:
     return target
 
 
-def _unusable(path: Path, reason: str) -> ChatLoopError:
-    return ChatLoopError(
-        f"{path} is not used as memory: {reason}.", "Set it right, or take it away."
-    )
-
-
-def _reason(error: OSError) -> str:
-    if error.errno == errno.ENOENT:
-        return "it is a symbolic link to nothing"
-    if error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO):
-        return "it is not a regular file"
-    return os_reason(error)
-
-
-@contextlib.contextmanager
-def _locked(path: Path, locks: Path) -> Iterator[None]:
-    checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
-    try:
-        lock = take_lock(locks, f"memory-{checksum:08x}", seconds=_LOCK_SECONDS)
-    except SessionLocked as error:
-        raise ChatLoopError(
-            f"{path} is being changed by another process. Nothing is changed.", "Try again."
-        ) from error
-    try:
-        yield
-    finally:
-        release_lock(lock)
-
-
-# Its text (pure)
-# --------------------------------------------------------------------------------------------------
+# The text (pure)
 
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _FENCE = re.compile(r"`{3,}(?=[^`]*\Z)|~{3,}")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
-_SAYS_NOTHING = frozenset(" \t\n-*_+")
 _BYTE_ORDER_MARK = "\ufeff"
 
 
@@ -377,12 +344,18 @@ class Fact(Struct, frozen=True):
 
 
 def fact_of(text: str) -> str:
-    """Return a user's text as a fact, without bullet and blanks around it; empty for no words."""
-    lines = [line.rstrip() for line in _plain(text).strip().split("\n")]
+    """Return a user's text as a fact, without bullet and blanks around it, every character visible
+    that a terminal or an editor would obey or hide; empty for no words.
+    """
+    text = _UNDECODED.sub(
+        lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text
+    )
+    text = "⟦U+".join(visible(part) for part in text.replace("\r\n", "\n").split("⟦U+"))
+    lines = [line.rstrip() for line in text.strip().split("\n")]
     while (found := _BULLET.match(lines[0])) is not None:
         lines[0] = lines[0][found.end() :]
     text = "\n".join(lines)
-    return "" if set(text) <= _SAYS_NOTHING else text
+    return "" if set(text) <= set(" \t\n-*_+") else text
 
 
 def fact_key(text: str) -> str:
@@ -449,17 +422,6 @@ def fact_block(texts: Sequence[str], most: int) -> tuple[str, tuple[int, ...]]:
     return ("\n".join(lines) if len(lines) > 1 else ""), tuple(left_out)
 
 
-def _plain(text: str) -> str:
-    """Return `text` with every character visible that a terminal or an editor would obey or hide.
-
-    Characters that are shown so already stay as they are.
-    """
-    text = _UNDECODED.sub(
-        lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text
-    )
-    return "⟦U+".join(visible(part) for part in text.replace("\r\n", "\n").split("⟦U+"))
-
-
 def _lines(text: str) -> tuple[str, list[str], str]:
     """Return the byte order mark, the lines with their ends, and the newline that the file uses."""
     mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
@@ -474,9 +436,11 @@ def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
     That is the end, or the line that opens a fence or a comment which nothing closes.
     """
     found: list[Fact] = []
-    fence, inside_comment, opened, number = "", False, 0, 0
-    while number < len(lines):
-        line = lines[number].rstrip()
+    fence, inside_comment, opened, behind = "", False, 0, 0
+    for number, whole in enumerate(lines):
+        line = whole.rstrip()
+        if number < behind:
+            continue
         if fence:
             closing = line.lstrip(" ")
             if len(closing) >= len(fence) and not closing.strip(fence[0]):
@@ -484,38 +448,27 @@ def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
         elif inside_comment:
             inside_comment = "-->" not in line
         elif (opening := _FENCE.match(line)) is not None:
-            fence, opened = opening.group(), number
+            fence, opened = opening[0], number
         elif line.startswith("<!--"):
             inside_comment, opened = "-->" not in line, number
         elif (mark := _BULLET.match(line)) is not None:
-            end = _fact_end(lines, number + 1)
-            text = _fact_text(lines[number:end], mark.end())
-            if text:
-                found.append(Fact(text, number, end))
-                number = end
-                continue
-        number += 1
+            fact = _fact_at(lines, number, mark.end())
+            if fact.text:
+                found.append(fact)
+                behind = fact.end
     return found, opened if fence or inside_comment else len(lines)
 
 
-def _fact_end(lines: Sequence[str], number: int) -> int:
-    """Return the line behind the indented ones from line `number` on.
-
-    Blank lines count when an indented one follows.
+def _fact_at(lines: Sequence[str], start: int, width: int) -> Fact:
+    """Return the fact of the bullet at line `start`, whose text begins at column `width`, with the
+    indented lines behind it; blank lines count when an indented one follows.
     """
-    end = number
-    for index in range(number, len(lines)):
-        line = lines[index]
-        if line.strip():
-            if line[0] not in " \t":
+    end = start + 1
+    for number in range(start + 1, len(lines)):
+        if lines[number].strip():
+            if lines[number][0] not in " \t":
                 break
-            end = index + 1
-    return end
-
-
-def _fact_text(lines: Sequence[str], indent: int) -> str:
-    """Return what a bullet of width `indent` and its further lines say."""
-    first, *rest = (line.rstrip() for line in lines)
-    further = [line[min(indent, len(line) - len(line.lstrip(" \t"))) :] for line in rest]
-    text = _plain("\n".join([first[indent:], *further]))
-    return "" if set(text) <= _SAYS_NOTHING else text
+            end = number + 1
+    first, *rest = (line.rstrip() for line in lines[start:end])
+    further = [line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in rest]
+    return Fact(fact_of("\n".join([first[width:], *further])), start, end)
