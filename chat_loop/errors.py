@@ -1,30 +1,4 @@
-"""Everything that can go wrong and be told to the user in one sentence, with a hint of what to do.
-
-ChatLoopError               message, hint
-├── UsageError              the command line or a command's argument
-├── ConfigError             the config file: path, key, expected type
-├── SessionError            a session that cannot be found, read, locked or created
-│   ├── SessionNotFound
-│   ├── SessionLocked       open in another process
-│   └── SaveError           the disk refused: full, read-only, no permission
-├── ContextFull             a request that the model's window cannot take; it was not sent
-├── OutputError             standard output takes nothing: a full disk, closed
-├── AgentError              an agent's file: not there, malformed, not approved, broken
-├── ModelError              an embedded model that cannot be installed or loaded
-└── ProviderError           a model call: retryable, retry_after
-    ├── NoProvider          nothing to talk to: no key, no server, no embedded model
-    ├── AuthenticationFailed
-    ├── ModelNotFound
-    ├── RateLimited
-    ├── Overloaded
-    ├── ContextTooLong
-    ├── ConnectionFailed    no network, refused, TLS
-    ├── StreamBroken        the connection ended in the middle of a reply
-    ├── TimedOut            nothing came for too long
-    └── RequestRejected     any other refusal of the request
-
-IndexUnavailable            the index of the sessions, without which the program goes on
-"""
+"""The tree of errors that are told to the user in one sentence, with a hint of what to do."""
 
 from __future__ import annotations
 
@@ -72,7 +46,7 @@ class SessionLocked(SessionError):
 
 
 class SaveError(SessionError):
-    """The transcript could not be written."""
+    """The transcript could not be written: the disk is full, read-only, or forbids it."""
 
 
 class OutputError(ChatLoopError):
@@ -110,8 +84,14 @@ class ProviderError(ChatLoopError):
         self.retry_after = retry_after
 
 
+class RetryableError(ProviderError):
+    """A model call that may succeed later."""
+
+    retryable = True
+
+
 class NoProvider(ProviderError):
-    """There is nothing to talk to."""
+    """There is nothing to talk to: no key, no server, no embedded model."""
 
 
 class AuthenticationFailed(ProviderError):
@@ -122,16 +102,8 @@ class ModelNotFound(ProviderError):
     """The provider does not know the model."""
 
 
-class RateLimited(ProviderError):
-    """Too many requests or tokens."""
-
-    retryable = True
-
-
-class Overloaded(ProviderError):
-    """The server failed or is overloaded."""
-
-    retryable = True
+class RequestRejected(ProviderError):
+    """The server understood the request and refused it."""
 
 
 class ContextTooLong(ProviderError):
@@ -142,26 +114,24 @@ class ContextTooLong(ProviderError):
     window: int | None = None
 
 
-class ConnectionFailed(ProviderError):
-    """The server was not reached."""
-
-    retryable = True
+class RateLimited(RetryableError):
+    """Too many requests or tokens."""
 
 
-class StreamBroken(ProviderError):
+class Overloaded(RetryableError):
+    """The server failed or is overloaded."""
+
+
+class ConnectionFailed(RetryableError):
+    """The server was not reached: no network, refused, TLS."""
+
+
+class StreamBroken(RetryableError):
     """The connection ended in the middle of a reply."""
 
-    retryable = True
 
-
-class TimedOut(ProviderError):
+class TimedOut(RetryableError):
     """Nothing came for too long."""
-
-    retryable = True
-
-
-class RequestRejected(ProviderError):
-    """The server understood the request and refused it."""
 
 
 class IndexUnavailable(Exception):

@@ -1,6 +1,4 @@
-"""The one stream: what happens while a model answers. Display, fold, `--json` and tests all read
-these.
-"""
+"""The one stream: all that happens. Display, fold, `--json` and tests read these."""
 
 from __future__ import annotations
 
@@ -11,13 +9,17 @@ from msgspec import Struct
 from chat_loop.values import Compaction, StopReason, ToolCall, Usage
 
 
-class TextDelta(Struct, frozen=True):
+class Event(Struct, frozen=True):
+    """Something that happened."""
+
+
+class TextDelta(Event, frozen=True):
     """A piece of the reply's text, as it arrived."""
 
     text: str
 
 
-class ThinkingDelta(Struct, frozen=True):
+class ThinkingDelta(Event, frozen=True):
     """A piece of the model's reasoning; shown, never stored as the reply."""
 
     text: str
@@ -27,20 +29,18 @@ FIRST_RETRY = 2
 """The attempt after the first error."""
 
 
-class Retrying(Struct, frozen=True, kw_only=True):
-    """The request failed before any content and is about to be sent again."""
+class Retrying(Event, frozen=True, kw_only=True):
+    """The request failed before any content and is sent again after `seconds`: `attempt` comes
+    next, from 2, of at most `attempts`. `reason` is a sentence.
+    """
 
     reason: str
-    """One sentence: what went wrong."""
     seconds: float
-    """The pause before the next attempt."""
     attempt: int
-    """The attempt that comes next, from 2."""
     attempts: int
-    """The most attempts there will be."""
 
 
-class ToolCalled(Struct, frozen=True):
+class ToolCalled(Event, frozen=True):
     """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own
     from the agent on.
     """
@@ -48,7 +48,7 @@ class ToolCalled(Struct, frozen=True):
     call: ToolCall
 
 
-class ToolReturned(Struct, frozen=True, kw_only=True):
+class ToolReturned(Event, frozen=True, kw_only=True):
     """A call has its result. `text` is what the model is given of it. `denied`: the user did not
     allow it.
     """
@@ -61,7 +61,7 @@ class ToolReturned(Struct, frozen=True, kw_only=True):
     denied: bool = False
 
 
-class Finished(Struct, frozen=True, kw_only=True):
+class Finished(Event, frozen=True, kw_only=True):
     """The last event of one model call. `stop` is end, length, refusal, or tool when the model
     waits for its calls.
 
@@ -72,7 +72,7 @@ class Finished(Struct, frozen=True, kw_only=True):
     usage: Usage | None = None
 
 
-class ReplyEnded(Struct, frozen=True, kw_only=True):
+class ReplyEnded(Event, frozen=True, kw_only=True):
     """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the
     acknowledgment.
     """
@@ -83,7 +83,7 @@ class ReplyEnded(Struct, frozen=True, kw_only=True):
     seconds: float
 
 
-class SessionBegun(Struct, frozen=True, kw_only=True):
+class SessionBegun(Event, frozen=True, kw_only=True):
     """A session got its first entry."""
 
     id: str
@@ -92,7 +92,7 @@ class SessionBegun(Struct, frozen=True, kw_only=True):
     parent: str = ""
 
 
-class SessionFound(Struct, frozen=True, kw_only=True):
+class SessionFound(Event, frozen=True, kw_only=True):
     """The session that will be resumed."""
 
     id: str
@@ -103,21 +103,21 @@ class SessionFound(Struct, frozen=True, kw_only=True):
     damage: tuple[str, ...] = ()
 
 
-class Restoring(Struct, frozen=True):
+class Restoring(Event, frozen=True):
     """A child session gets its parent's summary block, after a compaction or a resume."""
 
     parent: str
     reason: str
 
 
-class SummaryStarted(Struct, frozen=True, kw_only=True):
+class SummaryStarted(Event, frozen=True, kw_only=True):
     """A summary is being made, in so many calls. When `optional`, Ctrl-C does without it."""
 
     parts: int
     optional: bool = False
 
 
-class SummaryProgress(Struct, frozen=True, kw_only=True):
+class SummaryProgress(Event, frozen=True, kw_only=True):
     """The progress of a summary, in characters of the current part."""
 
     part: int
@@ -125,7 +125,7 @@ class SummaryProgress(Struct, frozen=True, kw_only=True):
     characters: int
 
 
-class SummaryEnded(Struct, frozen=True, kw_only=True):
+class SummaryEnded(Event, frozen=True, kw_only=True):
     """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's
     is missing.
     """
@@ -136,7 +136,7 @@ class SummaryEnded(Struct, frozen=True, kw_only=True):
     problem: str = ""
 
 
-class Compacted(Struct, frozen=True, kw_only=True):
+class Compacted(Event, frozen=True, kw_only=True):
     """The context was compacted: the session ended, its child goes on. `block` is the summary
     block's inner text.
     """
@@ -148,13 +148,13 @@ class Compacted(Struct, frozen=True, kw_only=True):
     block: str
 
 
-class Connecting(Struct, frozen=True):
+class Connecting(Event, frozen=True):
     """A request waits for these MCP servers; for none any more when there are none."""
 
     servers: tuple[str, ...]
 
 
-class Recalled(Struct, frozen=True):
+class Recalled(Event, frozen=True):
     """Passages of the archive were attached to the newest query. `refs` are the references they
     come from.
     """
@@ -162,7 +162,7 @@ class Recalled(Struct, frozen=True):
     refs: tuple[str, ...]
 
 
-class Attached(Struct, frozen=True):
+class Attached(Event, frozen=True):
     """Files go with the newest query. `files` tells each in a few words, as `photo.png,
     640×480`.
     """
@@ -170,7 +170,7 @@ class Attached(Struct, frozen=True):
     files: tuple[str, ...]
 
 
-class SessionSealed(Struct, frozen=True, kw_only=True):
+class SessionSealed(Event, frozen=True, kw_only=True):
     """A session ended. `saved` is False when the disk refused."""
 
     id: str
@@ -184,31 +184,8 @@ class SessionSealed(Struct, frozen=True, kw_only=True):
     """Where its summary block came from: model, extracted, or none."""
 
 
-class Warned(Struct, frozen=True):
+class Warned(Event, frozen=True):
     """Something that the user should know and that stops nothing."""
 
     message: str
     hint: str = ""
-
-
-Event = (
-    TextDelta
-    | ThinkingDelta
-    | Retrying
-    | ToolCalled
-    | ToolReturned
-    | Finished
-    | ReplyEnded
-    | SessionBegun
-    | SessionFound
-    | Restoring
-    | SummaryStarted
-    | SummaryProgress
-    | SummaryEnded
-    | Compacted
-    | Connecting
-    | Recalled
-    | Attached
-    | SessionSealed
-    | Warned
-)

@@ -9,16 +9,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import msgspec
 
 LONGEST = 400
 """Characters of a sentence; a longer one is cut between its clauses."""
-_WRAPPED = 50
-"""Characters of a line that an editor may have broken."""
-_LONGEST_COMMAND = 200
-
 Role = Literal["said", "item", "row", "heading", "quoted", "command", "code"]
 """`command` is a fenced block of one line; `code` is a line of a longer one."""
 
@@ -32,7 +28,7 @@ class Sentence(msgspec.Struct, frozen=True):
     role: Role = "said"
 
 
-class _Block(msgspec.Struct, frozen=True):
+class _Block(NamedTuple):
     """A line, or the lines of a paragraph that an editor wrapped."""
 
     start: int
@@ -62,13 +58,14 @@ _MONTH = re.compile(
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of `text` in order, in linear time."""
     found: list[Sentence] = []
-    for block in _blocks(text):
-        whole = block.role in ("row", "heading", "command", "code")
-        ends = () if whole else _ends(text, block)
-        start = block.start
-        for end in (*ends, block.end):
-            found += _pieces(text, start, end, block.role)
-            start = end
+    for begin, end, role in _blocks(text):
+        start = begin
+        if role not in ("row", "heading", "command", "code"):
+            for match in _END.finditer(text, begin, end):
+                if match.group()[0] not in ".…" or not _goes_on(text, begin, match):
+                    found += _pieces(text, start, match.end(), role)
+                    start = match.end()
+        found += _pieces(text, start, end, role)
     return found
 
 
@@ -83,7 +80,7 @@ def _blocks(text: str) -> Iterator[_Block]:
     waiting: _Block | None = None
     for block in _lines(text):
         if waiting is not None and block is not None and _wraps(text, waiting, block):
-            waiting = _Block(waiting.start, block.end, waiting.role)
+            waiting = waiting._replace(end=block.end)
             continue
         if waiting is not None:
             yield waiting
@@ -97,7 +94,7 @@ def _wraps(text: str, before: _Block, line: _Block) -> bool:
     return (
         line.role == "said"
         and before.role in ("said", "item", "quoted")
-        and before.end - before.start >= _WRAPPED
+        and before.end - before.start >= 50
         and text[line.start].islower()
         and text[before.end - 1] not in ".!?:;"
     )
@@ -117,7 +114,9 @@ def _lines(text: str) -> Iterator[_Block | None]:
         start = match.start() + len(line) - len(line.lstrip())
         end = start + len(bare)
         if fence and bare.startswith(fence) and _FENCE.fullmatch(bare):
-            yield from _fenced(inside)
+            if len(inside) == 1 and inside[0].end - inside[0].start <= 200:
+                inside = [inside[0]._replace(role="command")]
+            yield from inside
             fence, inside = "", []
         elif fence:
             inside += [_Block(start, end, "code")] if bare else []
@@ -129,13 +128,6 @@ def _lines(text: str) -> Iterator[_Block | None]:
         else:
             yield _read_line(bare, start, end)
     yield from inside  # a fence that was never closed
-
-
-def _fenced(inside: list[_Block]) -> list[_Block]:
-    """Return the lines of a fenced block; a single short one is a command."""
-    if len(inside) == 1 and inside[0].end - inside[0].start <= _LONGEST_COMMAND:
-        return [_Block(inside[0].start, inside[0].end, "command")]
-    return inside
 
 
 def _read_line(bare: str, start: int, end: int) -> _Block:
@@ -150,19 +142,12 @@ def _read_line(bare: str, start: int, end: int) -> _Block:
     return _Block(start, end, "said")
 
 
-def _ends(text: str, block: _Block) -> Iterator[int]:
-    """Yield where the sentences of a block end, but for the last."""
-    for match in _END.finditer(text, block.start, block.end):
-        if match.group()[0] not in ".…" or not _goes_on(text, block, match):
-            yield match.end()
-
-
-def _goes_on(text: str, block: _Block, stop: re.Match[str]) -> bool:
+def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
     """Tell whether a full stop belongs to an abbreviation, an initial or an ordinal."""
     after = text[stop.end() : stop.end() + 4].lstrip()[:3]
     if stop.group() == "...":
         return after[:1].islower()
-    word = _LAST_WORD.search(text, max(block.start, stop.start() - 20), stop.start())
+    word = _LAST_WORD.search(text, max(begin, stop.start() - 20), stop.start())
     if word is None:
         return False
     last = word.group()
@@ -178,23 +163,15 @@ def _goes_on(text: str, block: _Block, stop: re.Match[str]) -> bool:
 
 def _pieces(text: str, start: int, end: int, role: Role) -> Iterator[Sentence]:
     """Yield a sentence, or its clauses where it is too long."""
-    start = _skip_blanks(text, start, end)
-    while end - start > LONGEST:
-        low, high = start + LONGEST // 2, start + LONGEST
-        cut = max((match.end() for match in _CLAUSE.finditer(text, low, high)), default=0)
-        cut = cut or text.rfind(" ", low, high) + 1 or high
-        yield _sentence(text, start, cut, role)
-        start = _skip_blanks(text, cut, end)
-    if start < end:
-        yield _sentence(text, start, end, role)
-
-
-def _skip_blanks(text: str, start: int, end: int) -> int:
-    while start < end and text[start].isspace():
-        start += 1
-    return start
-
-
-def _sentence(text: str, start: int, end: int, role: Role) -> Sentence:
-    whole = text[start:end].rstrip()
-    return Sentence(" ".join(whole.split()), start, start + len(whole), role)
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    while start < end:
+        cut = end
+        if end - start > LONGEST:
+            low, high = start + LONGEST // 2, start + LONGEST
+            cut = max((match.end() for match in _CLAUSE.finditer(text, low, high)), default=0)
+            cut = cut or text.rfind(" ", low, high) + 1 or high
+        whole = text[start:cut].rstrip()
+        yield Sentence(" ".join(whole.split()), start, start + len(whole), role)
+        start = cut
+        while start < end and text[start].isspace():
+            start += 1

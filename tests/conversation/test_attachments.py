@@ -46,7 +46,7 @@ from chat_loop.sessions.records import (
     Undo,
 )
 from chat_loop.sessions.writer import render
-from chat_loop.tokens import MOST_IMAGE_TOKENS, estimate, image_tokens
+from chat_loop.tokens import estimate, image_tokens
 from chat_loop.values import Image, Message, Usage, Window
 from tests.strategies import texts
 from tests.support.images import base64, jpeg, place, png
@@ -282,7 +282,7 @@ def test_the_memory_for_images_is_bounded(tmp_path: Path) -> None:
         (8_000, 8_000, 1_534),
         (4_000, 200, 85 + 170 * 4),
         (1, 8_000, 85 + 170 * 4),
-        (0, 5, MOST_IMAGE_TOKENS),
+        (0, 5, 1_600),
     ],
 )
 def test_tokens_of_an_image(width: int, height: int, tokens: int) -> None:
@@ -291,7 +291,7 @@ def test_tokens_of_an_image(width: int, height: int, tokens: int) -> None:
 
 @given(st.integers(-5, 10**9), st.integers(-5, 10**9))
 def test_no_image_counts_for_nothing_or_for_everything(width: int, height: int) -> None:
-    assert 0 < image_tokens(width, height) <= MOST_IMAGE_TOKENS
+    assert 0 < image_tokens(width, height) <= 1_600
 
 
 def test_files_count_as_what_they_are() -> None:

@@ -244,7 +244,7 @@ def test_a_message_longer_than_the_window_is_saved_whole_and_shortened_for_the_m
     assert "characters left out" in sent[0].text
     assert words(sent[0].text) <= 400
     assert everything(talk) == [giant]
-    assert "the model gets its beginning and its end." in talk.events[1].message  # type: ignore[union-attr]
+    assert "the model gets its beginning and its end." in talk.events[1].message  # type: ignore[attr-defined]
 
 
 def test_a_window_in_which_nothing_fits_is_said_before_anything_is_sent(tmp_path: Path) -> None:
