@@ -26,18 +26,16 @@ from packaging.requirements import Requirement
 from chat_loop import __version__
 from chat_loop.agent import mcp_servers
 from chat_loop.agent.agent_files import AgentNames, Trust, file_of, read_file
-from chat_loop.config import Config, McpServer, Paths, completed
+from chat_loop.config import Config, Paths, completed
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, ConfigError, NoProvider, SessionError, SessionLocked
-from chat_loop.events import Finished, TextDelta, ThinkingDelta
+from chat_loop.errors import ChatLoopError, NoProvider, SessionError, SessionLocked, UsageError
 from chat_loop.library.index_file import index_status
 from chat_loop.models import store
 from chat_loop.models.cpu import runs_embedded_models
-from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import entries, missing_requirement
 from chat_loop.providers.choose import World, at_home, choose
-from chat_loop.providers.servers import is_foreign, listens, place_of, server_at, shown
+from chat_loop.providers.servers import listens, place_of, server_at, shown
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
@@ -45,20 +43,14 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, Request
 from chat_loop.wording import counted, file_size_text, install_hint, size_text, window_text
 
-EXTRAS = {
-    "": "the program itself",
-    "local": "the embedded model",
-    "search": "searching by meaning",
-    "mcp": "MCP servers",
-    "bedrock": "Amazon Bedrock",
-}
+EXTRAS = ("", "local", "search", "mcp", "bedrock")
+"""The program's own needs, and those of each extra."""
 FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
 )
 READ_WHOLE = 32 << 20
 """Bytes of the newest sessions that are read whole, to find damage in their middle."""
-MOST_LOCKS = 2_000
 LITTLE_ROOM = 100_000_000
 """Bytes of a disk."""
 ONLINE_SECONDS = 60.0
@@ -108,101 +100,62 @@ def installed() -> Iterator[Finding]:
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
     yield good("Python", f"{platform.python_version()}, {system}")
     try:
-        needs = [Requirement(line) for line in metadata.requires("chat-loop") or ()]
+        left = [Requirement(line) for line in metadata.requires("chat-loop") or ()]
     except metadata.PackageNotFoundError:
         yield doubtful("chat-loop", f"{__version__}, which is not installed as a package.")
         return
     yield good("chat-loop", __version__)
-    extras, missing = [], []
-    for extra, purpose in EXTRAS.items():
-        own = [need for need in needs if _belongs(need, extra)]
-        there, faults = _versions(own)
-        if faults and (there or not extra):
-            package = f"chat-loop[{extra}]" if extra else "chat-loop"
-            hint = f"pip install --upgrade '{package}'"
-            yield bad(f"Packages {extra}".rstrip(), f"{', '.join(faults)}.", hint)
-        elif not extra:
-            yield good("Packages", ", ".join(there))
-        elif there:
-            extras.append(f"{extra} ({', '.join(there)})")
+    for extra in EXTRAS:
+        there, faults, own = [], [], []
+        for need in left:
+            if need.marker is not None and not need.marker.evaluate({"extra": extra}):
+                continue
+            own.append(need)
+            try:
+                version = metadata.version(need.name)
+            except metadata.PackageNotFoundError:
+                faults.append(f"{need.name} is missing")
+                continue
+            there.append(f"{need.name} {version}")
+            if not need.specifier.contains(version, prereleases=True):
+                faults.append(f"{need.name} {version} is not {need.specifier}")
+        left = [need for need in left if need not in own]
+        name = f"Extra {extra}" if extra else "Packages"
+        if extra and not there:
+            yield good(name, "not installed", install_hint(extra))
+        elif faults:
+            hint = install_hint(extra) if extra else "pip install --upgrade chat-loop"
+            yield bad(name, f"{', '.join(faults)}.", hint)
         else:
-            missing.append(f"{extra} ({purpose})")
-    if extras:
-        yield good("Extras", ", ".join(extras))
-    if missing:
-        hint = f"For example: {install_hint(missing[0].partition(' ')[0])}"
-        yield good("Not installed", ", ".join(missing), hint)
-
-
-def _belongs(need: Requirement, extra: str) -> bool:
-    """Tell the program's own needs (no extra) and those of each extra apart."""
-    own = need.marker is None or need.marker.evaluate({"extra": ""})
-    return (
-        own
-        if not extra
-        else not own and need.marker is not None and need.marker.evaluate({"extra": extra})
-    )
-
-
-def _versions(needs: Iterable[Requirement]) -> tuple[list[str], list[str]]:
-    """Return the packages that are installed, and what is wrong with each that does not do."""
-    there, faults = [], []
-    for need in needs:
-        try:
-            version = metadata.version(need.name)
-        except metadata.PackageNotFoundError:
-            faults.append(f"{need.name} is missing")
-            continue
-        there.append(f"{need.name} {version}")
-        if not need.specifier.contains(version, prereleases=True):
-            faults.append(f"{need.name} {version} is not {need.specifier}")
-    return there, faults
+            yield good(name, ", ".join(there))
 
 
 def folders(here: Here) -> Iterator[Finding]:
     """Check that the folders can be written to, are the user's alone, and have room."""
-    named = {
-        here.sessions: "Sessions folder",
-        here.paths.data: "Data folder",
-        here.paths.config.parent: "Config folder",
-    }
-    for folder, name in reversed(named.items()):
-        yield _folder(name, folder)
-    try:
-        closed = not here.sessions.stat().st_mode & 0o077
-    except OSError:
+    yield _folder("Sessions folder", here.sessions)
+    for name, folder in (("Data folder", here.paths.data), ("Config folder", here.paths.config)):
+        yield _folder(name, folder.parent if folder == here.paths.config else folder)
+    if sys.platform == "win32" or not here.sessions.is_dir():
         return
     files = [here.paths.history, here.paths.data / "MEMORY.md", *here.sessions.glob("*.md")]
-    readable = [file for file in files if _is_readable(file)]
-    if readable and not closed and sys.platform != "win32":
+    modes = [(file, file.lstat().st_mode) for file in files if os.path.lexists(file)]
+    readable = [file for file, mode in modes if stat.S_ISREG(mode) and mode & 0o077]
+    if readable and here.sessions.stat().st_mode & 0o077:
         text = f"{counted(len(readable), 'file')} of conversations, such as {readable[0]},"
         hint = f"chmod -R go= {here.sessions}"
         yield doubtful("Privacy", f"{text} can be read by other users.", hint)
-
-
-def _is_readable(file: Path) -> bool:
-    try:
-        mode = file.lstat().st_mode
-    except OSError:
-        return False
-    return stat.S_ISREG(mode) and bool(mode & 0o077)
 
 
 def _folder(name: str, folder: Path) -> Finding:
     above = folder
     while above != above.parent and not os.path.lexists(above):
         above = above.parent
-    usable = above.is_dir() and os.access(above, os.W_OK | os.X_OK)
-    if above != folder and usable:
-        return good(name, f"{folder} is not there yet: it is made when it is needed.")
+    if not above.is_dir():
+        return bad(name, f"{above} is not a folder that can be opened.", "Move it away.")
+    if not os.access(above, os.R_OK | os.W_OK | os.X_OK):
+        return bad(name, f"{above} is not yours to read and write.", f"chmod u+rwx {above}")
     if above != folder:
-        hint = "Set CHAT_LOOP_HOME to a folder that you can write to."
-        return bad(name, f"{folder} is not there and cannot be made in {above}.", hint)
-    if not folder.is_dir():
-        hint = "Move it away: the folder is made anew."
-        return bad(name, f"{folder} is not a folder that can be opened.", hint)
-    if not (usable and os.access(folder, os.R_OK)):
-        return bad(name, f"{folder} is not yours to read and write.", f"chmod u+rwx {folder}")
+        return good(name, f"{folder} is not there yet: it is made when it is needed.")
     free = shutil.disk_usage(folder).free
     if free < LITTLE_ROOM:
         return doubtful(name, f"{folder}: only {size_text(free)} are free on its disk.")
@@ -212,17 +165,15 @@ def _folder(name: str, folder: Path) -> Finding:
 
 
 def sessions(here: Here) -> Iterator[Finding]:
-    """Check the sessions; the newest are read whole."""
+    """Check the sessions, of which the newest are read whole, their locks and their index."""
     if not here.sessions.is_dir():
         return
-    stamps = partial.newest_first(here.sessions)
-    states = Counter(row.state for row in partial.rows(here.sessions))
-    manager, damaged, whole, left = SessionManager(here.sessions), [], 0, READ_WHOLE
+    stamps, manager = partial.newest_first(here.sessions), SessionManager(here.sessions)
+    damaged, left = [], READ_WHOLE
     for stamp in stamps:
         left -= stamp.size
         if left < 0:
             break
-        whole += 1
         try:
             loaded = manager.load(here.sessions / f"{stamp.id}.md")
         except SessionError as error:
@@ -233,17 +184,11 @@ def sessions(here: Here) -> Iterator[Finding]:
     if unlisted := partial.unlisted(here.sessions):
         hint = "Sync tools leave such copies where two machines wrote."
         yield doubtful("Not listed", unlisted_text(unlisted), hint)
-    size = file_size_text(sum(stamp.size for stamp in stamps))
-    names = {
-        "not ended": states["unsealed"],
-        "of another program": states["plain"],
-        "no transcript": states["foreign"],
-        "empty": states["empty"],
-    }
-    parts = [counted(len(stamps), "session"), size]
-    parts += [f"{number:,} {name}" for name, number in names.items() if number]
-    unread = "" if whole == len(stamps) else f"; the newest {whole:,} were read whole"
-    yield good("Sessions", f"{', '.join(parts)}{unread}")
+    states = Counter(row.state for row in partial.rows(here.sessions))
+    names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
+    parts = [counted(len(stamps), "session"), file_size_text(sum(stamp.size for stamp in stamps))]
+    parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]  # type: ignore[index]
+    yield good("Sessions", ", ".join(parts))
     for text in damaged[:3]:
         yield doubtful("Damaged", text, "What can be read of it can still be resumed and shown.")
     if len(damaged) > 3:
@@ -252,17 +197,13 @@ def sessions(here: Here) -> Iterator[Finding]:
 
 def locks(here: Here) -> Iterator[Finding]:
     """Check which sessions are open in other processes."""
-    folder = here.sessions / LOCK_FOLDER
-    if not os.path.lexists(folder):
-        return
-    ids = sorted(path.stem for path in folder.iterdir() if path.suffix == ".lock")[:MOST_LOCKS]
-    held = []
-    for identity in ids:
+    held, stale = [], 0
+    for path in sorted((here.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
+        stale += not (here.sessions / f"{path.stem}.md").exists()
         try:
-            take_lock(here.sessions, identity).release()
+            take_lock(here.sessions, path.stem).release()
         except SessionLocked:
-            held.append(identity)
-    stale = sum(not (here.sessions / f"{identity}.md").exists() for identity in ids)
+            held.append(path.stem)
     text = f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"
     idle = f"; {counted(stale, 'stale lock')} (harmless)" if stale else ""
     yield good("Locks", f"{text if held else 'none is held'}{idle}")
@@ -316,21 +257,15 @@ def servers(here: Here) -> Iterator[Finding]:
     silent = []
     for known in entries(here.config.providers).values():
         entry = at_home(known, here.world)
-        if not entry.here:
-            continue
-        if not listens(entry.base_url):
+        if entry.here and not listens(entry.base_url):
             silent.append(entry.name)
-            continue
-        server = server_at(entry.base_url, entry.key(here.world.environment))
-        where = f"{entry.name} at {shown(entry.base_url)}"
-        if server is not None and server.loading:
-            yield doubtful("Server", f"{where} is loading its model.")
-        elif server is None or not server.models:
-            yield doubtful("Server", f"{where} listens and names no model.")
-        else:
-            foreign = is_foreign(entry.base_url, here.world.sockets)
-            also = "; it is another user's: only used when it is named" if foreign else ""
-            yield good("Server", f"{where} serves {server.models[0]}{also}")
+        elif entry.here:
+            server = server_at(entry.base_url, entry.key(here.world.environment))
+            where = f"{entry.name} at {shown(entry.base_url)}"
+            if server is not None and server.models:
+                yield good("Server", f"{where} serves {server.models[0]}")
+            else:
+                yield doubtful("Server", f"{where} listens and names no model yet.")
     if silent:
         yield good("Servers here", f"nothing listens for {', '.join(silent)}")
 
@@ -345,9 +280,8 @@ def embedded(here: Here) -> Iterator[Finding]:
     elif find_spec("xllamacpp") is None:
         text = "The package xllamacpp is missing, which runs it."
         yield doubtful(name, text, install_hint("local"))
-    if not runs_embedded_models():
-        text = "This processor has no AVX2, which an embedded model needs."
-        yield doubtful(name, text) if models else good(name, text)
+    elif not runs_embedded_models():
+        yield doubtful(name, "This processor has no AVX2, which it needs.")
 
 
 def model(here: Here) -> Iterator[Finding]:
@@ -382,37 +316,33 @@ def model(here: Here) -> Iterator[Finding]:
 
 def online(here: Here) -> Iterator[Finding]:
     """Ask the model one small question, and tell how long that took."""
-    try:
-        provider = choose(here.model, here.config, here.world, base_url=here.base_url)
-    except NoProvider:
-        return  # told before
+    provider = choose(here.model, here.config, here.world, base_url=here.base_url)
+    # a model that reasons first needs room to say a word
+    request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
+
+    async def seconds() -> tuple[float, float]:
+        """Return the seconds until the first event, and until the end."""
+        first = 0.0
+        try:
+            async with asyncio.timeout(ONLINE_SECONDS):
+                await asyncio.to_thread(provider.warm)
+                began = time.monotonic()
+                async for _ in provider.stream(request):
+                    first = first or time.monotonic() - began
+            return first, time.monotonic() - began
+        finally:
+            await provider.close()
+
     name = f"{provider.name}:{provider.model}"
     try:
-        first, whole = asyncio.run(_timed(provider))
+        first, whole = asyncio.run(seconds())
     except TimeoutError:
         yield bad("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.")
     except ChatLoopError as error:
         yield bad("Online", f"{name}: {error.message}", error.hint)
     else:
-        seconds = f"first words after {first:.1f} s, all after {whole:.1f} s"
-        yield good("Online", f"{name} answered: {seconds}")
-
-
-async def _timed(provider: Provider) -> tuple[float, float]:
-    """Return the seconds until the first content, and until the end."""
-    # a model that reasons first needs room to say a word
-    request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
-    first = 0.0
-    try:
-        async with asyncio.timeout(ONLINE_SECONDS):
-            await asyncio.to_thread(provider.warm)
-            began = time.monotonic()
-            async for event in provider.stream(request):
-                if isinstance(event, TextDelta | ThinkingDelta | Finished):
-                    first = first or time.monotonic() - began
-        return first, time.monotonic() - began
-    finally:
-        await provider.close()
+        text = f"first words after {first:.1f} s, all after {whole:.1f} s"
+        yield good("Online", f"{name} answered: {text}")
 
 
 def described(here: Here) -> Iterator[Finding]:
@@ -421,30 +351,29 @@ def described(here: Here) -> Iterator[Finding]:
     if enabled and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
         yield bad("MCP", mcp_servers.MISSING, install_hint("mcp"))
     for name, server in enabled.items():
-        yield _described(f"MCP {name}", server, here)
+        title, command = f"MCP {name}", one_line(server.command)
+        try:
+            environment = {
+                **here.world.environment,
+                **completed(server.env, here.world.environment),
+            }
+            completed(server.headers, here.world.environment)
+            folder = Path(server.cwd).expanduser() if server.cwd else Path()
+            path = str(folder / server.command) if "/" in server.command else server.command
+            if not folder.is_dir():
+                raise UsageError(f"Its folder {server.cwd} is not there.", "cwd: names it.")
+            if not server.url and shutil.which(path, path=environment.get("PATH")) is None:
+                hint = "Install it, or name its whole path."
+                raise UsageError(f"Its command {command} is not found.", hint)
+        except ChatLoopError as error:
+            yield bad(title, error.message, error.hint)
+        else:
+            text = "described" if server.url else f"described, {command} is there"
+            yield good(title, f"{text}; --connect tries it")
     off = len(here.config.mcp) - len(enabled)
     if off or not enabled:
-        text = f"{counted(off, 'server')} switched off" if off else "the config describes no server"
+        text = f"{counted(off, 'server')} switched off" if off else "no server in the config"
         yield good("MCP", text)
-
-
-def _described(name: str, server: McpServer, here: Here) -> Finding:
-    try:
-        environment = completed(server.env, here.world.environment)
-        completed(server.headers, here.world.environment)
-    except ConfigError as error:
-        return bad(name, error.message, error.hint)
-    if server.url:
-        return good(name, "described; --connect tries it")
-    folder = Path(server.cwd).expanduser() if server.cwd else Path()
-    if not folder.is_dir():
-        return bad(name, f"Its folder {server.cwd} is not there.", "cwd: names it.")
-    path = environment.get("PATH") or here.world.environment.get("PATH")
-    command = str(folder / server.command) if "/" in server.command else server.command
-    if shutil.which(command, path=path) is None:
-        hint = "Install it, or name its whole path."
-        return bad(name, f"Its command {one_line(server.command)} is not found.", hint)
-    return good(name, f"described, {one_line(server.command)} is there; --connect tries it")
 
 
 def connected(here: Here) -> Iterator[Finding]:
@@ -459,11 +388,11 @@ def connected(here: Here) -> Iterator[Finding]:
 
     servers = mcp_servers.servers_of(here.config.mcp)
     for state in asyncio.run(settled(servers)) if servers is not None else ():
-        name = f"MCP {state.name}"
         if state.state == "connected":
-            yield good(name, f"connected, {counted(len(state.tools), 'tool')}")
+            yield good(f"MCP {state.name}", f"connected, {counted(len(state.tools), 'tool')}")
         else:
-            yield bad(name, one_line(state.problem, 500), "chat-loop mcp shows more.")
+            problem = one_line(state.problem, 500)
+            yield bad(f"MCP {state.name}", problem, "chat-loop mcp shows more.")
 
 
 def agents(here: Here) -> Iterator[Finding]:
@@ -479,16 +408,14 @@ def agents(here: Here) -> Iterator[Finding]:
     yield good("Agents", f"{counted(len(named), 'agent')} with a name")
     if here.agent:
         file = read_file(names.find(here.agent))
-        trust = Trust(here.paths.config.parent)
-        if file.kind == "python" and trust.question(file) is not None:
-            hint = f"chat-loop agents approve {here.agent}"
-            yield doubtful("Agent", f"{file.path} is not approved.", hint)
-        else:
-            yield good("Agent", str(file.path))
+        asks = file.kind == "python" and Trust(here.paths.config.parent).question(file) is not None
+        hint = f"chat-loop agents approve {here.agent}"
+        text = f"{file.path} is not approved."
+        yield doubtful("Agent", text, hint) if asks else good("Agent", str(file.path))
 
 
 def terminal(here: Here) -> Iterator[Finding]:
-    """Check the terminal's kind, size and colors, and whether it takes UTF-8."""
+    """Check the terminal's kind and size, and whether it takes UTF-8."""
     encoding = locale.getpreferredencoding(False)
     if encoding.replace("-", "").lower() == "utf8":
         yield good("Locale", encoding)
@@ -498,19 +425,10 @@ def terminal(here: Here) -> Iterator[Finding]:
     if not (os.isatty(0) and os.isatty(1)):
         yield good("Terminal", "not a terminal: plain text, no line editor")
         return
-    environment = here.world.environment
-    kind = environment.get("TERM", "")
-    colors = "256 colors" if "256" in kind else "16 colors"
-    if environment.get("COLORTERM", "").lower() in ("truecolor", "24bit"):
-        colors = "16 million colors"
-    if environment.get("NO_COLOR"):
-        colors = "no colors (NO_COLOR)"
-    columns, lines = os.get_terminal_size(1)
-    text = f"{one_line(kind) or 'no TERM'}, {columns}×{lines}, {colors}"
+    kind, size = here.world.environment.get("TERM", ""), os.get_terminal_size(1)
+    text = f"{one_line(kind) or 'no TERM'}, {size.columns}×{size.lines}"
     if kind in ("", "dumb", "unknown"):
         hint = "export TERM=xterm-256color"
         yield doubtful("Terminal", f"{text}: no line editor, no bracketed paste.", hint)
-    elif columns < 40:
-        yield doubtful("Terminal", f"{text}: too narrow for lists.", "Make it wider.")
     else:
         yield good("Terminal", text)

@@ -47,12 +47,9 @@ def shown(finding: Finding) -> str:
     sign = (SIGNS if symbols else PLAIN_SIGNS)[finding.state]
     name, text = one_line(finding.name, 60), one_line(finding.text, 1_000)
     hint = f"{'→' if symbols else '->'} {one_line(finding.hint, 1_000)}" if finding.hint else ""
-    if 0 < columns < NARROW:
-        indent, parts = 4, [f"{sign} {name}", f"    {text}", f"    {hint}"]
-    else:
-        indent = WIDTH + 3
-        parts = [f"{sign} {name:<{WIDTH}} {text}", f"{' ' * indent}{hint}"]
-    lines = [part for part in parts if part.strip()]
+    indent = 4 if 0 < columns < NARROW else WIDTH + 3
+    lines = [f"{sign} {name:<{WIDTH}} {text}"] if indent > 4 else [f"{sign} {name}", f"    {text}"]
+    lines += [f"{' ' * indent}{hint}"] if hint else []
     return "".join(f"{wrapped(line, columns - 1, indent) if columns else line}\n" for line in lines)
 
 
@@ -81,21 +78,13 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         base_url=options.base_url,
         agent=options.agent_reference or config.agent.default,
     )
-    wanted = {
-        "Folders": checks.folders,
-        "Sessions": checks.sessions,
-        "Locks": checks.locks,
-        "Index": checks.index,
-        "Keys": checks.keys,
-        "Servers here": checks.servers,
-        "Embedded model": checks.embedded,
-        "Model": checks.model,
-        "MCP": checks.connected if options.connect else checks.described,
-        "Agents": checks.agents,
-        "Terminal": checks.terminal,
-    }
-    for name, check in (wanted | ({"Online": checks.online} if options.online else {})).items():
-        yield from _safe(name, partial(check, here))
+    looked = (checks.folders, checks.sessions, checks.locks, checks.index, checks.keys)
+    around = (checks.servers, checks.embedded, checks.model)
+    mcp = checks.connected if options.connect else checks.described
+    for check in (*looked, *around, mcp, checks.agents, checks.terminal):
+        yield from _safe(check.__name__.capitalize(), partial(check, here))
+    if options.online:
+        yield from _safe("Online", partial(checks.online, here))
 
 
 def _safe(name: str, check: Check) -> Iterator[Finding]:
