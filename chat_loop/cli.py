@@ -19,8 +19,6 @@ from chat_loop.input import start
 if TYPE_CHECKING:
     import argparse
 
-    from chat_loop.config import Config, Paths
-
 REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
 """The errors of a standard output that takes nothing: a full disk, a limit, a closed descriptor."""
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
@@ -127,49 +125,41 @@ def _leave_in_order() -> None:
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    from chat_loop.errors import (
-        AgentError,
-        ChatLoopError,
-        ConfigError,
-        ModelError,
-        NoProvider,
-        OutputError,
-        UsageError,
-    )
-    from chat_loop.options import parser
+    from chat_loop import errors
+    from chat_loop.options import check, parser
 
     try:
-        return _dispatch(parser(arguments).parse_args(arguments), instant)
-    except ChatLoopError as failure:
+        options = parser(arguments).parse_args(arguments)
+        check(options)
+        return _dispatch(options, instant)
+    except errors.ChatLoopError as failure:
         error = failure
     except OSError as failure:
         if failure.filename is not None or failure.errno not in REFUSED:
             raise
-        error = OutputError(failure)
-    if isinstance(error, OutputError):
+        error = errors.OutputError(failure)
+    if isinstance(error, errors.OutputError):
         sys.stdout = None  # what it did not take is not tried again
     elif instant is not None:
         instant.erase()
     from chat_loop.display.plain import err
 
     err(f"{error.message}\n{error.hint}" if error.hint else error.message)
-    misuse = AgentError | ConfigError | UsageError | NoProvider | ModelError
-    return MISUSED if isinstance(error, misuse) else FAILED
+    misuse = (errors.AgentError, errors.ConfigError, errors.UsageError)
+    return MISUSED if isinstance(error, (*misuse, errors.NoProvider, errors.ModelError)) else FAILED
 
 
 def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
+    from importlib import import_module
+
     from chat_loop.config import expanded, find_paths, load_config
     from chat_loop.redact import keys_from
 
-    check(options)
-    if options.command == "doctor":
-        from chat_loop.subcommands import doctor
-
-        return doctor.doctor(options)
-    if options.command == "completion":
-        from chat_loop.subcommands import completion
-
-        return completion.completion(options.shell)
+    # The module of a command has its name: what it needs is loaded for it alone.
+    chats = options.command in (None, "sessions")
+    module = import_module("chat_loop.app" if chats else f"chat_loop.subcommands.{options.command}")
+    if options.command in ("doctor", "completion"):  # one looks at the config itself, one at none
+        return int(module.run(options))
     paths = find_paths()
     path = expanded(options.config) if options.config else paths.config
     config = load_config(path, required=bool(options.config))
@@ -180,73 +170,6 @@ def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) 
         return keys_in(config, os.environ)
 
     keys_from(keys)
-    if options.command in (None, "sessions"):
-        from chat_loop.app import App
-
-        return App(options, config, paths, instant).run()
-    return _command(options, config, paths)
-
-
-def _command(options: argparse.Namespace, config: Config, paths: Paths) -> int:
-    """Run a command that is no chat and looks at no session."""
-    if options.command == "models":
-        from chat_loop.subcommands import models
-
-        return models.models(options.action, getattr(options, "name", ""), paths.models)
-    if options.command == "mcp":
-        from chat_loop.agent.mcp_servers import servers_of
-        from chat_loop.subcommands import mcp
-
-        return mcp.list_servers(servers_of(config.mcp), as_json=options.as_json)
-    if options.command == "agents":
-        from chat_loop.subcommands import agents
-
-        return agents.run(options, paths)
-    from chat_loop.providers.choose import real_world
-    from chat_loop.subcommands import providers
-
-    world = real_world(paths.models, discover=config.discover_servers)
-    return providers.providers(config, world, as_json=options.as_json)
-
-
-def check(options: argparse.Namespace) -> None:
-    """Raise UsageError for options that do not go together."""
-    from chat_loop.errors import UsageError
-    from chat_loop.options import BROWSE
-
-    asks, resume, command = options.question is not None, options.resume, options.command
-    if options.json and hasattr(options, "as_json"):  # --json stood before the command
-        options.as_json, options.json = True, False
-    goes_with_p = {
-        '--system "Be brief."': options.system is not None,
-        "--output reply.md": options.output,
-        "--no-save": not options.save,
-        "--json": options.json,
-    }
-    for example, given in goes_with_p.items():
-        if given and not asks:
-            raise UsageError(
-                f"{example.split()[0]} goes with -p.",
-                f'For example: chat-loop {example} -p "question".',
-            )
-    rules = {
-        "-p asks one question: it does not go with a command.": asks and command,
-        "--continue and --resume begin a chat: they do not go with a command.": resume and command,
-        "--yes goes with -p: in a chat you are asked.": options.allow and not asks,
-        "--force goes with --output.": options.force and not options.output,
-        "--no-save does not go with --continue and --resume: they begin a session that goes on.": (
-            resume and not options.save
-        ),
-    }
-    for message, broken in rules.items():
-        if broken:
-            raise UsageError(message)
-    if asks and resume == BROWSE:
-        raise UsageError(
-            "Which session? With -p --resume needs one.", "--continue takes the last one."
-        )
-    browses = getattr(options, "action", "") == "browse"
-    if browses and not (sys.stdin.isatty() and sys.stdout.isatty()):
-        raise UsageError(
-            "There is no terminal that can show the browser.", "chat-loop sessions list lists them."
-        )
+    if chats:
+        return int(module.App(options, config, paths, instant).run())
+    return int(module.run(options, config, paths))

@@ -18,7 +18,7 @@ from chat_loop.agent.tools import NO_MORE
 from chat_loop.config import expanded
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
-from chat_loop.display.plain import JsonOutput, Paragraphs, TextOutput, out, text_output
+from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import (
     ChatLoopError,
@@ -28,7 +28,15 @@ from chat_loop.errors import (
     SaveError,
     UsageError,
 )
-from chat_loop.events import Event, ReplyEnded, ToolReturned, Warned
+from chat_loop.events import (
+    Event,
+    Finished,
+    ReplyEnded,
+    SessionSealed,
+    TextDelta,
+    ToolReturned,
+    Warned,
+)
 from chat_loop.input.lines import clean
 from chat_loop.memory import ProjectMemory
 from chat_loop.sessions.files import Files
@@ -138,41 +146,39 @@ class Run:
         self.text: list[str] = []
         self._app, self._agent, self._servers = app, app.agent(), app.servers()
         self._question = question
-        self._reply = Paragraphs(self.text.append if to_file else bool)
-        self._output: JsonOutput | TextOutput
-        if app.options.json:
-            self._output = JsonOutput()
-        elif to_file:
-            self._output = TextOutput(bool)
-        else:
-            look = app.config.display
-            self._output = text_output(
-                look.theme if look.markdown else "", wraps=look.wrap == "words"
-            )
+        self._json, self._to_file = app.options.json, to_file
+        look = app.config.display
+        theme = look.theme if look.markdown and not (to_file or self._json) else ""
+        self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
+        self._begun = self._between = False
+        """The reply has begun; its next words follow a tool call, as a paragraph of their own."""
         self._stop = ""
         """Why the last reply ended."""
+        self._saved = True
         self._tools_stopped = self._left = False
         self._refused: OutputError | None = None
         self._task: asyncio.Future[None] | None = None
 
-    async def ask(self) -> tuple[int, bool]:
-        """Return the exit code, and True when the reply came to its end."""
-        app, agent, servers = self._app, self._agent, self._servers
+    def _conversation(self) -> Conversation:
+        app, agent = self._app, self._agent
         approve = nobody(lambda sentence, hint: self._show(Warned(sentence, hint)))
-        agent = replace(agent, approve=anything if app.options.allow else approve)
         place = app.memory(agent)
         memory = ProjectMemory(place, self._show) if place is not None else None
         if memory is not None and memory.trouble:
             self._show(Warned(memory.trouble))
-        conversation = Conversation(
-            agent,
+        return Conversation(
+            replace(agent, approve=anything if app.options.allow else approve),
             app.sessions,
             count=TokenCounter().count,
             show=self._show,
             options=options_of(app.config, None),
             memory=memory.block if memory is not None else str,
-            servers=servers,
+            servers=self._servers,
         )
+
+    async def ask(self) -> tuple[int, bool]:
+        """Return the exit code, and True when the reply came to its end."""
+        conversation = self._conversation()
         task = self._task = asyncio.ensure_future(self._exchange(conversation))
         received: list[int] = []
 
@@ -192,21 +198,23 @@ class Run:
         except ChatLoopError as error:
             if isinstance(error, ContextTooLong | ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."
-            failure = error
-            self._write(lambda: self._output.failed(failure))
+            if self._json:
+                failure = {"event": "error", "message": error.message, "hint": error.hint}
+                self._write(out_json, failure)
             raise
         finally:
-            self._reply.end()
-            self._write(self._output.end)
+            if self._begun:
+                self._write_text("\n")
+            self._write(self._end)
             await conversation.leave("exit")
-            if servers is not None:
-                await servers.close()
-            await agent.provider.close()
+            if self._servers is not None:
+                await self._servers.close()
+            await self._agent.provider.close()
         return self._code(), True
 
     def _code(self) -> int:
         """Return the exit code of a reply that came to its end. Raises OutputError."""
-        saves, saved = self._app.options.save, self._output.saved
+        saves, saved = self._app.options.save, self._saved
         if self._refused is not None:
             if saves and saved:
                 self._refused.hint = "The reply is saved: chat-loop sessions show last."
@@ -264,19 +272,35 @@ class Run:
         await conversation.accept(offer, acknowledge=False)
 
     def _show(self, event: Event) -> None:
-        if isinstance(event, ReplyEnded):
-            self._stop = event.stop
-        elif isinstance(event, ToolReturned) and event.text == NO_MORE:
-            self._tools_stopped = True
-        self._reply.show(event)
-        self._write(lambda: self._output.show(event))
+        match event:
+            case TextDelta(text):
+                self._write_text(f"\n\n{text}" if self._between else text)
+                self._begun, self._between = True, False
+            case Finished():
+                self._between = event.stop == "tool" and self._begun
+            case ReplyEnded():
+                self._stop = event.stop
+            case ToolReturned() if event.text == NO_MORE:
+                self._tools_stopped = True
+            case SessionSealed():
+                self._saved = event.saved
+        if self._json:
+            self._write(out_json, event_object(event))
+        else:
+            tell(event)
 
-    def _write(self, write: Callable[[], None]) -> None:
+    def _write_text(self, text: str) -> None:
+        if self._to_file:
+            self.text.append(text)
+        elif not self._json:
+            self._write(self._put, text)
+
+    def _write(self, write: Callable[..., object], *values: object) -> None:
         """Write until nobody reads any more: then what is there is saved, and no more is paid."""
         if self._left or self._refused is not None:
             return
         try:
-            write()
+            write(*values)
         except BrokenPipeError:
             self._left = True
             if self._task is not None:

@@ -44,7 +44,7 @@ from chat_loop.wording import when_text
 
 if TYPE_CHECKING:
     from chat_loop.commands.completing import Offering
-    from chat_loop.input.choice import Choice
+    from chat_loop.input.completing import Choice
 
 SIGNALLED = 128
 """From here on an exit code names the signal that ended the program."""

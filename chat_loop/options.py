@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 from collections.abc import Sequence
 from typing import Any, NoReturn, TypeAlias
 
@@ -388,3 +389,43 @@ def _add_agents(made: argparse.ArgumentParser) -> None:
     _json(showing)
     text = "approve an agent as it is now, so that it runs unasked"
     _value(_command(actions, "approve", text), "name", "NAME|PATH", "the agent")
+
+
+def check(options: argparse.Namespace) -> None:
+    """Raise UsageError for options that do not go together."""
+    asks, resume, command = options.question is not None, options.resume, options.command
+    if options.json and hasattr(options, "as_json"):  # --json stood before the command
+        options.as_json, options.json = True, False
+    goes_with_p = {
+        '--system "Be brief."': options.system is not None,
+        "--output reply.md": options.output,
+        "--no-save": not options.save,
+        "--json": options.json,
+    }
+    for example, given in goes_with_p.items():
+        if given and not asks:
+            raise UsageError(
+                f"{example.split()[0]} goes with -p.",
+                f'For example: chat-loop {example} -p "question".',
+            )
+    rules = {
+        "-p asks one question: it does not go with a command.": asks and command,
+        "--continue and --resume begin a chat: they do not go with a command.": resume and command,
+        "--yes goes with -p: in a chat you are asked.": options.allow and not asks,
+        "--force goes with --output.": options.force and not options.output,
+        "--no-save does not go with --continue and --resume: they begin a session that goes on.": (
+            resume and not options.save
+        ),
+    }
+    for message, broken in rules.items():
+        if broken:
+            raise UsageError(message)
+    if asks and resume == BROWSE:
+        raise UsageError(
+            "Which session? With -p --resume needs one.", "--continue takes the last one."
+        )
+    browses = getattr(options, "action", "") == "browse"
+    if browses and not (os.isatty(0) and os.isatty(1)):
+        raise UsageError(
+            "There is no terminal that can show the browser.", "chat-loop sessions list lists them."
+        )

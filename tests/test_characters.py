@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.input.characters import LOOKED_AT, first, last
+from chat_loop.input.keys import LOOKED_AT, first, last
 
 PARTS = [
     "a",

@@ -17,14 +17,13 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chat_loop import (
-    cli,
     loop,  # noqa: F401 - importing it registers the commands
 )
 from chat_loop.browser.state import KEYS as BROWSER_KEYS
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import UsageError
-from chat_loop.options import parser
+from chat_loop.options import check, parser
 from tests.support.levels import Level, levels
 
 TREE = Path(__file__).parent.parent
@@ -170,7 +169,7 @@ def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in split(line):
         if words and words[0].rpartition("/")[2] == "chat-loop":
             try:
-                cli.check(parser(words).parse_args(words[1:]))
+                check(parser(words).parse_args(words[1:]))
             except (SystemExit, UsageError) as error:
                 pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
 

@@ -18,7 +18,7 @@ from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.input.choice import Choice
+from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library
 from chat_loop.providers.choose import Offer
 from chat_loop.sessions.naming import name_of

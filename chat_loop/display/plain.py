@@ -18,15 +18,12 @@ from msgspec.structs import asdict
 
 from chat_loop.display.text import cut_to, printable
 from chat_loop.display.waiting import SOON_SECONDS
-from chat_loop.errors import ChatLoopError, OutputError
+from chat_loop.errors import OutputError
 from chat_loop.events import (
     FIRST_RETRY,
     Event,
-    Finished,
     Retrying,
     SessionFound,
-    SessionSealed,
-    TextDelta,
     Warned,
 )
 from chat_loop.wording import size_text
@@ -100,88 +97,34 @@ def _plain(value: object) -> object:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
-class Paragraphs:
-    """The text of a reply as it arrives: the words between its tool calls are paragraphs. `write`
-    takes the pieces.
-    """
-
-    def __init__(self, write: Callable[[str], object]) -> None:
-        self._write = write
-        self._begun = self._between = False
-
-    def show(self, event: Event) -> None:
-        if isinstance(event, TextDelta):
-            self._begun = True
-            self._write(f"\n\n{event.text}" if self._between else event.text)
-            self._between = False
-        elif isinstance(event, Finished):
-            self._between = event.stop == "tool" and self._begun
-
-    def end(self) -> None:
-        if self._begun:
-            self._write("\n")
+def event_object(event: Event) -> dict[str, object]:
+    """Return an event as `--json` prints it: `event` is its type's name in snake case."""
+    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+    return {"event": name, **asdict(event)}
 
 
-class TextOutput:
-    """The reply's text, and nothing else, on standard output, or wherever `write` puts it; `end` is
-    called at last.
-    """
-
-    def __init__(
-        self, write: Callable[[str], object] = out, end: Callable[[], object] = bool
-    ) -> None:
-        self.saved = True
-        self._text = Paragraphs(write)
-        self._end = end
-
-    def show(self, event: Event) -> None:
-        self._text.show(event)
-        if isinstance(event, SessionFound) and event.damage:
-            err(f"Session {event.id} is damaged: {event.damage[0]}")
-        elif isinstance(event, Warned):
-            err(" ".join(filter(None, (event.message, event.hint))))
-        elif isinstance(event, Retrying) and event.attempt == FIRST_RETRY:
-            err(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).")
-        elif isinstance(event, SessionSealed):
-            self.saved = event.saved
-
-    def failed(self, error: ChatLoopError) -> None:
-        """The sentence itself is printed where all failures are."""
-
-    def end(self) -> None:
-        self._text.end()
-        self._end()
-
-
-def text_output(theme: str, *, wraps: bool) -> TextOutput:
-    """The reply on standard output: a terminal gets it rendered as in a chat, without a theme as it
-    is.
+def reply_writers(
+    theme: str, *, wraps: bool
+) -> tuple[Callable[[str], object], Callable[[], object]]:
+    """Return what writes a piece of a reply on standard output, and what ends the reply: on a
+    terminal it is rendered as in a chat, without a theme it is written as it is.
     """
     if not (sys.stdout.isatty() and theme):
-        return TextOutput()
+        return out, bool
     from chat_loop.display.reply import Rendered  # scripts do not wait for it
 
     rendered = Rendered(sys.stdout, theme, wraps=wraps)
-    return TextOutput(rendered.write, rendered.end)
+    return rendered.write, rendered.end
 
 
-class JsonOutput:
-    """One JSON object per event and line; the type's name in snake case is `event`."""
-
-    def __init__(self) -> None:
-        self.saved = True
-
-    def show(self, event: Event) -> None:
-        if isinstance(event, SessionSealed):
-            self.saved = event.saved
-        name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-        out_json({"event": name, **asdict(event)})
-
-    def failed(self, error: ChatLoopError) -> None:
-        out_json({"event": "error", "message": error.message, "hint": error.hint})
-
-    def end(self) -> None:
-        """There is nothing to end."""
+def tell(event: Event) -> None:
+    """Say on standard error what an event says of trouble."""
+    if isinstance(event, SessionFound) and event.damage:
+        err(f"Session {event.id} is damaged: {event.damage[0]}")
+    elif isinstance(event, Warned):
+        err(" ".join(filter(None, (event.message, event.hint))))
+    elif isinstance(event, Retrying) and event.attempt == FIRST_RETRY:
+        err(f"{event.reason} Trying again ({event.attempt}/{event.attempts}).")
 
 
 class Meter:

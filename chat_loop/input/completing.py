@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
+from msgspec import Struct
 from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 
-from chat_loop.input.choice import Choice
+
+class Choice(Struct, frozen=True, kw_only=True):
+    """`text` takes the place of the `length` characters before the cursor. The menu shows `shown`,
+    else the text, and behind it `note`.
+    """
+
+    text: str
+    length: int
+    shown: str = ""
+    note: str = ""
 
 
 class Completions(Completer):

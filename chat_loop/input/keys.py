@@ -26,8 +26,8 @@ from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
+from wcwidth import iter_graphemes
 
-from chat_loop.input.characters import first, last
 from chat_loop.input.lines import SEVERAL, clean
 from chat_loop.input.pastes import Pastes
 
@@ -35,6 +35,8 @@ A_PASTE = 8
 """Keys that must wait behind an Enter for it to be one that was pasted; nobody types so fast."""
 A_FLOOD = 64
 """Keys waiting that are put into the line at once."""
+LOOKED_AT = 64
+"""Code points before or behind the cursor in which a character is looked for."""
 GRACE_SECONDS = 0.05
 """Enter at the end of a burst waits so long: only when more keys follow was it pasted."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
@@ -274,6 +276,17 @@ def _add_characters(keys: KeyBindings, inserting: Filter) -> None:
     def delete(event: KeyPressEvent) -> None:
         for _ in range(_times(event)):
             event.current_buffer.delete(first(event.current_buffer.document.text_after_cursor))
+
+
+def first(text: str) -> int:
+    """Return how many code points the first character of a text has."""
+    return len(next(iter_graphemes(text[:LOOKED_AT]), ""))
+
+
+def last(text: str) -> int:
+    """Return how many code points the last character of a text has."""
+    *_, character = ("", *iter_graphemes(text[-LOOKED_AT:]))
+    return len(character)
 
 
 def _times(event: KeyPressEvent) -> int:

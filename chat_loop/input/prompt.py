@@ -24,8 +24,7 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
 from chat_loop.display.unhurried import settle
-from chat_loop.input.choice import Choice
-from chat_loop.input.completing import Completions
+from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Lines, bindings, readable
 from chat_loop.input.lines import Reader, clean

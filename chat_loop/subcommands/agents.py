@@ -17,7 +17,7 @@ from chat_loop.agent.agent_files import (
     read_file,
 )
 from chat_loop.agent.definition import Definition
-from chat_loop.config import Paths
+from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError, ChatLoopError
@@ -27,7 +27,7 @@ MOST_LINES = 60
 """Lines of a change that are shown."""
 
 
-def run(options: argparse.Namespace, paths: Paths) -> int:
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Do one of list, add, remove, show, approve. Raises AgentError."""
     names, trust = AgentNames(paths), Trust(paths.config.parent)
     match options.action:

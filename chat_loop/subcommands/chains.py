@@ -13,7 +13,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
-from chat_loop.display.plain import TextOutput, err, out, out_bytes
+from chat_loop.display.plain import err, out, out_bytes, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import NoProvider, SaveError, SessionError, UsageError, os_reason
 from chat_loop.events import Event
@@ -156,8 +156,7 @@ def _conversation(run: SessionActions, header: Header, *, optional: bool) -> Con
         )
         options = replace(options_of(config, None), use_ai_summary=False)
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    show = TextOutput().show
-    return Conversation(agent, run.sessions, count=TokenCounter().count, show=show, options=options)
+    return Conversation(agent, run.sessions, count=TokenCounter().count, show=tell, options=options)
 
 
 def export(run: SessionActions, options: argparse.Namespace) -> int:

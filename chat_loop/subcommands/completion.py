@@ -11,7 +11,7 @@ import argcomplete
 from argcomplete.completers import DirectoriesCompleter, FilesCompleter, SuppressCompleter
 from argcomplete.shell_integration import shellcode
 
-from chat_loop import options
+from chat_loop import options as command_line
 from chat_loop.agent.agent_files import AgentNames
 from chat_loop.config import Config, Paths, expanded, find_paths, load_config
 from chat_loop.display.plain import out
@@ -27,15 +27,15 @@ _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")
 Values = Callable[[argparse.Namespace, Config, Paths], Iterable[str]]
 
 
-def completion(shell: str) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print the script for a shell."""
-    out(shellcode(["chat-loop", "chat_loop"], shell=shell))
+    out(shellcode(["chat-loop", "chat_loop"], shell=options.shell))
     return 0
 
 
 def complete() -> None:
     """Answer the shell with what the word before the cursor can become, and end the process."""
-    parser = options.parser(("sessions", "agents"))
+    parser = command_line.parser(("sessions", "agents"))
     _assign(parser)
     argcomplete.autocomplete(
         parser, always_complete_options=False, default_completer=SuppressCompleter()

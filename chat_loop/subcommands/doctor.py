@@ -24,7 +24,7 @@ WIDTH = 15
 """Columns of a finding's name."""
 
 
-def doctor(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is there; return 1 when there is a problem."""
     found = []
     for finding in findings(options):

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import signal
 
 from msgspec.structs import asdict
 
-from chat_loop.agent.mcp_servers import Servers
+from chat_loop.agent.mcp_servers import Servers, servers_of
 from chat_loop.commands.tools import NO_SERVERS, server_lines
+from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.headless import ENDED_BY
 
 
-def list_servers(servers: Servers | None, *, as_json: bool) -> int:
-    """Connect to all and print what became of each. 0: all are connected."""
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
+    """Connect to all servers and print what became of each. 0: all are connected."""
+    servers = servers_of(config.mcp)
     if servers is not None:
-        return asyncio.run(_list(servers, as_json=as_json))
-    if as_json:
+        return asyncio.run(_list(servers, as_json=options.as_json))
+    if options.as_json:
         out_json([])
     else:
         err(" ".join(NO_SERVERS))

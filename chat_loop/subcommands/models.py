@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from chat_loop.config import Config, Paths
 from chat_loop.display.plain import Meter, err, out
 from chat_loop.errors import ModelError, UsageError
 from chat_loop.models import store
@@ -16,8 +18,9 @@ from chat_loop.wording import install_hint, size_text
 RUNTIME = "xllamacpp"
 
 
-def models(action: str, name: str, directory: Path) -> int:
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Do one of list, install, remove. Raises ModelError and UsageError."""
+    action, name, directory = options.action, getattr(options, "name", ""), paths.models
     if action == "list":
         for model in CATALOGUE:
             figures = f"{size_text(model.size):>8}  {model.window:>6} tokens  {model.licence:<11}"

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import argparse
 from importlib.util import find_spec
 
-from chat_loop.config import Config
+from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.models import store
 from chat_loop.providers.catalogue import Entry, entries, missing_requirement
-from chat_loop.providers.choose import World, at_home, usual_model
+from chat_loop.providers.choose import World, at_home, real_world, usual_model
 from chat_loop.providers.servers import listens, server_at, shown
 from chat_loop.wording import install_hint
+
+
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
+    """Print what each provider needs."""
+    world = real_world(paths.models, discover=config.discover_servers)
+    return providers(config, world, as_json=options.as_json)
 
 
 def providers(config: Config, world: World, *, as_json: bool) -> int:
