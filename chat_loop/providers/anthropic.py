@@ -11,6 +11,7 @@ from typing import Any
 
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers import wire
 from chat_loop.providers.answers import at, count_at, text_at
 from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
 from chat_loop.providers.capabilities import (
@@ -21,14 +22,6 @@ from chat_loop.providers.capabilities import (
     refuses_images,
 )
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.wire import (
-    Line,
-    Refusal,
-    Reply,
-    WireProvider,
-    http_client,
-    sendable,
-)
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
 
@@ -50,7 +43,7 @@ TAKES_TEMPERATURE = (
 """The models that accept `temperature`; later ones answer it with 400."""
 
 
-class AnthropicProvider(WireProvider):
+class AnthropicProvider(wire.WireProvider):
     """Claude models."""
 
     name = "anthropic"
@@ -64,7 +57,7 @@ class AnthropicProvider(WireProvider):
                 api_key=self._api_key,
                 base_url=self._base_url,
                 max_retries=0,
-                http_client=http_client(anthropic.DefaultAsyncHttpxClient),
+                http_client=wire.http_client(anthropic.DefaultAsyncHttpxClient),
                 open_telemetry=False,
             )
         except anthropic.AnthropicError as error:
@@ -82,7 +75,7 @@ class AnthropicProvider(WireProvider):
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-        system: object = sendable(request.system)
+        system: object = wire.sendable(request.system)
         if self._caches(request):
             messages = with_breakpoints(messages)
             if request.system.strip():
@@ -119,14 +112,16 @@ class AnthropicProvider(WireProvider):
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         refuses_images(request, status, error, known=True)
 
-    async def _ask(self, line: Line) -> Capabilities | None:
+    async def _ask(self, line: wire.Line) -> Capabilities | None:
         try:
             return listed(await self._answer(line, "get", f"/v1/models/{self.model}"))
-        except Refusal as refusal:
+        except wire.Refusal as refusal:
             said = text_at(refusal.body, "error", "message").lower()
             return None if said.startswith("model") else NOTHING
 
-    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
+    def _read(
+        self, event: Mapping[str, object], reply: wire.Reply, service: Service
+    ) -> Iterator[Event]:
         match event.get("type"):
             case "message_start":
                 reply.usage = usage_of(at(event, "message", "usage"), None)
@@ -153,21 +148,21 @@ class AnthropicProvider(WireProvider):
 def content_of(message: Message) -> str | list[dict[str, object]]:
     """Return a message's content: results, images, text, calls, in the order of the wire."""
     if not (message.calls or message.results or message.images):
-        return sendable(message.text)
+        return wire.sendable(message.text)
     blocks: list[dict[str, object]] = []
     for result in message.results:
         failed = {"is_error": True} if result.failed else {}
-        answer = {"tool_use_id": result.id, "content": sendable(result.text), **failed}
+        answer = {"tool_use_id": result.id, "content": wire.sendable(result.text), **failed}
         blocks.append({"type": "tool_result", **answer})
     for image in message.images:
         if image.data:
             source = {"type": "base64", "media_type": image.media, "data": image.data}
             blocks.append({"type": "image", "source": source})
     if message.text.strip():
-        blocks.append({"type": "text", "text": sendable(message.text)})
+        blocks.append({"type": "text", "text": wire.sendable(message.text)})
     for call in message.calls:
         given = arguments_of(call.arguments)
-        given = {INVALID: sendable(call.arguments)} if given is None else given
+        given = {INVALID: wire.sendable(call.arguments)} if given is None else given
         name = tool_name(call.name)
         blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": given})
     return blocks

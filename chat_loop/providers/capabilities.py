@@ -44,39 +44,30 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
 NOTHING = Capabilities()
 
+_SEEING_FAMILIES = (
+    *("gpt-", "gpt-4-turbo", "gpt-4-vision", "gpt-4.", "gpt-4o", "gemma", "llama-4", "llama4"),
+    *("mistral-medium", "mistral-large-latest", "mistral-small-latest"),
+)
 FAMILIES: Mapping[str, tuple[int, int, bool]] = MappingProxyType(
     {
         "claude-": (200_000, 32_000, True),
         "claude-3": (200_000, 4_096, True),
         "claude-3-5": (200_000, 8_192, True),
         "claude-3-7": (200_000, 64_000, True),
-        "gpt-": (UNKNOWN_TOKENS, 0, True),
+        **dict.fromkeys(_SEEING_FAMILIES, (UNKNOWN_TOKENS, 0, True)),
         "gpt-3": (16_385, 0, False),
         "gpt-4": (8_192, 0, False),
-        "gpt-4-turbo": (UNKNOWN_TOKENS, 0, True),
-        "gpt-4-vision": (UNKNOWN_TOKENS, 0, True),
-        "gpt-4.": (UNKNOWN_TOKENS, 0, True),
-        "gpt-4o": (UNKNOWN_TOKENS, 0, True),
         "gpt-oss": (UNKNOWN_TOKENS, 0, False),
-        "o1": (200_000, 0, True),
-        "o3": (200_000, 0, True),
+        **dict.fromkeys(("o1", "o3", "o4"), (200_000, 0, True)),
         "o3-mini": (200_000, 0, False),
-        "o4": (200_000, 0, True),
         "gemini-": (1_000_000, 0, True),
-        "gemma": (UNKNOWN_TOKENS, 0, True),
         "grok-4": (256_000, 0, True),
-        "llama-4": (UNKNOWN_TOKENS, 0, True),
-        "llama4": (UNKNOWN_TOKENS, 0, True),
-        "mistral-medium": (UNKNOWN_TOKENS, 0, True),
-        "mistral-large-latest": (UNKNOWN_TOKENS, 0, True),
-        "mistral-small-latest": (UNKNOWN_TOKENS, 0, True),
         "phi": (16_384, 0, False),
         "qwen": (32_768, 0, False),
         "smollm": (8_192, 0, False),
         "tinyllama": (2_048, 0, False),
     }
 )
-
 """Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a
 family differs: a request that is too large is refused, one that is compacted too early is only
 shorter.

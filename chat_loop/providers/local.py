@@ -79,17 +79,16 @@ class LocalProvider:
         """
         self.model = name_of_model
         self.calls_tools = calls_tools
-        self.window = window
         self._engine = Engine(path, context=window.tokens, threads=threads)
+
+    @property
+    def window(self) -> Window:
+        """The context that is loaded, or will be."""
+        return Window(self._engine.context)
 
     def warm(self) -> None:
         """Load the model. Raises ProviderError: no runtime, processor too old, file broken."""
         self._engine.load()
-        self._note_window()
-
-    def _note_window(self) -> None:
-        if self._engine.context < self.window.tokens:
-            self.window = Window(self._engine.context)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
@@ -138,7 +137,6 @@ class LocalProvider:
         ).start()
         try:
             while (item := await queue.get()) is not None:
-                self._note_window()
                 if isinstance(item, ProviderError):
                     raise item
                 if error := at(item, "error"):

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from chat_loop.errors import ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.providers import wire
 from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.calls import (
@@ -30,16 +31,6 @@ from chat_loop.providers.capabilities import NOTHING, Capabilities, listed, refu
 from chat_loop.providers.catalogue import AZURE_TOKEN, azure_address
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.servers import capabilities_at, is_near, root_of
-from chat_loop.providers.wire import (
-    Line,
-    Refusal,
-    Reply,
-    WireProvider,
-    adapt,
-    headers_named_in,
-    http_client,
-    sendable,
-)
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
@@ -58,13 +49,15 @@ UNKNOWN = (
 """What a server says of a parameter that it does not know."""
 LIMITS = ("max_completion_tokens", "max_tokens")
 """The two names of the ceiling of a reply."""
+ID_LENGTH = 9
+"""Of a call's id as it is sent: Mistral's models take no shorter one."""
 OLLAMA_TOKENS = 4096
 """The window that Ollama gives a model on small machines, whatever the model takes."""
 NO_KEY = "none"
 """Sent to a server that needs no key, as the SDK insists on one."""
 
 
-class OpenAIProvider(WireProvider):
+class OpenAIProvider(wire.WireProvider):
     """Models behind Chat Completions.
 
     Named `openai`, key and address come from the arguments, else from OPENAI_API_KEY and
@@ -93,7 +86,7 @@ class OpenAIProvider(WireProvider):
             return capabilities_at(self._base_url, self.model, self.name, self._api_key or "")
         return NOTHING
 
-    async def _prepare(self, line: Line, request: Request) -> None:
+    async def _prepare(self, line: wire.Line, request: Request) -> None:
         """Have Ollama load the model and say its window: it discards in silence what does not fit.
 
         It has to load the model for the request as well.
@@ -103,7 +96,7 @@ class OpenAIProvider(WireProvider):
         import httpx2
 
         root = root_of(str(line.client.base_url))
-        with suppress(httpx2.HTTPError, Refusal, ProviderError, ValueError):
+        with suppress(httpx2.HTTPError, wire.Refusal, ProviderError, ValueError):
             await self._answer(line, "post", f"{root}/api/generate", {"model": self.model})
             told = running(await self._answer(line, "get", f"{root}/api/ps"), self.model)
             self.learn(told)
@@ -121,10 +114,10 @@ class OpenAIProvider(WireProvider):
             error.window = self.window.tokens
             raise error
 
-    async def _ask(self, line: Line) -> Capabilities | None:
+    async def _ask(self, line: wire.Line) -> Capabilities | None:
         try:
             told = await self._answer(line, "get", "/models")
-        except Refusal:
+        except wire.Refusal:
             return NOTHING
         entries = told if isinstance(told, list) else list_at(told, "data")  # Together: a list
         by_name = {text_at(entry, "id"): entry for entry in entries}
@@ -139,7 +132,7 @@ class OpenAIProvider(WireProvider):
     def _connect(self) -> Any:
         import openai
 
-        client = self._client(http_client(openai.DefaultAsyncHttpxClient))
+        client = self._client(wire.http_client(openai.DefaultAsyncHttpxClient))
         return client, openai.AsyncStream[object], openai.OpenAIError, ()
 
     def _client(self, http: AsyncClient) -> AsyncOpenAI:
@@ -164,14 +157,14 @@ class OpenAIProvider(WireProvider):
             raise self._keyless()
         return client
 
-    def _headers(self, line: Line) -> Mapping[str, object]:
+    def _headers(self, line: wire.Line) -> Mapping[str, object]:
         own = self.entry.sent_headers(os.environ)
         if self._own:
             return own
         import openai
 
         withheld = ["OpenAI-Organization", "OpenAI-Project"]
-        withheld += headers_named_in("OPENAI_CUSTOM_HEADERS")
+        withheld += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
         key = {"Authorization": f"Bearer {line.client.api_key}"}
         key = {} if self.entry.kind == "azure" else key  # whose client knows several ways
         return {**dict.fromkeys(withheld, openai.omit), **key, **own}
@@ -180,7 +173,7 @@ class OpenAIProvider(WireProvider):
         quirks = self.entry.quirks
         messages: list[Mapping[str, object]] = []
         if request.system:
-            messages.append({"role": "system", "content": sendable(request.system)})
+            messages.append({"role": "system", "content": wire.sendable(request.system)})
         for message in request.messages:
             messages += self._messages_of(message)
         summary = request.grammar is not None
@@ -202,18 +195,17 @@ class OpenAIProvider(WireProvider):
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
         """Yield a message in the form of the wire, where each result is a message of its own."""
         for result in message.results:
-            answer = {"tool_call_id": id_of(result.id), "content": sendable(result.text)}
-            yield {"role": "tool", **answer}
-        text = sendable(message.text)
+            identity = result.id.rjust(ID_LENGTH, "0")
+            yield {"role": "tool", "tool_call_id": identity, "content": wire.sendable(result.text)}
+        text = wire.sendable(message.text)
         if message.role == "assistant":
             made: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
                 made["content"] = text or None
-                made["tool_calls"] = [
-                    {**call_of(call), **self._replayed.of(call)[0]} for call in message.calls
-                ]
+                made["tool_calls"] = [*map(self._call_of, message.calls)]
                 if self.entry.quirks.wants_reasoning:
-                    made["reasoning_content"] = sendable(self._replayed.of(message.calls[0])[1])
+                    reasoning = self._replayed.of(message.calls[0])[1]
+                    made["reasoning_content"] = wire.sendable(reasoning)
             yield made
             return
         shown: list[object] = [
@@ -225,6 +217,16 @@ class OpenAIProvider(WireProvider):
             yield {"role": "user", "content": [*shown, {"type": "text", "text": text}]}
         elif text or not message.results:
             yield {"role": "user", "content": text}
+
+    def _call_of(self, call: ToolCall) -> dict[str, object]:
+        """Return a call in the form of the wire; what is no JSON object is sent inside of one."""
+        given = call.arguments
+        if arguments_of(given) is None:
+            given = json.dumps({INVALID: given})
+        function = {"name": tool_name(call.name), "arguments": given.strip() or "{}"}
+        identity = call.id.rjust(ID_LENGTH, "0")
+        form = {"id": identity, "type": "function", "function": function}
+        return {**form, **self._replayed.of(call)[0]}
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
@@ -240,22 +242,24 @@ class OpenAIProvider(WireProvider):
             names = [tool.name for tool in request.tools]
             if not refused_tool(error.message, names) and "schema" not in said:
                 self.calls_tools = False
-                adapt(error, f"{self.model} is offered no tools from now on.")
+                wire.adapt(error, f"{self.model} is offered no tools from now on.")
             return  # the fault of one of them must not cost the others
         if status in (400, 422) and any(word in said for word in UNKNOWN):
             sent = self._body(request)
             for name in ("stream_options", "temperature", *LIMITS):
                 if name in sent and name in said:
                     self._unknown.add(name)
-                    adapt(error)
+                    wire.adapt(error)
                     return
         if refuses_images(request, status, error, known=self._own) and not self._own:
             self.learn(Capabilities(images=False), "set")
 
-    def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
+    def _called(self, reply: wire.Reply, calls: tuple[ToolCall, ...]) -> None:
         self._replayed.keep(calls, reply.calls.extras, "".join(reply.reasoning))
 
-    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
+    def _read(
+        self, event: Mapping[str, object], reply: wire.Reply, service: Service
+    ) -> Iterator[Event]:
         if event.get("error"):
             raise service.refused(None, event)
         if isinstance(counts := event.get("usage"), Mapping):
@@ -277,7 +281,7 @@ class OpenAIProvider(WireProvider):
             if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
                 reply.stop = STOPS.get(reason.partition(":")[0], "end")
 
-    def _deltas(self, delta: object, reply: Reply) -> Iterator[TextDelta | ThinkingDelta]:
+    def _deltas(self, delta: object, reply: wire.Reply) -> Iterator[TextDelta | ThinkingDelta]:
         """Yield the reasoning and the text of a delta."""
         for name in ("reasoning_content", "reasoning", "thinking"):
             if thinking := text_at(delta, name):
@@ -326,28 +330,14 @@ class AzureProvider(OpenAIProvider):
             http_client=http,
         )
 
-    async def _ask(self, line: Line) -> Capabilities | None:
+    async def _ask(self, line: wire.Line) -> Capabilities | None:
         return NOTHING  # it lists models, not deployments
-
-
-def id_of(call: str) -> str:
-    """Return a call's id in the length that Mistral's models take."""
-    return call.rjust(9, "0")
 
 
 def tool_of(tool: ToolSpec) -> dict[str, object]:
     """Return a tool in the form of the wire."""
     function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
     return {"type": "function", "function": function}
-
-
-def call_of(call: ToolCall) -> dict[str, object]:
-    """Return a call in the form of the wire; what is no JSON object is sent inside of one."""
-    given = call.arguments
-    if arguments_of(given) is None:
-        given = json.dumps({INVALID: given})
-    function = {"name": tool_name(call.name), "arguments": given.strip() or "{}"}
-    return {"id": id_of(call.id), "type": "function", "function": function}
 
 
 def usage_of(counts: object) -> Usage:

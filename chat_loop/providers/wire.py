@@ -47,10 +47,6 @@ LARGEST_EVENT = 8 << 20
 """Bytes of one event. The largest real ones hold the arguments of a call."""
 LARGEST_REPLY = 128 << 20
 """Bytes of a reply's body, unpacked: more than ten times the size of 128,000 tokens."""
-LARGEST_ANSWER = 4 << 20
-"""Bytes of what a service says of its models."""
-LARGEST_REFUSAL = 1 << 20
-"""Bytes that are read of the body of a refusal."""
 SLICE = 1 << 16
 """Bytes of a body between two looks at the keyboard."""
 DONE = "[DONE]"
@@ -240,9 +236,13 @@ class WireProvider:
             if self._line is not None:
                 return self._line
             client, stream, error, credentials_errors = self._connect()
+            address: URL = client.base_url
+            if address.scheme not in ("http", "https") or not address.host:
+                what = f"{short(str(address))} is not the address of a server."
+                raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
             absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
             service = Service(
-                host=host_of(client.base_url),
+                host=address.netloc.decode("ascii"),
                 key_hint=self.key_hint,
                 model_hint=self.model_hint,
                 absent_hint=absent if self.entry.here else "",
@@ -290,7 +290,7 @@ class WireProvider:
                     raise line.service.unfinished(kind, started=reply.started)
         asked = self.entry.silent or self._inquiry is not None
         if not asked and not self._window_is_known:
-            self._inquiry = asyncio.ensure_future(self._inquire(line, 10.0))
+            self._inquiry = asyncio.ensure_future(self.is_listed(10.0))
         for ending in self._ending(reply, calls=bool(request.tools)):
             yield ending
 
@@ -380,15 +380,11 @@ class WireProvider:
                             async for _ in events:
                                 pass
 
-    async def is_listed(self) -> bool | None:
-        """Return whether the service knows the model, None when it does not say.
-
-        Raises `ProviderError`.
+    async def is_listed(self, seconds: float = 3.0) -> bool | None:
+        """Ask the service about the model and learn what it says. Return whether it knows it, None
+        when it does not say. Raises `ProviderError` for a missing key or address.
         """
-        return await self._inquire(await asyncio.to_thread(self._ready), 3.0)
-
-    async def _inquire(self, line: Line, seconds: float) -> bool | None:
-        """Learn what the service says of the model; return as `is_listed`, None where it fails."""
+        line = await asyncio.to_thread(self._ready)
         import httpx2
 
         with suppress(TimeoutError, httpx2.HTTPError, Refusal, ProviderError, ValueError):
@@ -404,8 +400,8 @@ class WireProvider:
         async with self._sent(line, method, path, body) as stream:
             async for piece in stream.response.aiter_bytes():
                 read += piece
-                if len(read) > LARGEST_ANSWER:
-                    raise Oversized(f"more than {LARGEST_ANSWER >> 20} MB about its models")
+                if len(read) > 4 << 20:
+                    raise Oversized("more than 4 MB about its models")
         try:
             return await asyncio.to_thread(json.loads, bytes(read))
         except RecursionError as error:
@@ -460,8 +456,8 @@ async def _refuse(response: Response) -> None:
     read = bytearray()
     async with aclosing(response.aiter_bytes()) as pieces:
         async for piece in pieces:
-            read += piece[: LARGEST_REFUSAL - len(read)]
-            if len(read) >= LARGEST_REFUSAL:
+            read += piece[: (1 << 20) - len(read)]  # more of it would say no more
+            if len(read) >= 1 << 20:
                 break
     body: object = read.decode(response.encoding or "utf-8", "replace")
     with suppress(ValueError, RecursionError):
@@ -508,16 +504,6 @@ def _ended(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
         rest += part
     if len(rest) + sum(map(len, data)) > LARGEST_EVENT:
         raise Oversized(f"more than {LARGEST_EVENT >> 20} MB in one event")
-
-
-def host_of(address: URL) -> str:
-    """Return host and, if given, port of a base URL. Raises `NoProvider` for another address."""
-    if address.scheme not in ("http", "https") or not address.host:
-        raise NoProvider(
-            f"{short(str(address))} is not the address of a server.",
-            "Write it as http://HOST:PORT/v1.",
-        )
-    return address.netloc.decode("ascii")
 
 
 def headers_named_in(variable: str) -> list[str]:
