@@ -37,17 +37,16 @@ async def lineage(chat: Chat, argument: str) -> None:
     compactions = chat.library.compactions(node.id for node in nodes)
     branches = []
     for node in nodes:
-        opening = None if node.again else chat.sessions.opening(node.id)
-        given = opening.restoration if opening is not None else None
+        row = rows[node.id]
         branches.append(
             Branch(
-                row=rows[node.id],
+                row=row,
                 stem=node.stem,
                 again=node.again,
-                compaction="" if opening is None else compactions.get(node.id, ""),
-                words="" if opening is None else first_words(opening),
-                until=given.until if given is not None else "",
-                merged=given.merged if given is not None else "",
+                compaction="" if node.again else compactions.get(node.id, ""),
+                words="" if node.again else row.words,
+                until="" if node.again else row.until,
+                merged="" if node.again else row.merged,
             )
         )
     chat.number(node.id for node in nodes)

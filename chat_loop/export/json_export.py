@@ -24,7 +24,8 @@ from typing import Any, TypeVar
 import msgspec
 
 from chat_loop.sessions.images import is_image
-from chat_loop.sessions.records import ENTRIES, Entry, Header, Seal, Session
+from chat_loop.sessions.marker import KINDS
+from chat_loop.sessions.records import Entry, Header, Seal, Session
 
 _FORMAT = "chat-loop"
 _VERSION = 1
@@ -149,7 +150,8 @@ def _read_session(value: object, complaints: list[str], where: str) -> Session:
     entries: list[Entry] = []
     for number, given in enumerate(value.get("entries", []), 1):
         kind = given.get("kind") if isinstance(given, dict) else None
-        cls = ENTRIES.get(kind) if isinstance(kind, str) else None
+        kinds = (one.entry for one in KINDS.values())
+        cls = next((one for one in kinds if one.__struct_config__.tag == kind), None)
         if cls is None:
             complaints.append(
                 f"{where}: entry {number} is of a kind that this program does not know; it is "

@@ -31,11 +31,8 @@ class ChainReader:
         self._broken = ""
 
     def read(self, session: Session) -> Chain:
-        """Follow the parents of `session` as far as it goes. Nothing outside the sessions folder is
-        looked at.
-
-        What was said after a fork is left out. Of two sessions that were merged, the second one's
-        own sessions come nearer than the first one's.
+        """Follow the parents of `session` inside the folder as far as it goes. What was said after
+        a fork is left out; of two merged sessions the second one's line comes nearer.
         """
         self._seen, self._broken = {session.header.id}, ""
         oldest_first: list[Loaded] = []
@@ -65,7 +62,7 @@ class ChainReader:
 
     def _follow(self, parent: str, *, main: bool) -> Loaded | None:
         """Load a parent, from memory while its file is the same. Return None when the line ends
-        before it: that of a second parent may, where both lines meet.
+        before it: a second parent's may, where both lines meet.
         """
         problem = ""
         if not ID_PATTERN.fullmatch(parent):
@@ -99,10 +96,8 @@ def known_to(parent: Session, given: Restoration | None) -> Session:
 
 
 def placed(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
-    """Return the exchanges of every ancestor, the oldest first, under their references.
-
-    `depth` is that of the live session, whose parent is one less: a chain whose oldest files are
-    gone does not begin at 1. A depth that the chain is too long for is not believed.
+    """Return the exchanges of every ancestor, the oldest first, under their references. `depth` is
+    that of the live session; one that the chain is too long for is not believed.
     """
     depth = max(depth, len(chain.loaded) + 1)
     return tuple(

@@ -1,6 +1,6 @@
-r"""Free text in a transcript, which can never be read as structure: characters that editors or
-terminals swallow or obey are written as `⟦U+XXXX⟧`, and lines that could be taken for a marker gain
-one backslash. `decode(encode(text)) == text` for every string, and UTF-8 can hold the result.
+"""Free text in a transcript: characters that editors or terminals swallow or obey are written as
+`⟦U+XXXX⟧`, and lines that could be taken for a marker gain one backslash. `decode(encode(text)) ==
+text` for every string.
 """
 
 from __future__ import annotations
@@ -53,10 +53,8 @@ def decode_line(text: str) -> str:
 
 
 class StreamEncoder:
-    """`encode` for text that arrives in pieces: the pieces' results join to `encode` of the whole.
-
-    A line is held back only while it could still become a marker, a `⟦` only while it could still
-    become a token.
+    """`encode` for text that arrives in pieces. A line is held back only while it could still
+    become a marker, a `⟦` only while it could still become a token.
     """
 
     def __init__(self) -> None:

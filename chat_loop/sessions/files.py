@@ -1,6 +1,5 @@
-"""The file system's primitives that saving needs, which a test can replace, and the lock that keeps
-a session to one writer. Everything is created private (0600 files in 0700 directories), never
-through a symbolic link, and what must be durable is synced together with its directory.
+"""The file system's primitives that saving needs, and the lock that keeps a session to one writer.
+Everything is created private, never through a symbolic link, and synced with its directory.
 """
 
 from __future__ import annotations
@@ -17,10 +16,8 @@ from chat_loop.errors import SessionLocked
 
 LOCK_FOLDER = ".locks"
 
-_NOFOLLOW = getattr(os, "O_NOFOLLOW", 0)
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
+_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
 _flush = getattr(os, "fdatasync", os.fsync)
 
 
@@ -29,19 +26,18 @@ class Files:
 
     def make_directory(self, path: Path) -> None:
         """Make a private directory and those above it that are missing, and sync their names."""
-        for one in reversed([one for one in (path, *path.parents) if not one.exists()]):
+        for one in reversed([each for each in (path, *path.parents) if not each.exists()]):
             one.mkdir(mode=0o700, exist_ok=True)
             self.sync_directory(one.parent)
         path.mkdir(mode=0o700, exist_ok=True)
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist; return a descriptor that only appends."""
-        flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _CLOEXEC | _BINARY
-        return os.open(path, flags, 0o600)
+        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _SAFE, 0o600)
 
     def append_to(self, path: Path) -> int:
         """Open an existing regular file for appending; a pipe is not waited for."""
-        return os.open(path, os.O_WRONLY | os.O_APPEND | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | _NONBLOCK | _SAFE)
 
     def write(self, descriptor: int, data: bytes) -> int:
         """Write once; return how many bytes were taken."""
@@ -53,7 +49,7 @@ class Files:
     def sync_directory(self, path: Path) -> None:
         if os.name == "nt":
             return  # directories cannot be opened there, and renames are journaled
-        descriptor = os.open(path, os.O_RDONLY | _CLOEXEC)
+        descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
         finally:
@@ -97,7 +93,7 @@ class Files:
 @contextlib.contextmanager
 def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, without following links or waiting. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | _NOFOLLOW | _CLOEXEC | _NONBLOCK | _BINARY)
+    descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _SAFE)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
@@ -119,9 +115,8 @@ class Lock(Protocol):
 
 
 def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
-    """Take the lock of session `identity`, and wait at most `seconds` for it. Raises SessionLocked,
-    or OSError when it cannot be made. The lock file is never removed: else two processes could hold
-    "the" lock on two different files.
+    """Take the lock of session `identity`, after at most `seconds`. Raises SessionLocked and
+    OSError. The lock file is never removed: else two processes could hold two locks.
     """
     from filelock import FileLock, Timeout  # the prompt does not need it
 

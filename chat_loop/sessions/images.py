@@ -1,5 +1,5 @@
 """The images of a sessions folder: each kept once, under the digest of its bytes, and checked when
-it is read again. Nothing here deletes one: a session may need it as long as it can be resumed.
+it is read again. None is deleted: a session may need it as long as it can be resumed.
 """
 
 from __future__ import annotations
@@ -34,9 +34,8 @@ def is_image(file: str, data: bytes) -> bool:
 
 
 class ImageStore:
-    """The images of the sessions folder `directory`, with those in memory that were used last.
-
-    An export has them in another `folder`. Without `files` they are in memory only.
+    """The images of a sessions folder (an export has another `folder`), the last ones in memory;
+    without `files` they are nowhere else.
     """
 
     def __init__(self, directory: Path, files: Files | None, folder: str = IMAGE_FOLDER) -> None:
@@ -45,8 +44,8 @@ class ImageStore:
         self._known: dict[str, str] = {}
 
     def keep(self, file: str, data: bytes) -> None:
-        """Store an image as `file` (`Attachment.file` of it), unless it is there. Raises OSError;
-        it can be sent then all the same, as long as it is remembered.
+        """Store an image as `Attachment.file`, unless it is there. Raises OSError; while it is
+        remembered, it can be sent all the same.
         """
         self._remember(file, b64encode(data).decode())
         path = self._folder / PurePosixPath(file).name

@@ -1,13 +1,13 @@
 """Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10; some are in tests/plain).
-They escape nothing, so a heading counts only behind a rule, before its label and with the next
-number (a greater one where a query is missing). Such files are never rewritten.
+They escape nothing: a heading counts behind a rule, before its label and with the next number (a
+greater one where a query is missing). Such files are never rewritten.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from datetime import datetime, time
+from datetime import datetime
 from itertools import takewhile
 from pathlib import Path
 from typing import NamedTuple
@@ -169,11 +169,9 @@ def _exchange(
     time_at, end_at = _end(lines, start if start < len(lines) else 0, last=last)
     stop = min(at for at in (time_at, end_at, len(lines)) if at >= 0)
     at = created
-    try:  # when the reply was complete
-        if re.fullmatch(r"[0-9]{2}:[0-9]{2}:[0-9]{2}", part.clock):
-            at = datetime.combine(created.date(), time.fromisoformat(part.clock), created.tzinfo)
-    except ValueError:
-        pass
+    if clock := re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", part.clock):
+        hour, minute, second = map(int, clock.groups())  # when the reply was complete
+        at = created.replace(hour=hour, minute=minute, second=second, microsecond=0)
     query = "\n".join(lines[: min(start, stop)]).removeprefix(_YOU).removeprefix(" ").strip("\n")
     text = "\n".join(lines[start:stop]).partition(":**")[2].removeprefix(" ").strip("\n")
     entries: list[Entry] = [Query(number=number, at=at, text=query)]

@@ -1,6 +1,6 @@
-"""LiveSession: the one writer of a session while it lives. A query is on disk before the request
-leaves, a reply before the next prompt shows. What a disk refuses stays in memory, and is written
-with the next record. A file that others changed meanwhile is compared with the memory.
+"""LiveSession, the one writer of a session while it lives: a query is on disk before the request
+leaves, a reply before the next prompt shows. What a disk refuses is written with the next record; a
+file that others changed is compared with the memory.
 """
 
 from __future__ import annotations
@@ -382,30 +382,19 @@ class ReplyWriter:
 
 
 def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
-    """Return a transcript with the totals in its header and the summary block at its end; an
+    """Return a transcript with the totals in its header and the summary block at its end. An
     earlier seal is replaced, all else is taken over byte for byte.
-
-    `parsed` is what `parse(data)` returned, with a session.
     """
     session = parsed.session
     assert session is not None
+    name, tags = session.name, session.tags
+    header = replace(session.header, name=name, tags=tags, title=title(session, seal))
     data = data[: parsed.tail].removeprefix(BOM)
-    if parsed.torn and session.seal is None:
-        data += TORN
-    header = replace(
-        session.header, name=session.name, tags=session.tags, title=title(session, seal)
-    )
-    end = writer.tail(seal, session.totals, header.minor)
-    return replace_header(data, session, header) + end.encode()
-
-
-def replace_header(data: bytes, session: Session, header: Header) -> bytes:
-    """Return `data` with another header, which has the session's totals; without one, `data`."""
-    end = data.find(b"\n" + marker.PREFIX + b"end")
-    newline = data.find(b"\n", end + 1)
-    if not data.startswith(marker.PREFIX + b"session") or end < 0 or newline < 0:
-        return data
-    return writer.head(header, session.totals).encode() + data[newline + 1 :]
+    data += TORN if parsed.torn and session.seal is None else b""
+    _, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
+    if end and data.startswith(marker.PREFIX + b"session"):
+        data = writer.head(header, session.totals).encode() + body.partition(b"\n")[2]
+    return data + writer.tail(seal, session.totals, header.minor).encode()
 
 
 def save_error(path: Path, error: OSError) -> SaveError:

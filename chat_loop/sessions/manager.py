@@ -1,6 +1,5 @@
 """SessionManager, which writes the transcripts of a folder: it begins, finds, reads, seals, names
-and tags sessions. One that it begins is a `LiveSession`, which appends to its file; the files of
-sessions that have ended are replaced here.
+and tags them. A session that it begins is a `LiveSession`, which appends to its file.
 """
 
 from __future__ import annotations
@@ -56,9 +55,9 @@ def slug(name: str) -> str:
 
 
 class SessionManager:
-    """The sessions in one folder. `now`, `monotonic` and `files` are the world; `project` is the
-    working directory that new sessions name, `mode` is `print` with `-p`. Without `saves` nothing
-    is written: no session, lock, image or note.
+    """The sessions in one folder. `now`, `monotonic` and `files` are the world; `project` and
+    `mode` stand in the headers of new sessions. Without `saves` nothing is written: no session,
+    lock, image or note.
     """
 
     def __init__(
@@ -139,7 +138,7 @@ class SessionManager:
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
         """Return the file of a session given by its number in the listing `shown` (ids), its id, or
-        the id's unique beginning. Raises SessionNotFound; nothing outside the folder is looked at.
+        the id's unique beginning. Raises SessionNotFound.
         """
         hint = "sessions shows them."
         if reference.isascii() and reference.isdigit():
@@ -193,23 +192,15 @@ class SessionManager:
         return Loaded(session, path, damage, plain=True)
 
     def load_ends(self, path: Path, last: int = 1) -> Loaded | None:
-        """Read what a child needs that goes on from a session's summary block: its beginning, its
-        `last` exchanges (and those that the block does not cover), its end, and its totals. None
-        when the whole file is needed, or is short. Damage in between is not noticed.
+        """Read what a child needs of a sealed session: its beginning, its `last` exchanges and all
+        that the summary block does not cover, its end and its totals. None: the whole file is
+        needed.
         """
         try:
             found = partial.read_ends(path, last)
         except OSError:
             return None  # `load` says it
         return Loaded(_named(found, path), path, ends=True) if found is not None else None
-
-    def opening(self, identity: str) -> records.Session | None:
-        """Return a session's header and its first records, None when they cannot be read."""
-        try:
-            data, _ = read_part(self.session_file(identity), 1 << 16)
-        except OSError:
-            return None
-        return parse(data).session
 
     def seal_later(self, loaded: Loaded, seal: records.Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""

@@ -1,6 +1,6 @@
-"""The file format, reading side: bytes -> values and a report of damage, by a state machine over
-lines: linear whatever the file holds, and it never raises. A record without its end is kept; when
-it was fenced off (`<!-- chat:torn -->`) and written again, the second one counts.
+"""The file format, reading side: bytes -> values and a report of damage, in linear time; it never
+raises. A record without its end is kept; when it was fenced off (`<!-- chat:torn -->`) and written
+again, the second one counts.
 """
 
 from __future__ import annotations

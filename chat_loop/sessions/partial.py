@@ -234,9 +234,8 @@ def moment(microseconds: int | None) -> datetime | None:
 
 
 def read_ends(path: Path, last: int = 1) -> Session | None:
-    """Read the two ends of a sealed session with a summary block: its entries before its second
-    query, at least the `last` exchanges, and all that the block does not cover. None when the whole
-    file must be read. Raises OSError.
+    """Read the ends of a sealed session: its entries before the second query, at least the `last`
+    exchanges, and all that its summary block does not cover. None: not possible. Raises OSError.
     """
     with opened(path) as (file, status):
         size = status.st_size

@@ -5,7 +5,7 @@ attribute means in the file is in docs/format.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -158,16 +158,6 @@ class Restoration(Entry, frozen=True, kw_only=True):
     unsummarized_from: str = field(default="", name="fresh")
     until: str = ""
     merged: str = ""
-
-
-ENTRIES: Mapping[str, type[Entry]] = {
-    str(kind.__struct_config__.tag): kind
-    for kind in (
-        *(Query, Reply, Undo, Call, Result, ArchiveContext, Attachment),
-        *(Pin, Unpin, Name, Tag, Untag, ModelChange, Restoration),
-    )
-}
-"""The kinds of entries by their names in JSON."""
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -412,6 +402,8 @@ def _without(entries: tuple[Entry, ...], numbers: set[int]) -> tuple[Entry, ...]
 
 def _exchange(query: Query, said: Sequence[QueryEntry], depth: int) -> Exchange:
     """Return the exchange of a query from the entries with its number."""
+    if len(said) == 2 and isinstance(said[1], Reply):  # most are, and a long session has many
+        return Exchange(query, said[1], depth)
     results = {entry.id: entry for entry in said if isinstance(entry, Result)}
     uses = tuple(Use(call, results.get(call.id)) for call in said if isinstance(call, Call))
     attached = tuple(entry for entry in said if isinstance(entry, Attachment))

@@ -32,12 +32,9 @@ def _place(item: str) -> str:
 
 
 def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
-    """Return the block's inner text, without the markers and without a final newline.
-
-    `grouped`: neighbors that end with the same place, such as `[2 user]`, are one group, which
-    takes fewer tokens: the first has the bullet `-`, the others `+`, and the place stands once,
-    after the last. `spaced` sets an empty line between two headings, which a page would show on one
-    line.
+    """Return the block's inner text; `spaced` sets an empty line between two headings. `grouped`:
+    of neighbors with one place, such as `[2 user]`, only the last names it, and all but the first
+    have the bullet `+`.
     """
     parts = [_BACKGROUND + _indented(summary.background), "", _CURRENT, *([""] if spaced else [])]
     for name, heading in _LISTS.items():

@@ -1,6 +1,6 @@
 """The file format, writing side: values -> markdown, in the minor version that the header names.
-`parse(render(session)) == session` for every Session whose ids and names are values that markers
-hold (`marker.value`); `render` raises ValueError for any other.
+`parse(render(session)) == session` where markers can hold its ids and names (`marker.value`);
+`render` raises ValueError for any other.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ from chat_loop.export import exporting
 from chat_loop.export.exporting import SUFFIXES, Form, exported, without_secrets
 from chat_loop.export.html_page import style_sheet
 from chat_loop.export.importing import Imported, imported
+from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
-    ENTRIES,
     ID_PATTERN,
     Entry,
     Header,
@@ -38,7 +38,7 @@ from tests.support.limits import cpu_limit
 
 GOLDEN = Path(__file__).parent / "golden"
 FORMS: tuple[Form, ...] = get_args(Form)
-KINDS = tuple(ENTRIES.values())
+KINDS = tuple(dict.fromkeys(kind.entry for kind in marker.KINDS.values()))
 
 
 def golden(form: Form) -> bytes:
