@@ -92,6 +92,9 @@ class ChatLoop:
         try:
             match registry.parse(line):
                 case Call(command, argument):
+                    if argument and not command.argument:
+                        hint = "To send it as text, start with a space."
+                        raise UsageError(f"/{command.name} takes nothing after it.", hint)
                     self._keep_last_query()
                     await self._command(command.run(chat, argument))
                     self._notify(f"{command.name} is done")

@@ -97,8 +97,8 @@ def test_nothing_to_ask_again(tmp_path: Path) -> None:
     nothing = "✗ Nothing to ask again in this session.\n"
     assert screen.text == (
         f"You: /retry\n{nothing}You: /edit\n{nothing}"
-        "You: /retry now\n✗ retry takes nothing: it asks the last query again.\n"
-        "  /edit asks another text instead of it.\nGoodbye!\n"
+        "You: /retry now\n✗ /retry takes nothing after it.\n"
+        "  To send it as text, start with a space.\nGoodbye!\n"
     )
 
 

@@ -395,8 +395,8 @@ You: /undo
 ✗ Nothing was said in this session that could be undone.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /undo 3
-✗ undo takes the last query out, one at a time.
-  /fork QUERY goes back to an earlier one.
+✗ /undo takes nothing after it.
+  To send it as text, start with a space.
 You: /uncompact
 ✗ Two sessions were merged here, sally_20261122_003015 and sally_20261121_233015: nothing was compacted.
   /resume sally_20261122_003015 --full goes back to one of them.

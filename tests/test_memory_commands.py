@@ -71,7 +71,7 @@ def test_a_whole_screen(tmp_path: Path) -> None:
         lines,
         "Hello.",
         SUMMARY,
-        answers=["", "7", "1-2"],
+        answers=["", "7", "1 2"],
         options=QUIET,
         memory=place(tmp_path),
     )
@@ -248,7 +248,7 @@ def test_switched_off_the_commands_say_so(tmp_path: Path) -> None:
     assert screen.talk.model.requests[0].system == "Be kind."
 
 
-@pytest.mark.parametrize("answer", ["", "n", "none", "all", "1,3", "3 - 1", "2-3", "9", "x", "0"])
+@pytest.mark.parametrize("answer", ["", "n", "none", "all", "1,3", "3 - 1", "9", "x", "0"])
 def test_which_proposals_an_answer_picks(tmp_path: Path, answer: str) -> None:
     written(tmp_path, "- known\n")
     lines = ["/pin A", "/pin KNOWN", "/pin B", "/pin C", "/memory propose"]
@@ -261,7 +261,6 @@ def test_which_proposals_an_answer_picks(tmp_path: Path, answer: str) -> None:
     added, told = {
         "all": ("- A\n- B\n- C\n", "Noted in ./MEMORY.md (4 facts).\n"),
         "1,3": ("- A\n- C\n", "Noted in ./MEMORY.md (3 facts).\n"),
-        "2-3": ("- B\n- C\n", "Noted in ./MEMORY.md (3 facts).\n"),
     }.get(answer, ("", "Nothing is noted.\n" if answer in ("", "n", "none") else wrong))
     assert offered + told in screen.text
     assert noted(tmp_path) == f"- known\n{added}"

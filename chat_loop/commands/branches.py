@@ -87,9 +87,6 @@ async def fork(chat: Chat, argument: str) -> None:
 @registry.command("undo", "Branches")
 async def undo(chat: Chat, argument: str) -> None:
     """Take the last query and its reply out of the conversation; the words stay in the file."""
-    if argument:
-        hint = "/fork QUERY goes back to an earlier one."
-        raise UsageError("undo takes the last query out, one at a time.", hint)
     exchange = await chat.conversation.undo()
     chat.display.prose(f"Undone: “{shortened(exchange.query.text)}”", "dim")
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import QueryFile
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
-    from chat_loop.sessions.records import Exchange, SessionRow
+    from chat_loop.sessions.records import Exchange, Session, SessionRow
 
 
 Progress = Callable[[int, int], None]
@@ -154,6 +154,14 @@ class Chat(Struct, kw_only=True):
         if path == conversation.live.path and not conversation.live.empty:
             return Loaded(conversation.session, path, open=True)
         return self.sessions.load(path)
+
+    def chain(self) -> tuple[list[Session], str]:
+        """Return the sessions of the conversation, the oldest first, and why some are missing."""
+        from chat_loop.sessions.chain import ChainReader  # not before it is asked for
+
+        live = self.conversation.session
+        chain = ChainReader(self.sessions).read(live)
+        return [*(loaded.session for loaded in reversed(chain.loaded)), live], chain.broken
 
     async def look(self, look: Callable[[Library, Progress], T]) -> tuple[T, str]:
         """Look into all sessions in a thread, with progress: Ctrl-C stops the waiting.

@@ -31,8 +31,6 @@ MOST = 50
 """Choices of one kind that are offered."""
 _CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
 _AGES = {"7d": "the last week", "30d": "the last month", "1y": "the last year"}
-FREE = frozenset(("edit", "compact", "summarize", "remember", "pin", "search"))
-"""Commands that take words of the user's own: of those only files and options are offered."""
 Found = Iterable[tuple[str, str]]
 """Texts, and what is said of each."""
 Source = Callable[[str], Found]
@@ -76,8 +74,6 @@ class Offering:
             "import": _paths,
         }
         """By the command: what one word of its argument can become."""
-        self.decided = frozenset((*self._whole, *self._words))
-        """The commands whose argument something is offered for."""
         of_rows = {"agent": lambda row: row.agent, "project": lambda row: row.project}
         self._values: dict[str, Source] = {
             **{name: _of(lambda of=of: self._each(of)) for name, of in of_rows.items()},  # type: ignore[misc]

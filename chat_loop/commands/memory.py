@@ -46,11 +46,7 @@ async def remember(chat: Chat, argument: str) -> None:
         chat.display.line(f"That is in {memory.place.shown(path)} already.", "dim")
         return
     _tell_noted(chat, memory, 1)
-    if before.own and before.facts and not memory.seen.own:
-        count = counted(len(before.facts), "fact")
-        text = f"Your own memory ({count}) does not count in this project any more."
-        chat.display.prose(text, "dim")
-    elif memory.seen.own and not before.facts:
+    if memory.seen.own and not before.facts:
         text = "That is your own memory: it counts where a project has no MEMORY.md."
         chat.display.prose(f"{text} /remember --project TEXT begins one here.", "dim")
 
@@ -151,15 +147,12 @@ async def _propose(chat: Chat, memory: ProjectMemory, path: Path) -> None:
     answer = await chat.ask(f"Which ones go into {where}? (numbers, all, or nothing) ")
     if answer in ("n", "no", "none", "nothing"):
         answer = ""
-    picked: set[int] = set()
-    for part in answer.replace(",", " ").replace("all", f"1-{len(facts)}").split():
-        span = re.fullmatch(r"([1-9]\d{0,4})(?:-(\d{1,5}))?", part)
-        if span is None or int(span[2] or span[1]) > len(facts) or int(span[1]) > len(facts):
-            text = f"Nothing is noted: the proposals are numbered from 1 to {len(facts)}."
-            raise UsageError(text)
-        picked.update(range(int(span[1]), int(span[2] or span[1]) + 1))
+    numbered = {str(number): fact for number, fact in enumerate(facts, 1)}
+    picked = [*numbered] if answer == "all" else answer.replace(",", " ").split()
+    if not numbered.keys() >= {*picked}:
+        raise UsageError(f"Nothing is noted: the proposals are numbered from 1 to {len(facts)}.")
     if picked:
-        chosen = [facts[number - 1] for number in sorted(picked)]
+        chosen = [fact for number, fact in numbered.items() if number in picked]
         _tell_noted(chat, memory, memory.add(path, chosen))
     else:
         chat.display.line("Nothing is noted.", "dim")

@@ -25,9 +25,6 @@ async def retry(chat: Chat, argument: str) -> None:
     It works after an error or an interrupted reply as well. Where a tool has changed something for
     the first answer you are asked first: what it did is not taken back.
     """
-    if argument:
-        hint = "/edit asks another text instead of it."
-        raise UsageError("retry takes nothing: it asks the last query again.", hint)
     last = _last(chat)
     if await _may_go(chat, last):
         await _replace(chat, last, last.query.text)

@@ -42,9 +42,6 @@ async def leave(chat: Chat, argument: str) -> None:
     """Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the
     summary).
     """
-    if argument:
-        hint = "Type exit to leave; a leading space sends a line as text."
-        raise UsageError("exit takes nothing after it.", hint)
     raise Quit
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
-from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.naming import shortened
 from chat_loop.sessions.records import Exchange
 from chat_loop.wording import counted
@@ -45,7 +43,7 @@ async def copy(chat: Chat, argument: str) -> None:
     if what == "all":
         name, text = await asyncio.to_thread(_all, chat)
     elif what == "query":
-        exchanges = chat.conversation.thread.exchanges or _chain(chat)[0]
+        exchanges = chat.conversation.thread.exchanges or _exchanges(chat)
         if not exchanges:
             raise UsageError("Nothing was said yet.")
         name, text = WHAT["query"], exchanges[-1].query.text
@@ -66,16 +64,12 @@ async def copy(chat: Chat, argument: str) -> None:
         chat.display.warn("It holds characters that cannot be seen.", hint)
 
 
-def _chain(chat: Chat) -> tuple[Sequence[Exchange], str]:
-    """Return the exchanges of the whole chain, oldest first, and why some are missing."""
-    session = chat.conversation.session
-    chain = ChainReader(chat.sessions).read(session)
-    before = [one for loaded in reversed(chain.loaded) for one in loaded.session.exchanges]
-    return (*before, *session.exchanges), chain.broken
+def _exchanges(chat: Chat) -> list[Exchange]:
+    return [one for session in chat.chain()[0] for one in session.exchanges]
 
 
 def _all(chat: Chat) -> tuple[str, str]:
-    exchanges, broken = _chain(chat)
+    exchanges = _exchanges(chat)
     if not exchanges:
         raise UsageError("Nothing was said yet.")
     parts = []
@@ -83,14 +77,14 @@ def _all(chat: Chat) -> tuple[str, str]:
         parts.append(f"**You:** {one.query.text}")
         if one.reply is not None and one.reply.text:
             parts.append(f"**{chat.conversation.agent.name}:** {one.reply.text}")
-    missing = ", without what is missing of the chain" if broken else ""
+    missing = ", without what is missing of the chain" if chat.chain()[1] else ""
     name = f"all of the conversation, {counted(len(exchanges), 'query')}{missing}"
     return name, "\n\n".join(parts) + "\n"
 
 
 def last_reply(chat: Chat) -> tuple[str, str]:
     """Return the name and the text of the last reply that there is. Raises UsageError."""
-    for exchange in reversed(chat.conversation.thread.exchanges or _chain(chat)[0]):
+    for exchange in reversed(chat.conversation.thread.exchanges or _exchanges(chat)):
         if exchange.reply is not None and exchange.reply.text:
             return f"the reply to “{shortened(exchange.query.text)}”", exchange.reply.text
     raise UsageError("There is no reply yet.")

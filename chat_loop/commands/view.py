@@ -158,7 +158,7 @@ async def history(chat: Chat, argument: str) -> None:
     if asked.words:
         raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
     conversation = chat.conversation
-    sessions, broken = _chain(chat)
+    sessions, broken = chat.chain()
     known = {exchange.ref for exchange in conversation.thread.exchanges}
     told: list[Told] = []
     recent: list[tuple[int, Exchange]] = []
@@ -184,15 +184,6 @@ async def history(chat: Chat, argument: str) -> None:
     show_history(chat.display, told, recent, total, agent=agent, full=full)
 
 
-def _chain(chat: Chat) -> tuple[list[Session], str]:
-    """Return the sessions of the chain, the oldest first, and why some are missing."""
-    from chat_loop.sessions.chain import ChainReader
-
-    live = chat.conversation.session
-    chain = ChainReader(chat.sessions).read(live)
-    return [*(loaded.session for loaded in reversed(chain.loaded)), live], chain.broken
-
-
 @registry.command("stats", "View")
 async def stats(chat: Chat, argument: str) -> None:
     """Show tokens and cost of the session and its chain, plots of them, and what each compaction
@@ -201,7 +192,7 @@ async def stats(chat: Chat, argument: str) -> None:
     from chat_loop.display.panels import show_compactions, show_plots  # not before it is asked for
 
     conversation = chat.conversation
-    sessions, broken = _chain(chat)
+    sessions, broken = chat.chain()
     live, cost = conversation.session, conversation.options.cost
     pairs = list(accounting(live.totals))
     if len(sessions) > 1:
@@ -223,32 +214,17 @@ async def stats(chat: Chat, argument: str) -> None:
     if broken:
         chat.display.warn(broken)
     measured = measures(sessions)
-    if len(measured.tokens) > 1:
+    if len(measured[0]) > 1:
         budget = conversation.budget
-        show_plots(
-            chat.display,
-            measured.tokens,
-            measured.context,
-            measured.compacted,
-            used=f"{'~' if budget.estimated else ''}{budget.used:,}",
-            window=budget.window.tokens,
-        )
+        full = f"{'~' if budget.estimated else ''}{budget.used:,}"
+        show_plots(chat.display, *measured, used=full, window=budget.window.tokens)
     show_compactions(chat.display, sessions)
 
 
-class Measures(Struct, frozen=True):
-    """For each reply of a chain: the tokens that it took with all its steps, and what the context
-    held after it. `compacted` are the indices of the first ones after a compaction.
-    """
-
-    tokens: tuple[int, ...]
-    context: tuple[int, ...]
-    compacted: tuple[int, ...]
-
-
-def measures(sessions: Sequence[Session]) -> Measures:
-    """Measure the sessions of a chain, the oldest first. Undone exchanges count: their tokens were
-    spent.
+def measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], list[int]]:
+    """Return, for each reply of a chain, the tokens that it took with all its steps, and what the
+    context held after it; and the indices of the first replies after a compaction. Undone
+    exchanges count: their tokens were spent.
     """
     tokens: list[int] = []
     context: list[int] = []
@@ -267,7 +243,7 @@ def measures(sessions: Sequence[Session]) -> Measures:
             context[-1] = usage.input + usage.output - usage.reasoning  # as the budget counts
         if session.seal is not None and session.seal.compaction is not None:
             compacted.append(len(tokens))
-    return Measures(tuple(tokens), tuple(context), tuple(compacted))
+    return tokens, context, compacted
 
 
 @registry.command("info", "View")
