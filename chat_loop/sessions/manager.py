@@ -278,11 +278,7 @@ class SessionManager:
             data, _ = read_part(self.directory / _CURRENT, 200)
         except OSError:
             return []
-        return [
-            one
-            for one in data.decode("ascii", "replace").split()
-            if records.ID_PATTERN.fullmatch(one)
-        ]
+        return list(filter(records.ID_PATTERN.fullmatch, data.decode("ascii", "replace").split()))
 
 
 def _named(session: records.Session, path: Path) -> records.Session:

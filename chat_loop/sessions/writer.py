@@ -99,12 +99,11 @@ def entry_text(
             assert isinstance(entry, records.Note)
             body = labelled(kind.label, encode(entry.text))
     rule = "\n---\n" if isinstance(entry, records.Query | records.Restoration) else ""
-    opening = marker.write(name, {**marker.values_of(entry, kind.values), "at": entry.at})
-    end: dict[str, marker.Value] = (
-        {"n": entry.number} if isinstance(entry, records.QueryEntry) else {}
-    )
-    end |= {"time": entry.seconds} if isinstance(entry, records.Result) else {}
-    return f"{rule}\n{opening}\n{body}\n{marker.write('end', end)}\n"
+    values = marker.values_of(entry, kind.values)
+    opening = marker.write(name, {**values, "at": entry.at})
+    seconds = entry.seconds if isinstance(entry, records.Result) else None
+    end = marker.write("end", {"n": values.get("n"), "time": seconds})
+    return f"{rule}\n{opening}\n{body}\n{end}\n"
 
 
 def _restored(entry: records.Restoration, header: records.Header) -> str:
