@@ -26,8 +26,6 @@ from chat_loop.sessions.records import Exchange, Seal, Summary, Undo
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
 
-LOCAL_SUMMARY_SECONDS = 600.0
-"""The least time, in seconds, for an embedded model or a server on this machine."""
 MOST_FAILURES = 3
 """Failures in a row after which no more summaries are tried in the background."""
 GROWTH = 1.1
@@ -171,11 +169,10 @@ class Compaction:
 
     async def make_room(self, waiting: int) -> None:
         """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls
-        no model.
+        no model; a summary that a local one writes is stopped, since the reply would wait for it.
 
-        A summary that a local model writes would keep the reply waiting: it is stopped. A
-        compaction that would not make the context smaller is left, until the context has grown; but
-        the limit of messages holds, whatever they are worth.
+        A compaction that would not make the context smaller is left until the context has grown;
+        but the limit of messages holds, whatever they are worth.
         """
         conversation, limits = self._conversation, self._options.limits
         own = conversation.agent.provider.name
@@ -478,8 +475,8 @@ class Compaction:
             optional=optional,
             retry=not quiet,
         )
-        if any(provider.first_event_seconds >= LOCAL_SUMMARY_SECONDS for provider in routes):
-            wanted = replace(wanted, limit=max(wanted.limit, LOCAL_SUMMARY_SECONDS))
+        if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
+            wanted = replace(wanted, limit=max(wanted.limit, 600.0))
 
         def show(event: Event) -> None:
             if not quiet:

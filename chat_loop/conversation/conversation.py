@@ -96,26 +96,8 @@ if TYPE_CHECKING:
     from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
 
-MOST_RECALLED = 400
-"""Tokens of the archive that are attached to a query, at most; less on a small window."""
-LONGEST_ACKNOWLEDGMENT = 2048
-"""Tokens; a few sentences are asked for, and a small model may not find its end."""
-ACKNOWLEDGMENT_TOKENS = 80
-"""Tokens that an acknowledgment is expected to take, before it is there."""
-LONGEST_PAUSE = 5.0
-"""Seconds that a server may ask to be waited for, before its acknowledgment is asked for again."""
-MOST_TOOL_CHARACTERS = 100_000
-"""Characters that the schemas of all MCP tools may take; on a small window, half a character for
-each of its tokens.
-"""
-CREDIBLE_TOKENS = 1_000
-"""From this size on a report is trusted; below it what the wire adds weighs more."""
-SMALLEST_BLOCK = 100
-"""Tokens that a restored block keeps at least: its headings and its newest lines."""
 MARGIN = 20
 """Tokens left free where sizes are added up whose parts are counted apart."""
-PROBE = "0123456789"
-"""Counted otherwise once the encoding is loaded."""
 LATER = "It will be made when you resume the session."
 
 
@@ -179,8 +161,7 @@ class Offer(Struct, frozen=True, kw_only=True):
 
 
 class Conversation:
-    """The live session of a chain, the agent that answers in it, and the budget of its next
-    request.
+    """The live session of a chain, and the agent that answers in it.
 
     `count(text)` estimates tokens, `memory()` reads the memory, `servers` are the MCP servers whose
     tools the agent has, if any.
@@ -231,9 +212,7 @@ class Conversation:
         carried: tuple[Exchange, ...] = (),
         block_path: Path | None = None,
     ) -> None:
-        """Go on in a session that begins, given the `carried` words and the block at
-        `block_path`.
-        """
+        """Go on in a session that begins, given `carried` words and the block at `block_path`."""
         self.live = live
         self._carried, self._block_path = carried, block_path
         self._edited: Summary | None = None
@@ -324,15 +303,14 @@ class Conversation:
 
     @property
     def budget(self) -> Budget:
-        """Return how many tokens the next request holds, a new query apart, of how many.
-
-        Every number that is shown, and the one that triggers a compaction, comes from here or from
-        `would_hold`. It is asked for with every key: the answer is kept until something changes.
+        """The tokens of the next request, a new query apart: the number that is shown, and the one
+        that triggers a compaction. Asked for with every key, it is kept until something changes.
         """
         agent = self.agent
         state = (
             *(self.live, len(self.session.entries), agent, self.window, self._edited),
-            *(bool(agent.kept), self.count(PROBE), self._block_most),
+            # a text that is counted otherwise once the encoding is loaded
+            *(bool(agent.kept), self.count("0123456789"), self._block_most),
         )
         if self._budget is None or self._budget[0] != state:
             used = self._reported()
@@ -354,7 +332,8 @@ class Conversation:
         apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
         """
         used = self._reported()
-        if used is not None and (estimate := sum(self.weights.values())) >= CREDIBLE_TOKENS:
+        estimate = sum(self.weights.values()) if used is not None else 0
+        if used is not None and estimate >= 1_000:  # below, what the wire adds weighs more
             self._ratio = min(2.0, max(0.5, used / estimate))
         session, at = self.session, self.sessions.now()
         given = Restoration(
@@ -377,7 +356,7 @@ class Conversation:
                 *(ToolSpec(name, *described) for name, described in archive_tools.TOOLS.items()),
             )
         whole = sum(self._weigh(thread, specs).values())
-        return round((whole + ACKNOWLEDGMENT_TOKENS * len(confirmed)) * self._ratio)
+        return round((whole + 80 * len(confirmed)) * self._ratio)  # a reply of a few sentences
 
     def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...] | None = None) -> dict[str, int]:
         agent = self.agent
@@ -475,7 +454,8 @@ class Conversation:
         given = self.session.restoration
         if given is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
-        most = min(MOST_RECALLED, self.window // 16, room(self.window) - self.budget.used - MARGIN)
+        # 400 tokens, less on a small window
+        most = min(400, self.window // 16, room(self.window) - self.budget.used - MARGIN)
         found, refs = archive.recall(text, self.known(), most, given.block)
         if found:
             self.add(ArchiveContext(number=number, at=self.sessions.now(), text=redacted(found)))
@@ -492,8 +472,9 @@ class Conversation:
             self.show(Connecting(names))
 
         taken = {*(tool.spec.name for tool in self.own_tools), *archive_tools.TOOLS}
-        characters = min(MOST_TOOL_CHARACTERS, self.window // 2)
-        self.offer_tools(await servers.tools(taken, characters, waiting))
+        # characters of all schemas; on a small window, half a character for each of its tokens
+        most = min(100_000, self.window // 2)
+        self.offer_tools(await servers.tools(taken, most, waiting))
         if waited:
             self.show(Connecting(()))
         for message, hint in servers.notices():
@@ -553,7 +534,7 @@ class Conversation:
             now = min(
                 self.count(given.block), block_room(self.window), self._block_most or self.window
             )
-            self._block_most = max(SMALLEST_BLOCK, now - over - MARGIN)
+            self._block_most = max(100, now - over - MARGIN)  # its headings and newest lines
             weights = self.weights
         used = min(self.budget.used, sum(weights.values()))
         if used <= most:
@@ -613,16 +594,14 @@ class Conversation:
         if not self.options.acknowledge or given is None or not given.block:
             return
         patience = self.agent.patience
-        patience = replace(
-            patience, attempts=min(2, patience.attempts), longest_asked=LONGEST_PAUSE
-        )
+        patience = replace(patience, attempts=min(2, patience.attempts), longest_asked=5.0)
         block = messages_of(self._fit(Thread(self.session))[0])[0].text
         try:
             await self._answer(
                 replace(self.agent, patience=patience),
                 0,
                 (Message("user", with_task(block)),),
-                min(LONGEST_ACKNOWLEDGMENT, self.window // 8),
+                min(2048, self.window // 8),  # a small model may not find its end
             )
         except ProviderError as error:
             self.show(
@@ -635,9 +614,8 @@ class Conversation:
             uncancel()
 
     async def switch(self, provider: Provider) -> None:
-        """Have another model answer from the next query on. The window is its own from now on.
-
-        An agent that answered by itself goes with its tools.
+        """Have another model answer from the next query on; an agent of its own goes with its
+        tools.
         """
         await self.compaction.background.cancel()  # it may ask the model that goes
         before = self.agent.provider
@@ -661,9 +639,7 @@ class Conversation:
         self._tell_saved()
 
     def _tell_saved(self) -> None:
-        """Say once that the live session has a file, that it goes on in another one, that saving
-        fails, and that it works again.
-        """
+        """Say once where the session is saved, that saving fails, and that it works again."""
         live, header, problem = self.live, self.live.header, self.live.problem
         if not (self._begun_told or live.empty):
             self._begun_told = True
@@ -727,10 +703,8 @@ class Conversation:
         raise UsageError("Nothing was said in this session that could be undone.", hint)
 
     async def undo(self) -> Exchange:
-        """Take the last exchange out of the conversation; return it. Its words stay in the file.
-
-        Right after a compaction that is taken back as well: the conversation goes on with the words
-        before it. Raises UsageError as `last` does.
+        """Take the last exchange out of the conversation, and a compaction right after it with it;
+        return it. Its words stay in the file. Raises UsageError as `last` does.
         """
         last, before = self.last()
         await self.compaction.background.cancel()
@@ -752,10 +726,8 @@ class Conversation:
     async def compact(self, focus: str = "", may: May | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
 
-        Without the model when its summary fails, which is told. Returns False, with everything as
-        it was, when the disk refuses, or it would not make the context smaller and `may` says no.
-        Raises UsageError when there is nothing to compact. When cancelled before the session is
-        sealed, nothing has changed.
+        Return False, with everything as it was, when the disk refuses, or it would not make the
+        context smaller and `may` says no. Raises UsageError when there is nothing to compact.
         """
         draft = await self.compaction.draft(focus, may)
         return draft is not None and await self.take(draft)
@@ -768,9 +740,7 @@ class Conversation:
         return taken
 
     def offers(self, *, quick: bool = False) -> Offers:
-        """Return what makes offers of how to go on from stored sessions; when `quick`, without a
-        model.
-        """
+        """Return the ways to go on from stored sessions; when `quick`, without a model."""
         from chat_loop.conversation.resume import Offers  # not before something is resumed
 
         return Offers(self, quick=quick)
@@ -858,8 +828,8 @@ class Conversation:
     def begin_child(self, offer: Offer, reason: str) -> None:
         """Begin a session that is given the offered block and words.
 
-        Its file comes with its acknowledgment or its first query: where neither comes, nothing is
-        left of it. A merge is kept at once, for what the user decided about it.
+        Its file comes with its acknowledgment or its first query; that of a merge at once, for what
+        the user decided about it.
         """
         # once in a session's life: what providers cache of its beginning stays good
         self.remember()

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from chat_loop.library.semantic import SemanticIndex
 
 
-def _unknown(model: str, usage: Usage) -> float | None:
-    return None
-
-
 class Options(Struct, frozen=True, kw_only=True):
     """`summarizer` writes the summaries, before the agent's own model is asked; None: that one
     only.
@@ -39,7 +35,7 @@ class Options(Struct, frozen=True, kw_only=True):
     wanted: SummaryOptions = field(default_factory=SummaryOptions)
     summarizer: Provider | None = None
     semantic: SemanticIndex | None = None
-    cost: Callable[[str, Usage], float | None] = _unknown
+    cost: Callable[[str, Usage], float | None] = lambda model, usage: None
 
 
 def options_of(

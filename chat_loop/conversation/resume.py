@@ -68,10 +68,8 @@ class Offers:
         self._answered = True
 
     async def resumed(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
-        """Go on from the summary of a stored session (made now when it has none) and its `last`
-        exchanges in their own words, or when `whole` with all words that its model saw.
-
-        Raises SessionError when there is nothing in it to resume.
+        """Go on from the summary of a stored session, made now when it has none, and its `last`
+        exchanges; when `whole`, from all words that its model saw. Raises SessionError.
         """
         session, show = loaded.session, self._conversation.show
         _check_resumable(session, self._conversation.otherwise)
@@ -98,9 +96,7 @@ class Offers:
 
     async def undone(self) -> Offer:
         """Go on as if the last compaction had not been: the words before it, then those that were
-        said since.
-
-        Raises UsageError when all of them stand in the context.
+        said since. Raises UsageError when all of them stand in the context.
         """
         conversation = self._conversation
         live = conversation.thread
@@ -155,8 +151,7 @@ class Offers:
 
     async def forked(self, loaded: Loaded, number: int) -> Offer:
         """Go on from query `number` of a session, in the words that its model saw up to there.
-
-        Raises UsageError when there is no such query.
+        Raises UsageError.
         """
         session = loaded.session
         hint = "/history shows what was said, /tree the sessions before it."
@@ -252,9 +247,7 @@ class Offers:
     def _seal(
         self, loaded: Loaded, reason: SealReason, made: Summary, outcome: Outcome | None
     ) -> Seal:
-        """Write a summary that was made late into its session; return the seal. Raises
-        SaveError.
-        """
+        """Write a summary that was made late into its session; return the seal."""
         before = loaded.session.seal
         seal = Seal(
             at=self._sessions.now(),
@@ -270,9 +263,7 @@ class Offers:
 
     async def summarize(self, loaded: Loaded, focus: str = "") -> Seal:
         """Make the summary of a stored session anew, and write it into its file; return its seal.
-
-        Raises SessionError when there is nothing to summarize, the file is not to be written to, or
-        no summary could be made: what stands there stays.
+        Raises SessionError when that cannot be done: what stands there stays.
         """
         identity, thread, outcome = loaded.session.header.id, self._thread(loaded), None
         if not loaded.sealable:
@@ -298,11 +289,8 @@ class Offers:
         return conversation.would_hold(known, thread.exchanges), conversation.would_hold(made, ())
 
     def only_in_archive(self) -> tuple[str, ...]:
-        """Return the sentences with exact values of all sessions of the chain that stand in the
-        archive only.
-
-        Raises UsageError when nothing was compacted, SessionError when an ancestor's file cannot be
-        read.
+        """Return the sentences of the chain with exact values that stand in the archive only.
+        Raises UsageError when nothing was compacted, SessionError for a broken chain.
         """
         thread, session = self._conversation.thread, self._conversation.session
         _parent_of(session)
@@ -328,11 +316,11 @@ class Offers:
     # Merging
 
     async def merge(self, first: Loaded, second: Loaded) -> Merge:
-        """Put two branches together. Make the summary of one that has none.
+        """Put two branches together, first the one that goes on from more of the session they have
+        in common. Make the summary of one that has none.
 
-        The one that goes on from more of the session they have in common comes first. Raises
-        UsageError when one has everything that the other has: there is nothing to merge then.
-        SessionError when nothing was said in one.
+        Raises UsageError when one has everything that the other has, SessionError when nothing was
+        said in one.
         """
         ids = [first.session.header.id, second.session.header.id]
         if ids[0] == ids[1]:
@@ -414,10 +402,8 @@ class Offers:
 
 
 def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
-    """Write a child of a session that knows what was said up to query `number`; return its id. It
-    is resumed later.
-
-    Raises UsageError, and SaveError when the disk refuses.
+    """Write a child of a session that knows what was said up to query `number`; return its id.
+    Raises UsageError and SaveError.
     """
     session = loaded.session
     thread, _ = thread_of(sessions, _until_query(session, number))

@@ -128,7 +128,7 @@ def exported(
     """
     exportable = []
     for loaded in chain:
-        session = loaded.session if secrets else without_secrets(loaded.session)
+        session = loaded.session if secrets else without_secrets(loaded.session, Redactor())
         exportable.append(replace(loaded, session=with_valid_ids(session, [])))
     sessions = [loaded.session for loaded in exportable]
     match form:
@@ -142,22 +142,17 @@ def exported(
             return html_page(exportable, images)
 
 
-def without_secrets(session: Session) -> Session:
-    """Return the session with a mark in the place of each secret."""
-    redacted: Session = _redacted(session, Redactor())
-    return redacted
-
-
-def _redacted(value: Any, redactor: Redactor) -> Any:
+def without_secrets(value: Any, redactor: Redactor) -> Any:
+    """Return a session, or a part of it, with a mark in the place of each secret."""
     if isinstance(value, str):
         return redactor(value)
     if isinstance(value, tuple):
-        return tuple(_redacted(item, redactor) for item in value)
+        return tuple(without_secrets(item, redactor) for item in value)
     if not isinstance(value, Struct):
         return value
     kept = _NOT_TEXT.get(type(value), frozenset())
     fields = {name: one for name, one in asdict(value).items() if name not in kept}
-    return replace(value, **{name: _redacted(one, redactor) for name, one in fields.items()})
+    return replace(value, **{name: without_secrets(one, redactor) for name, one in fields.items()})
 
 
 def write_export(

@@ -1,7 +1,7 @@
 """How many functions of the package a typed line and a resume go through before a request leaves.
 
-The numbers are printed (`pytest -s`); asserted is twice the goal, so that a detour shows before it
-becomes a habit.
+The numbers are printed (`pytest -s`); asserted is a little more than what stands, so that a detour
+shows before it becomes a habit. The goals are 60 functions in 15 modules, and 120 in 25.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ from tests.screens import Script, models
 from tests.talking import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
-LINE = (60, 15)
+LINE = (110, 28)
 """Functions and modules that a typed line may go through before its request."""
-RESUME = (120, 25)
+RESUME = (208, 43)
 
 
 class Crossed:
@@ -69,8 +69,8 @@ class Crossed:
         lines += [f"  {name}: {', '.join(sorted(of))}" for name, of in sorted(self.modules.items())]
         return "\n".join(lines)
 
-    def within(self, goal: tuple[int, int]) -> bool:
-        return len(self.codes) <= 2 * goal[0] and len(self.modules) <= 2 * goal[1]
+    def within(self, most: tuple[int, int]) -> bool:
+        return len(self.codes) <= most[0] and len(self.modules) <= most[1]
 
 
 @contextmanager

@@ -20,6 +20,7 @@ from chat_loop.export import exporting
 from chat_loop.export.exporting import SUFFIXES, Form, exported, without_secrets
 from chat_loop.export.html_page import style_sheet
 from chat_loop.export.importing import Imported, imported
+from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
@@ -57,7 +58,7 @@ def test_a_chain_is_this_document(form: Form) -> None:
 
 def test_the_json_of_an_earlier_version_is_read_for_ever() -> None:
     read = imported((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
-    assert read == Imported(tuple(without_secrets(session) for session in SESSIONS))
+    assert read == Imported(tuple(without_secrets(session, Redactor()) for session in SESSIONS))
 
 
 def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
@@ -110,7 +111,7 @@ def test_secrets_are_left_out_unless_they_are_asked_for(form: Form) -> None:
 @settings(max_examples=100, deadline=None)
 @given(chains)
 def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ...]) -> None:
-    clean = tuple(without_secrets(session) for session in chain)
+    clean = tuple(without_secrets(session, Redactor()) for session in chain)
     assert imported(exported(loaded(*chain), "markdown"), "chain") == Imported(clean)
 
 
@@ -141,9 +142,8 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
     shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
     page = exported(loaded(session), "html").decode()
     assert shown in re.sub("</?span[^>]*>", "", page)  # code is colored
-    clean = without_secrets(
-        Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),))
-    )
+    session = Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),))
+    clean = without_secrets(session, Redactor())
     assert SECRET not in repr(clean)
     told = (
         f"a string of {cls.__name__} stands in a marker, which takes no mark of a secret: add "
