@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import budget
@@ -20,8 +21,20 @@ from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, Event, SummaryEnded, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions import summary_block
+from chat_loop.sessions.live import LiveSession
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import title
-from chat_loop.sessions.records import Exchange, Seal, Summary, Undo
+from chat_loop.sessions.records import (
+    Entry,
+    Exchange,
+    Pin,
+    Restoration,
+    Seal,
+    Session,
+    Summary,
+    Undo,
+    Unpin,
+)
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
@@ -59,6 +72,65 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
                 continue
         task.result()
         raise
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """The beginning of a child session: its parent, and the block and the words that stand for what
+    was said before.
+
+    `in_file`: the block is the summary in the file at `path`, where the user may edit it. `pins`
+    are those that hold now, whatever the block says. A fork leaves out what the parent said after
+    `until`; `merged` is the id of a second parent, and `depth` then the child's place in the chain
+    of both. `left_out` exchanges do not fit in their own words; the block stands for them.
+    `answered` is False when the model failed at the block: it is asked for nothing more at once.
+    """
+
+    parent: Session
+    path: Path
+    block: str
+    carried: tuple[Exchange, ...] = ()
+    unsummarized_from: str = ""
+    in_file: bool = False
+    pins: tuple[str, ...] | None = None
+    until: str = ""
+    merged: str = ""
+    depth: int = 0
+    left_out: int = 0
+    answered: bool = True
+
+    def begin(
+        self, sessions: SessionManager, agent: str, agent_path: str, model: str
+    ) -> tuple[LiveSession, list[Entry]]:
+        """Return the child, which has no file yet, and its first entries."""
+        parent, totals, at = self.parent, self.parent.totals, sessions.now()
+        header = parent.header
+        restoration = Restoration(
+            at=at,
+            parent_created=header.created,
+            queries=totals.queries,
+            tokens=totals.combined,
+            block=self.block,
+            grandparent=header.parent,
+            depth=self.depth or parent.depth + 1,
+            verbatim_from=self.carried[0].ref if self.carried else "",
+            unsummarized_from=self.unsummarized_from,
+            until=self.until,
+            merged=self.merged,
+        )
+        entries: list[Entry] = [restoration]
+        if self.pins is not None:
+            standing = summary_block.parse(self.block).pinned if self.block else ()
+            entries += (Unpin(at=at, text=text) for text in standing if text not in self.pins)
+            entries += (Pin(at=at, text=text) for text in self.pins if text not in standing)
+        live = sessions.begin(
+            agent=agent,
+            agent_path=agent_path,
+            model=model,
+            parent=header.id,
+            parent_path=str(self.path),
+            after=parent,
+        )
+        return live, entries
 
 
 class Background:
@@ -353,8 +425,6 @@ class Compaction:
         return await to_its_end(self._take(draft))
 
     async def _take(self, draft: Draft) -> bool:
-        from chat_loop.conversation.conversation import Offer  # loaded by then
-
         conversation = self._conversation
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep
         own = [one.query.number for one in draft.plan.compact if one.depth == parent.depth]

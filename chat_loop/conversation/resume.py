@@ -18,8 +18,8 @@ from chat_loop.context.budget import exchange_size, trigger
 from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
 from chat_loop.context.messages import Thread, place
 from chat_loop.context.proposal import Outcome
-from chat_loop.conversation.compaction import uncancel
-from chat_loop.conversation.conversation import Conversation, Offer
+from chat_loop.conversation.compaction import Offer, uncancel
+from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.redact import redacted
