@@ -31,8 +31,8 @@ Layout, lowest layer first (nothing imports upward; `tests/test_architecture.py`
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from chat_loop.agent.agent_files import Agent
     from chat_loop.agent.functions import changes
-    from chat_loop.agent.python_file import Agent
 
 __version__ = "0.1.0"
 
@@ -44,7 +44,7 @@ def __getattr__(name: str) -> object:
     them.
     """
     if name == "Agent":
-        from chat_loop.agent.python_file import Agent
+        from chat_loop.agent.agent_files import Agent
 
         return Agent
     if name == "changes":

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.agent.approval import anything, nobody
-from chat_loop.agent.tools import NO_MORE
+from chat_loop.agent.tools import NO_MORE, anything, nobody
 from chat_loop.config import expanded
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of

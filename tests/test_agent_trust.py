@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import chat_loop
-from chat_loop.agent import python_file
+from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import AgentFile, Question, Trust, read_file
 from chat_loop.agent.definition import Definition
 from chat_loop.errors import AgentError
@@ -29,7 +29,7 @@ def agent(folder: Path, text: str) -> Path:
 
 
 def load(path: Path) -> Definition:
-    return python_file.load(read_file(path))
+    return agent_files.load_python(read_file(path))
 
 
 def complaint(path: Path) -> str:
@@ -72,7 +72,7 @@ agent = Agent(system_prompt=" Hi. ", model="m:n", description="Adds", tools=[add
 
 
 def test_the_public_name_is_all_that_the_package_shows() -> None:
-    assert chat_loop.Agent is python_file.Agent
+    assert chat_loop.Agent is agent_files.Agent
     with pytest.raises(AttributeError, match="module 'chat_loop' has no attribute 'Nothing'"):
         _ = chat_loop.Nothing
 
@@ -89,7 +89,7 @@ def test_what_was_read_is_what_runs_and_nothing_beside_it(tmp_path: Path) -> Non
     file = read_file(path)
     (tmp_path / "pieces_of_it.py").write_text("raise SystemExit('it was not approved')")
     path.write_text("raise SystemExit('not what was approved')")
-    foreign = python_file.load(file).foreign
+    foreign = agent_files.load_python(file).foreign
     with pytest.raises(ModuleNotFoundError):
         foreign("")
     assert list(tmp_path.rglob("__pycache__")) == []

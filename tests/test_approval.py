@@ -8,14 +8,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from chat_loop.agent.approval import (
+from chat_loop.agent.tools import (
     MOST_ASKED,
     Approvals,
+    Approve,
+    Tool,
+    Toolbox,
     anything,
     covered,
+    never,
     nobody,
 )
-from chat_loop.agent.tools import Approve, Tool, Toolbox, never
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
 

@@ -64,7 +64,7 @@ def test_exit_code_and_output(tool: Tool, tmp_path: Path) -> None:
     (tmp_path / "a.txt").touch()
     assert run(tool, "ls; echo to the other >&2") == "Exit code 0.\na.txt\nto the other"
     assert run(tool, "exit 3") == "Exit code 3. It printed nothing."
-    assert run(tool, "kill -9 $$") == "Ended by SIGKILL. It printed nothing."
+    assert run(tool, "kill -9 $$") == "Ended by signal 9. It printed nothing."
     assert (
         run(tool, "cat; tty; printf 'a\\377b\\033[2J'")
         == "Exit code 0.\nnot a tty\na\ufffdb\x1b[2J"

@@ -21,8 +21,8 @@ import pytest
 from pydantic import BaseModel
 
 from chat_loop.agent import isolation as foreign
-from chat_loop.agent.functions import call_text, changes, tool_of
-from chat_loop.agent.tools import Tool, Toolbox
+from chat_loop.agent.functions import changes, tool_of
+from chat_loop.agent.tools import Tool, Toolbox, call_text
 from chat_loop.errors import ChatLoopError, ConfigError, SessionError
 from chat_loop.events import ToolReturned
 from chat_loop.values import ToolCall
@@ -635,6 +635,10 @@ def test_a_call_is_shown_whole() -> None:
     given = {"text": "a\n" * 300, "deep": {"list": [1, None]}, "end": "x" * 5000}
     text = call_text("tool", given)
     assert text.count("\n") == 304
+    assert (
+        call_text("x of the MCP server y", {"a\n  b": 1})
+        == 'x of the MCP server y:\n  "a\\n  b": 1'
+    )
     assert text.endswith(f'  deep: {{"list": [1, null]}}\n  end: {"x" * 5000}')
 
 

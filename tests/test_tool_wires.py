@@ -17,10 +17,10 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.approval import nobody
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.functions import tool_of
+from chat_loop.agent.tools import nobody
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Event, TextDelta, ToolReturned
 from chat_loop.providers import Provider

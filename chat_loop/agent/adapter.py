@@ -31,11 +31,8 @@ LONGEST_RESULT = 50_000
 PREVIOUS_SECONDS = 10.0
 """How long an agent with a state of its own may take to end what was cancelled."""
 _STOPS: Mapping[object, StopReason] = {
-    "length": "length",
-    "max_tokens": "length",
-    "content_filter": "refusal",
-    "guardrail_intervened": "refusal",
-    "content_filtered": "refusal",
+    **dict.fromkeys(("length", "max_tokens"), "length"),
+    **dict.fromkeys(("content_filter", "guardrail_intervened", "content_filtered"), "refusal"),
 }
 
 

@@ -12,16 +12,15 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from hashlib import sha256
-from itertools import islice
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
 from chat_loop.agent import commands
 from chat_loop.agent.isolation import in_thread
-from chat_loop.agent.tools import Tool
+from chat_loop.agent.tools import Tool, spec_of
 from chat_loop.agent.workspace import Place, Workspace, is_folder, refusal, text_at
 from chat_loop.errors import ChatLoopError, ConfigError
-from chat_loop.values import ToolSpec
 from chat_loop.wording import counted
 
 MOST_LISTED = 1_000
@@ -94,20 +93,9 @@ def builtin_tools(
 
 
 def _tool(name: str, files: FileTools, seconds: float) -> Tool:
-    arguments = _ARGUMENTS[name]
     workspace = files.workspace
-    properties = {
-        key: {"type": kind, "description": about, **({"default": default[0]} if default else {})}
-        for key, (kind, about, *default) in arguments.items()
-    }
-    schema = {
-        "type": "object",
-        "properties": properties,
-        "required": [key for key, argument in arguments.items() if len(argument) == 2],
-        "additionalProperties": False,
-    }
     function: Callable[..., Any] = getattr(files, name, commands.run_command)
-    spec = ToolSpec(name, inspect.getdoc(function) or "", schema)
+    spec = spec_of(name, inspect.getdoc(function) or "", _ARGUMENTS[name])
     if name == "run_command":
         environment = commands.clean_environment(os.environ)
 
@@ -250,13 +238,7 @@ class FileTools:
             raise ChatLoopError(f"{place.shown} holds exactly this already.")
         if _has_crlf(old) and _has_crlf(new):
             old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-        before, after = list(_marked("", old)), list(_marked("", new))
-        hunks = [f"@@ all {len(before):,} lines are replaced by these {len(after):,} @@"]
-        if max(len(before), len(after)) <= LONGEST_COMPARED:
-            hunks = list(difflib.unified_diff(before, after, n=AROUND, lineterm=""))[2:]
-        else:
-            hunks += _marked("+", new)
-        return self._change_question(place, hunks)
+        return self._change_question(place, old, new)
 
     def edit_file(self, path: str, old: str, new: str) -> str:
         """Replaces a text in a file, exactly as it stands there and only there, by another one."""
@@ -274,11 +256,11 @@ class FileTools:
         if old == new:
             raise ChatLoopError("The old text and the new one are the same.")
         text, at = _found(place, text_at(place), old)
-        return self._change_question(place, _hunk(text, at, len(old), new))
+        return self._change_question(place, text, text[:at] + new + text[at + len(old) :])
 
-    def _change_question(self, place: Place, hunks: Sequence[str]) -> str:
+    def _change_question(self, place: Place, old: str, new: str) -> str:
         shown = place.shown
-        lines = [f"Change {shown}:", f"--- {shown}", f"+++ {shown}", *hunks]
+        lines = [f"Change {shown}:", f"--- {shown}", f"+++ {shown}", *_hunks(old, new)]
         return self.workspace.question(place, "\n".join(lines))
 
 
@@ -368,19 +350,22 @@ def _marked(mark: str, text: str) -> Iterator[str]:
         yield "\\ No newline at end of file"
 
 
-def _hunk(text: str, at: int, length: int, new: str) -> list[str]:
-    """Return the one change of an edit as a diff: whole lines, and some around them."""
-    start = text.rfind("\n", 0, at) + 1
-    end = text.find("\n", at + length)
-    end = len(text) if end < 0 else end + 1
-    whole_lines = length > 0 and text[at + length - 1] == "\n"
-    if whole_lines and (new.endswith("\n") or (not new and at == start)):
-        end = at + length  # the lines after it stay as they are
-    before, after = _lines(text[:start]), _lines(text[end:])
-    return [
-        f"@@ line {len(before) + 1} @@",
-        *(f" {line}".replace("\r", "␍") for line in before[-AROUND:]),
-        *_marked("-", text[start:end]),
-        *_marked("+", text[start:at] + new + text[at + length : end]),
-        *(f" {line}".replace("\r", "␍") for line in after[:AROUND]),
-    ]
+def _hunks(old: str, new: str) -> list[str]:
+    """Return what changes as a diff; where much changes all of it, since comparing takes long."""
+    before, after = list(_marked("", old)), list(_marked("", new))
+    same = sum(
+        1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(before, after, strict=False))
+    )
+    ends = zip(reversed(before[same:]), reversed(after[same:]), strict=False)
+    tail = max(0, sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], ends)) - AROUND)
+    head = max(0, same - AROUND)
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
+    if max(len(before), len(after)) > LONGEST_COMPARED:
+        replaced = f"{len(before):,} lines are replaced by these {len(after):,}"
+        return [f"@@ line {head + 1}: {replaced} @@", *(f"+{line}" for line in after)]
+    hunks = list(difflib.unified_diff(before, after, n=AROUND, lineterm=""))[2:]
+    for number, line in enumerate(hunks):
+        if line.startswith("@@ -"):
+            first = int(line.removeprefix("@@ -").split()[0].partition(",")[0])
+            hunks[number] = f"@@ line {head + max(first, 1)} @@"
+    return hunks

@@ -117,11 +117,7 @@ async def run_command(
     if code is None:
         late = f"It took longer than {seconds:.0f} seconds and was stopped."
         raise ChatLoopError(f"{late} Its output until then:\n{text}")
-    outcome = f"Exit code {code}."
-    if code < 0:
-        known = -code in {number.value for number in signal.Signals}
-        name = signal.Signals(-code).name if known else f"signal {-code}"
-        outcome = f"Ended by {name}."
+    outcome = f"Exit code {code}." if code >= 0 else f"Ended by signal {-code}."
     return f"{outcome}\n{text}" if text else f"{outcome} It printed nothing."
 
 

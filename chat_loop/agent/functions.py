@@ -5,7 +5,6 @@ told. One that is marked with `changes` runs only after the user was shown the c
 from __future__ import annotations
 
 import inspect
-import json
 import re
 import typing
 from collections.abc import Awaitable, Callable, Mapping
@@ -17,7 +16,7 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
 from chat_loop.agent.isolation import in_thread, on_loop
-from chat_loop.agent.tools import Tool
+from chat_loop.agent.tools import Tool, call_text
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.values import ToolSpec
 
@@ -154,20 +153,6 @@ def _inlined(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
         for key, value in schema.items()
         if key != "$defs" and not (key == "title" and isinstance(value, str))
     }
-
-
-def call_text(name: str, given: Mapping[str, object]) -> str:
-    """Return a call whole, as the user is shown it: a line for each argument, texts of several
-    lines below their names.
-    """
-    lines = [f"{name}:"]
-    for key, value in given.items():
-        if isinstance(value, str) and "\n" in value:
-            lines += [f"  {key}:", *(f"    {line}" for line in value.split("\n"))]
-        else:
-            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines.append(f"  {key}: {shown}")
-    return "\n".join(lines)
 
 
 def text_of(result: object) -> str:

@@ -14,8 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
-from types import TracebackType
-from typing import Any, TextIO, cast
+from typing import Any, Self, TextIO, cast
 
 from msgspec import Struct
 
@@ -51,20 +50,17 @@ class Outcome(Struct, frozen=True):
         return text
 
 
-class Caught(contextlib.AbstractContextManager["Caught"]):
+class Caught:
     """Whatever is raised inside becomes `error`, the end of the program too; a cancellation goes
     on.
     """
 
-    def __init__(self) -> None:
-        self.error: BaseException | None = None
+    error: BaseException | None = None
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> bool:
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
         self.error = error
         return error is not None and not isinstance(error, asyncio.CancelledError | GeneratorExit)
 

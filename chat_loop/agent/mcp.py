@@ -89,6 +89,7 @@ class Server:
     def begin(self) -> None:
         """Connect, in the background."""
         self.settled.clear()
+        self._opened = asyncio.Event()
         self._ended = asyncio.Event()
         self._status = 0
         self._said = b""
@@ -98,6 +99,7 @@ class Server:
 
     async def stop(self) -> None:
         """End the connection, and the process with it."""
+        await self._opened.wait()  # a process that is half started would be left behind
         self._scope.cancel()
         await asyncio.wait({self._life})
 
@@ -134,17 +136,17 @@ class Server:
             result = None if client is None else await client.call_tool(tool, dict(arguments))
         error = caught.error
         refused = isinstance(error, MCPError)
-        over = refused and self._status == 404  # the server has forgotten the session
+        over = False
         if isinstance(error, MCPError) and self._config.command:
             over = error.code == CONNECTION_CLOSED
         elif isinstance(error, MCPError):  # over HTTP the code is a broken answer's as well
-            over = over or error.message == "Connection closed"
+            over = error.message == "Connection closed" or self._status == 404  # forgotten
         if over:
             self._scope.cancel()
             await asyncio.wait({life})
         if over or client is None:
-            again = "connects it again" if self._renewals else "It is not connected again."
-            again = f"The next call {again}." if self._renewals else again
+            again = "The next call connects it again."
+            again = again if self._renewals else "It is not connected again."
             raise ChatLoopError(self.problem, self.hint or again)
         self._renewals = 1  # the server is there, though it may refuse
         if error is not None or result is None:
@@ -183,6 +185,7 @@ class Server:
             error = error.exceptions[0]
         self.problem, self.hint = self._end(error)
         self._client = None
+        self._opened.set()
         self.settled.set()
 
     def _end(self, error: BaseException | None) -> tuple[str, str]:
@@ -266,6 +269,7 @@ class Server:
         async with transport as (read, write), anyio.create_task_group() as group:
             sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception]()
             group.start_soon(pass_on)
+            self._opened.set()
             async with receiving:
                 yield receiving, write
             group.cancel_scope.cancel()

@@ -84,7 +84,7 @@ class Servers:
         What a model is told of the tools takes at most `room` characters.
         """
         from chat_loop.agent import mcp_tools  # not before there is a request
-        from chat_loop.agent.tools import Tool
+        from chat_loop.agent.tools import Tool, call_text
 
         self.start()
         connecting = await self._there(self._connecting(()))
@@ -101,7 +101,8 @@ class Servers:
                 return await self._there(self._servers[tool.server].call(tool.name, arguments))
 
             def asks(arguments: Mapping[str, object]) -> str:
-                return mcp_tools.call_text(tool, arguments)
+                own = " ".join(mcp_tools.cleaned(tool.name, 64).split())
+                return call_text(f"{own} of the MCP server {tool.server}", arguments)
 
             spec = ToolSpec(name, tool.description, tool.parameters)
             return Tool(spec, run, asks if self.asks(tool.server, tool.name) else None)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from itertools import islice
 from typing import Any
 
@@ -57,9 +58,9 @@ def listed(server: str, tools: Iterable[Json], valid: Callable[[Json], bool]) ->
     found: dict[str, McpTool] = {}
     for tool in tools:
         name, about = tool.get("name"), tool.get("description") or tool.get("title") or ""
-        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME or not _is_text(name):
+        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
             continue
-        if name not in found and len(found) < MOST_LISTED:
+        if name.isprintable() and name not in found and len(found) < MOST_LISTED:
             found[name] = McpTool(
                 server=server,
                 name=name,
@@ -120,26 +121,16 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
     rest = {key: value for key, value in whole.items() if key not in _CHOICES}
     for made in ({**rest, "properties": properties}, {"properties": short}):
         made |= {"type": "object", "required": required}
-        if _fits(made) and valid(made):
-            return made
+        with suppress(ValueError):  # a number that JSON does not have
+            if len(json.dumps(made, allow_nan=False)) <= LONGEST_SCHEMA and valid(made):
+                return made
     return {"type": "object", "properties": {}}
 
 
 def cleaned(text: str, most: int) -> str:
     """Return at most `most` characters of a text, none of them a control or an unseen one."""
-    shown = "".join(
-        sign
-        for sign in text[: most * 4]
-        if sign in "\n\t" or (sign.isprintable() and _is_text(sign))
-    )
+    shown = "".join(sign for sign in text[: most * 4] if sign in "\n\t" or sign.isprintable())
     return shown if len(shown) <= most else f"{shown[: most - 1]}…"
-
-
-def call_text(tool: McpTool, arguments: Mapping[str, object]) -> str:
-    """Return the whole of what a call would do, for the user."""
-    name = " ".join(cleaned(tool.name, LONGEST_SHOWN).split())
-    given = json.dumps(arguments, indent=2, ensure_ascii=False) if arguments else "no arguments"
-    return f"{name} of the MCP server {tool.server}\n{given}"
 
 
 def result_text(result: Json) -> str:
@@ -154,23 +145,14 @@ def result_text(result: Json) -> str:
 
 
 def _block_text(block: Json) -> str:
-    resource, kind = block.get("resource"), str(block.get("type"))
-    data: object = block.get("data", "")
+    kind, resource = block.get("type"), block.get("resource")
     if kind == "text":
         return str(block.get("text", ""))
-    if kind == "resource_link":
-        about = cleaned(str(block.get("description") or block.get("title") or ""), 200)
-        where = cleaned(str(block.get("uri", "")), 500)
-        return f"[resource {where}: {about}]" if about else f"[resource {where}]"
-    if kind == "resource" and isinstance(resource, dict):
-        kind = f"resource {cleaned(str(resource.get('uri', '')), 500)}"
-        if isinstance(text := resource.get("text"), str):
-            return f"[{kind}]\n{text}"
-        block, data = resource, resource.get("blob", "")
-    elif kind not in ("image", "audio"):
-        return f"[{cleaned(kind, LONGEST_SHOWN)}: not shown]"
-    media = cleaned(str(block.get("mimeType") or "unknown type"), LONGEST_SHOWN)
-    return f"[{kind}, {media}, {len(str(data)) * 3 // 4:,} bytes: not shown]"
+    whole = {**block, **resource} if isinstance(resource, dict) else block
+    about = whole.get("uri") or whole.get("mimeType") or ""
+    name = cleaned(f"{kind} {about}".strip(), 500)
+    text = whole.get("text")
+    return f"[{name}]\n{text}" if isinstance(text, str) else f"[{name}: not shown]"
 
 
 def _repeats(text: str, value: object) -> bool:
@@ -200,15 +182,3 @@ def _clean(value: object, depth: int) -> object:
     if made.get("type") == "array" and "prefixItems" not in made:
         made.setdefault("items", {})  # without it a wire refuses the request
     return made
-
-
-def _fits(schema: Json) -> bool:
-    try:
-        return len(json.dumps(schema, allow_nan=False)) <= LONGEST_SCHEMA
-    except ValueError:
-        return False
-
-
-def _is_text(text: str) -> bool:
-    """Tell if a text can be sent: it holds no half of a surrogate pair."""
-    return text.isascii() or text == text.encode("utf-8", "ignore").decode()

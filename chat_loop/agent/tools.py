@@ -5,7 +5,9 @@ for the model.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -23,23 +25,12 @@ MOST_KEPT = 20_000_000
 """Characters that are kept of all results that were cut; the oldest go first."""
 LONGEST_KEPT = MOST_KEPT // 2
 """Characters that are kept of one."""
+OUTSIDE = "Outside of the working directory"
+POWERFUL = "This file can run code or steer later sessions"
+"""How questions begin about such files; “always” is then for the same call only."""
+MOST_ASKED = 5
+"""How often an answer that means nothing is asked for again."""
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
-READS = ToolSpec(
-    "read_result",
-    "Reads on in the result of an earlier tool call that was cut because it was too long.",
-    {
-        "type": "object",
-        "properties": {
-            "id": {"type": "string", "description": "The id that the cut result names."},
-            "offset": {
-                "type": "integer",
-                "description": "How many characters of the result are skipped.",
-            },
-        },
-        "required": ["id", "offset"],
-        "additionalProperties": False,
-    },
-)
 _TYPES: Mapping[object, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -49,6 +40,29 @@ _TYPES: Mapping[object, tuple[type, ...]] = {
     "object": (dict,),
     "null": (type(None),),
 }
+
+
+def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]]) -> ToolSpec:
+    """Return the specification of a tool; its arguments are their type, what they are, and the
+    default if there is one.
+    """
+    properties = {
+        key: {"type": kind, "description": about, **({"default": default[0]} if default else {})}
+        for key, (kind, about, *default) in arguments.items()
+    }
+    required = [key for key, argument in arguments.items() if len(argument) == 2]
+    schema = {"type": "object", "properties": properties, "required": required}
+    return ToolSpec(name, description, {**schema, "additionalProperties": False})
+
+
+READS = spec_of(
+    "read_result",
+    "Reads on in the result of an earlier tool call that was cut because it was too long.",
+    {
+        "id": ("string", "The id that the cut result names."),
+        "offset": ("integer", "How many characters of the result are skipped."),
+    },
+)
 
 
 class Tool(Struct, frozen=True):
@@ -82,6 +96,71 @@ It may raise ChatLoopError with a sentence that tells the model why the call is 
 async def never(name: str, text: str) -> bool:
     """Approve nothing: there is nobody who could be asked."""
     return False
+
+
+async def anything(name: str, text: str) -> bool:
+    """Approve everything: the user allowed all calls beforehand."""
+    return True
+
+
+def nobody(tell: Callable[[str, str], None]) -> Callable[[str, str], Awaitable[bool]]:
+    """Return an approval that refuses, since there is nobody to ask; `tell(sentence, hint)` is for
+    who reads later.
+    """
+
+    async def refuse(name: str, text: str) -> bool:
+        tell(
+            f"{name} was not run: it has to be allowed, and there is nobody to ask.",
+            "--yes allows all such calls.",
+        )
+        raise ToolDenied(
+            "Not run: the user has to allow it, and there is nobody to ask.", "Go on without it."
+        )
+
+    return refuse
+
+
+def covered(name: str, text: str) -> tuple[str, str]:
+    """Return what “always” covers, for a call of the tool `name` that is shown as `text`.
+
+    All calls of the tool; of `run_command`, and where a file is touched that lies outside of the
+    working directory, or that can run code or steer later sessions, only the call that does exactly
+    the same.
+    """
+    exact = name == "run_command" or text.startswith((OUTSIDE, POWERFUL))
+    return (name, text if exact else "")
+
+
+class Approvals:
+    """The answers of one run of the program. `ask(question)` gives an answer, `show(name, text)`
+    shows a call.
+    """
+
+    def __init__(
+        self, show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]
+    ) -> None:
+        self._show = show
+        self._ask = ask
+        self._always: set[tuple[str, str]] = set()
+
+    async def approve(self, name: str, text: str) -> bool:
+        """Tell if a call may run. Nothing is asked about what is always allowed."""
+        if covered(name, text) in self._always:
+            return True
+        self._show(name, text)
+        always = "exactly this" if covered(name, text)[1] else name
+        question = f"Run it? (y, n, a = always, until you leave: {always}) "
+        for number in range(MOST_ASKED):
+            again = "Please answer y, n or a. " if number else ""
+            match (await self._ask(again + question)).strip().lower():
+                case "y" | "yes":
+                    return True
+                case "a" | "always":
+                    self._always.add(covered(name, text))
+                    return True
+                case "n" | "no":
+                    return False
+        return False
 
 
 class Toolbox(Struct, frozen=True, kw_only=True):
@@ -189,6 +268,21 @@ class Toolbox(Struct, frozen=True, kw_only=True):
         if wrong := fault(given, tool.spec.parameters):
             raise ChatLoopError(wrong, "Call the tool again.")
         return tool, given
+
+
+def call_text(title: str, given: Mapping[str, object]) -> str:
+    """Return a call whole, as the user is shown it: a line for each argument, texts of several
+    lines below their names.
+    """
+    lines = [f"{title}:"]
+    for key, value in given.items():
+        name = key if key.isidentifier() else json.dumps(key)  # it forges no line
+        if isinstance(value, str) and "\n" in value:
+            lines += [f"  {name}:", *(f"    {line}" for line in value.split("\n"))]
+        else:
+            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            lines.append(f"  {name}: {shown}")
+    return "\n".join(lines)
 
 
 async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:

@@ -11,14 +11,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from chat_loop.agent.tools import OUTSIDE, POWERFUL
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import opened
 from chat_loop.wording import size_text
 
-OUTSIDE = "Outside of the working directory"
-"""How the question begins for a file that is not below it; what is allowed so is allowed once."""
-POWERFUL = "This file can run code or steer later sessions"
-"""How the question begins for a change of such a file; what is allowed so is allowed once."""
 LARGEST = 10_000_000
 """Bytes of a file that is read at all."""
 _STEERING = frozenset(

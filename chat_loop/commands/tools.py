@@ -18,8 +18,8 @@ from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
-    from chat_loop.agent.approval import Approvals
     from chat_loop.agent.mcp_servers import Servers, ServerState
+    from chat_loop.agent.tools import Approvals
     from chat_loop.commands.chat import Chat
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
@@ -189,7 +189,7 @@ class ToolApproval:
         return replace(agent, approve=self._approve)
 
     async def _approve(self, name: str, text: str) -> bool:
-        from chat_loop.agent.approval import Approvals  # not before something is asked
+        from chat_loop.agent.tools import Approvals  # not before something is asked
 
         self._approvals = self._approvals or Approvals(self._show, self._ask)
         try:
