@@ -21,7 +21,6 @@ from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.calls import (
     INVALID,
-    ReplayedFields,
     arguments_of,
     as_text,
     refused_tool,
@@ -30,7 +29,7 @@ from chat_loop.providers.calls import (
 from chat_loop.providers.capabilities import NOTHING, Capabilities, listed, refuses_images, running
 from chat_loop.providers.catalogue import AZURE_TOKEN, azure_address
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.servers import capabilities_at, is_near, root_of
+from chat_loop.providers.servers import root_of
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
@@ -69,22 +68,10 @@ class OpenAIProvider(wire.WireProvider):
     name = "openai"
     path = "/chat/completions"
 
-    def __init__(self, model: str, **given: Any) -> None:
-        super().__init__(model, **given)
-        self._own = self.name == "openai"
+    @property
+    def _own(self) -> bool:
         """The server is OpenAI's."""
-        quirks = self.entry.quirks
-        if self._own:
-            self.calls_tools = not model.startswith(quirks.no_tools)
-        self._replayed = ReplayedFields()
-        fixed = quirks.fixed_temperature and model.startswith(quirks.fixed_temperature)
-        self._unknown = {"temperature"} if fixed else set[str]()
-        """Parameters that the server does not know."""
-
-    def _ask_here(self) -> Capabilities:
-        if self._base_url and is_near(self._base_url) and self.entry.kind == "openai":
-            return capabilities_at(self._base_url, self.model, self.name, self._api_key or "")
-        return NOTHING
+        return self.name == "openai"
 
     async def _prepare(self, line: wire.Line, request: Request) -> None:
         """Have Ollama load the model and say its window: it discards in silence what does not fit.
@@ -253,9 +240,6 @@ class OpenAIProvider(wire.WireProvider):
                     return
         if refuses_images(request, status, error, known=self._own) and not self._own:
             self.learn(Capabilities(images=False), "set")
-
-    def _called(self, reply: wire.Reply, calls: tuple[ToolCall, ...]) -> None:
-        self._replayed.keep(calls, reply.calls.extras, "".join(reply.reasoning))
 
     def _read(
         self, event: Mapping[str, object], reply: wire.Reply, service: Service

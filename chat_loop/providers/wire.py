@@ -30,13 +30,13 @@ from chat_loop.errors import (
     RequestRejected,
 )
 from chat_loop.events import Event, Finished, ToolCalled
-from chat_loop.providers.calls import Calls, refused_tool
+from chat_loop.providers.calls import Calls, ReplayedFields, refused_tool
 from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
 from chat_loop.providers.catalogue import CATALOGUE, Entry
 from chat_loop.providers.refusals import Oversized, Service, short
-from chat_loop.providers.servers import is_near
+from chat_loop.providers.servers import capabilities_at, is_near
 from chat_loop.providers.thinking import Tagged
-from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
+from chat_loop.values import Request, StopReason, Usage, Window
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,7 +121,12 @@ class WireProvider:
         self.model = model
         self.name = name or (entry.name if entry else self.name)
         self.entry = entry or CATALOGUE.get(self.name) or Entry(self.name, self.name, tools=False)
+        quirks = self.entry.quirks
         self.calls_tools = self.entry.tools if calls_tools is None else calls_tools
+        self.calls_tools = self.calls_tools and not model.startswith(quirks.no_tools)
+        self._unknown = {"temperature"} if model.startswith(quirks.fixed_temperature) else set()
+        """Parameters that the server does not know."""
+        self._replayed = ReplayedFields()
         self._base_url = base_url
         self._api_key = api_key
         # a server of this machine may load its model first
@@ -181,15 +186,13 @@ class WireProvider:
         if self._looked_up or self._sources["set"].window:
             return
         self._looked_up = True
-        self.learn(self._ask_here())
+        url = self._base_url or ""
+        if is_near(url) and self.entry.kind == "openai":
+            self.learn(capabilities_at(url, self.model, self.name, self._api_key or ""))
         if not self._window_is_known:
             from chat_loop.providers.prices import known_window  # loads the library
 
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
-
-    def _ask_here(self) -> Capabilities:
-        """Return what a server of this machine says of the model; nothing when it is elsewhere."""
-        return NOTHING
 
     def _connect(self) -> tuple[Any, Any, type[Exception], tuple[type[Exception], ...]]:
         """Import the SDK. Return a client, the SDK's class of streams, its error, and the errors
@@ -219,9 +222,6 @@ class WireProvider:
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         """Learn from a refusal, and say in `error` what helps."""
-
-    def _called(self, reply: Reply, calls: tuple[ToolCall, ...]) -> None:
-        """Remember what came with the calls of a reply before they are passed on."""
 
     def warm(self) -> None:
         """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop.
@@ -300,7 +300,7 @@ class WireProvider:
         stop = reply.stop or "end"
         if calls and stop == "end":  # some servers say `stop` where they mean `tool_calls`
             complete = reply.calls.complete()
-            self._called(reply, complete)
+            self._replayed.keep(complete, reply.calls.extras, "".join(reply.reasoning))
             yield from map(ToolCalled, complete)
             stop = "tool" if complete else stop
         yield Finished(stop=stop, usage=reply.usage)
