@@ -32,10 +32,9 @@ from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING, banner, columns
-from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
-from chat_loop.library.semantic import SemanticIndex
+from chat_loop.library.semantic import Embedding, SemanticIndex
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import ProjectMemory
 from chat_loop.tokens import TokenCounter
@@ -86,7 +85,7 @@ class Interactive:
             wraps=config.display.wrap == "words",
         )
         semantic = SemanticIndex() if config.search.meaning else None
-        self._embedding = Embedding(sessions.directory)
+        self._embedding = Embedding()
         then = self._embedding.start_if_needed if semantic is not None else None
         self._indexer = Indexer(sessions.directory, then)
         place = app.memory(agent)

@@ -9,7 +9,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -112,7 +112,9 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
     chat_ = Screen(tmp_path, [], out=Terminal()).chat
     begun, stopped, told = threading.Event(), threading.Event(), threading.Event()
 
-    def look(library: Library, progress: Callable[[int, int], None]) -> None:
+    def look(library: Library) -> None:
+        progress = library.progress
+        assert progress is not None
         progress(1, 3)
         begun.set()
         stopped.wait(20)

@@ -32,9 +32,6 @@ if TYPE_CHECKING:
     from chat_loop.sessions.records import Exchange, Session, SessionRow
 
 
-Progress = Callable[[int, int], None]
-
-
 class Place(Struct, frozen=True):
     """An exchange of a saved session: its id, and the query's number."""
 
@@ -163,7 +160,7 @@ class Chat(Struct, kw_only=True):
         chain = ChainReader(self.sessions).read(live)
         return [*(loaded.session for loaded in reversed(chain.loaded)), live], chain.broken
 
-    async def look(self, look: Callable[[Library, Progress], T]) -> tuple[T, str]:
+    async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
         """Look into all sessions in a thread, with progress: Ctrl-C stops the waiting.
 
         Return what is found, and why the index was not used for that, if it was not. A look that
@@ -179,7 +176,7 @@ class Chat(Struct, kw_only=True):
 
         def work() -> T:
             try:
-                return look(library, progress)
+                return look(library)
             finally:
                 library.close()
 

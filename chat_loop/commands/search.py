@@ -42,9 +42,7 @@ async def search(chat: Chat, argument: str) -> None:
         raise UsageError("Search for what?", hint)
     wanted = filter_of(asked.values, chat.sessions.now())
     found, trouble = await chat.look(
-        lambda library, progress: search_all(
-            library, asked.words, wanted, HITS, progress, chat.semantic
-        )
+        lambda library: search_all(library, asked.words, wanted, HITS, chat.semantic)
     )
     for sentence in (trouble, chat.semantic.untold() if chat.semantic is not None else ""):
         if sentence:

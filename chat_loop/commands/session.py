@@ -85,7 +85,7 @@ async def _list(chat: Chat, listing: Listing, first: int = 0) -> None:
     """Show the page of a listing after the `first` rows."""
     limit = None if listing.page is None else first + listing.page
     (rows, more), trouble = await chat.look(
-        lambda library, _: library.rows(
+        lambda library: library.rows(
             limit,
             wanted=listing.wanted,
             fold=listing.fold,
@@ -116,7 +116,7 @@ async def _browse(chat: Chat, words: str) -> None:
     """Let the user choose on the whole screen, and resume what was chosen."""
     from chat_loop.browser.app import browse  # loads the editor's library, which a pipe lacks
 
-    (rows, _), _ = await chat.look(lambda library, _: library.rows(here=chat.here_id))
+    (rows, _), _ = await chat.look(lambda library: library.rows(here=chat.here_id))
     chat.number_rows(rows)
     row = await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
     chat.attended()

@@ -33,6 +33,7 @@ from chat_loop.library.index_file import (
 from chat_loop.library.lineage import Link
 from chat_loop.sessions.partial import Stamp, instant, moment
 from chat_loop.sessions.records import SessionRow
+from chat_loop.wording import compact_number
 
 FIGURES = {
     "sessions": "SELECT count(*) FROM sessions",
@@ -218,17 +219,20 @@ class Index:
         found = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
         return {identity for (identity,) in found}
 
-    def compactions(self, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
-        """Return the tokens before and after the compactions that ended the sessions, by id."""
+    def compactions(self, ids: Sequence[str]) -> dict[str, str]:
+        """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
         found = self.ask(
             "SELECT id, before, after FROM message_summaries JOIN sessions ON key = session "
             "WHERE before NOT NULL AND id IN (SELECT value FROM json_each(?))",
             (json.dumps(ids),),
         )
-        return {identity: (before, after) for identity, before, after in found}
+        return {
+            identity: f"compacted {compact_number(before)} → {compact_number(after)}"
+            for identity, before, after in found
+        }
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return what all sessions come to, by the names of FIGURES; None where that is unknown."""
+        """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
         return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
 
     # Changes.

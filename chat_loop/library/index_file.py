@@ -20,9 +20,7 @@ from chat_loop.sessions.partial import Stamp
 
 FILE = ".index.sqlite"
 VERSION = 8
-"""An index of an older version is made anew: there are no migrations."""
-APPLICATION = 0x43484C50
-"""The `application_id` of our files: "CHLP"."""
+"""An index of an older version is made anew: there are no migrations. It is `user_version`."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0
 """The longest wait, in seconds, for another process that writes; the second one for somebody who
 wants the index to be up to date.
@@ -98,14 +96,11 @@ _NOT_AS_MADE = (
 """The beginnings of SQLite's messages about a table that is not as it was made."""
 _BUGS = frozenset((sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None))
 """Other objections of SQLite, and those of Python's module, which have no code."""
+_HELD = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _REASONS = {
-    sqlite3.SQLITE_BUSY: "another process is writing to it",
-    sqlite3.SQLITE_LOCKED: "another process is writing to it",
+    **dict.fromkeys(_HELD, "another process is writing to it"),
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it may not be written to",
-    sqlite3.SQLITE_PERM: "it may not be read",
-    sqlite3.SQLITE_CANTOPEN: "it cannot be opened",
-    sqlite3.SQLITE_IOERR: "the disk reports an error",
 }
 
 
@@ -122,10 +117,7 @@ def make_way(directory: Path, error: IndexUnavailable) -> str | None:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
             database.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as refusal:
-        if getattr(refusal, "sqlite_errorcode", 0) & 0xFF in (
-            sqlite3.SQLITE_BUSY,
-            sqlite3.SQLITE_LOCKED,
-        ):
+        if getattr(refusal, "sqlite_errorcode", 0) & 0xFF in _HELD:
             return None  # another process is using it
     try:
         _delete(path)
@@ -160,8 +152,8 @@ def index_status(directory: Path, there: Sequence[Stamp]) -> IndexStatus:
                 sqlite3.connect(f"{path.as_uri()}?mode=ro", uri=True, timeout=BUSY_SECONDS)
             ) as database,
         ):
-            [version] = database.execute("PRAGMA user_version").fetchone()
-            _check(database, path)
+            version = _version(database)
+            _check(version, path)
             if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
                 raise damaged(path, "its pages do not fit together")
             known = set(database.execute("SELECT changed, id, size FROM sessions"))
@@ -230,11 +222,11 @@ def connect(path: Path, busy: float) -> sqlite3.Connection:
                     *("temp_store=MEMORY", "trusted_schema=OFF", "cell_size_check=ON"),
                 ):
                     database.execute(f"PRAGMA {pragma}")
-                if _version(database) == (0, 0) and not status.st_size:
+                if not (_version(database) or status.st_size):
                     make_tables(database, unless_made=True)
-                application, version = _version(database)
-                if application != APPLICATION or version >= VERSION:
-                    _check(database, path)
+                version = _version(database)
+                if not 0 < version < VERSION:
+                    _check(version, path)
                     return database
             except BaseException:
                 database.close()
@@ -251,10 +243,9 @@ def make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> N
     """
     database.execute("BEGIN IMMEDIATE")
     try:
-        if not (unless_made and _version(database) != (0, 0)):
+        if not (unless_made and _version(database)):
             for table in re.findall(r"CREATE (?:VIRTUAL )?TABLE (?!IF )(\w+)", TABLES):
                 database.execute(f"DROP TABLE IF EXISTS {table}")
-            database.execute(f"PRAGMA application_id={APPLICATION}")
             database.execute(f"PRAGMA user_version={VERSION}")
             for statement in TABLES.split(";\n"):
                 database.execute(statement)
@@ -265,16 +256,13 @@ def make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> N
         raise
 
 
-def _version(database: sqlite3.Connection) -> tuple[int, int]:
-    [application] = database.execute("PRAGMA application_id").fetchone()
-    [version] = database.execute("PRAGMA user_version").fetchone()
-    return application, version
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _check(database: sqlite3.Connection, path: Path) -> None:
+def _check(version: int, path: Path) -> None:
     """Raise IndexUnavailable for a database that is no index of this version."""
-    application, version = _version(database)
-    if application != APPLICATION:
+    if not version:
         raise damaged(path, "it is no index of sessions")
     if version != VERSION:
         was = f"was made by {'a newer' if version > VERSION else 'an older'} version of the program"

@@ -18,7 +18,7 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.partial import instant
 from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
-from chat_loop.wording import compact_number, counted
+from chat_loop.wording import counted
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index, Stale
@@ -42,7 +42,7 @@ Progress = Callable[[int, int], None]
 class Library:
     """One folder's sessions. `now()` is the time. Not for several threads at once.
 
-    `progress(done, of)` is called while files are read for a listing. A `thorough` library reads
+    `progress(done, of)` is called while many files are read. A `thorough` library reads
     everything that changed into the index, however much that is. `trouble` says why the index was
     not used the last time, or was made anew, as a sentence; empty: all is well.
     """
@@ -58,7 +58,7 @@ class Library:
         self.directory = directory
         self.now = now
         self.trouble = ""
-        self._progress = progress
+        self.progress = progress
         self._thorough = thorough
         self._index: Index | None = None
         self._in_memory: Index | None = None
@@ -74,12 +74,12 @@ class Library:
 
     def links(self) -> dict[str, Link]:
         """Return how all sessions are tied to each other, last used first. Raises SessionError."""
-        return self._answer(lambda index: index.links(self._latest()))
+        return self.ask(lambda index: index.links(self._latest()), texts=False)
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """Return the sessions with these ids. Raises SessionError."""
         wanted = list(dict.fromkeys(ids))
-        return self._answer(lambda index: index.rows(wanted, self._latest()))
+        return self.ask(lambda index: index.rows(wanted, self._latest()), texts=False)
 
     def rows(
         self,
@@ -101,7 +101,7 @@ class Library:
         folder cannot be read.
         """
 
-        def ask(index: Index) -> tuple[list[SessionRow], int]:
+        def find(index: Index) -> tuple[list[SessionRow], int]:
             latest = self._latest()
             links = index.links(latest)
             every = chains(links, here) if fold else [Chain(one, {one: 0}) for one in links]
@@ -128,14 +128,12 @@ class Library:
                     rows += [replace(sessions[one], behind=chain.id) for one in older]
             return rows, more
 
-        rows, more = self._answer(ask)
+        rows, more = self.ask(find, texts=False)
         return [replace(row, current=True) if row.id == here else row for row in rows], more
 
     def listed(self) -> list[str]:
-        """Return the ids of the conversations in the order in which lists number them. Raises
-        SessionError.
-        """
-        return self._answer(self.listed_in)
+        """Return the ids of the conversations as lists number them. Raises SessionError."""
+        return self.ask(self.listed_in, texts=False)
 
     def listed_in(self, index: Index) -> list[str]:
         """Return what `listed` does, from an index that is up to date. Raises IndexUnavailable."""
@@ -143,27 +141,18 @@ class Library:
         return [chain.id for chain in chains(links) if links[chain.id].is_listed]
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the sizes before and after those of the compactions that ended the sessions:
-        `compacted 61K → 9.4K`.
-        """
+        """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
         wanted = list(ids)
-        return {
-            identity: f"compacted {compact_number(before)} → {compact_number(after)}"
-            for identity, (before, after) in self._answer(
-                lambda index: index.compactions(wanted)
-            ).items()
-        }
+        return self.ask(lambda index: index.compactions(wanted), texts=False)
 
-    def figures(self, progress: Progress | None = None) -> dict[str, int | float | None]:
-        """Return what all sessions come to, by name: counts, tokens, bytes, and US dollars as a
-        float, None where a price is unknown. Raises SessionError.
-        """
+    def figures(self) -> dict[str, int | float | None]:
+        """Return what all sessions come to, by the names of FIGURES. Raises SessionError."""
         return self.ask(
-            lambda index: index.figures() | {"conversations": len(chains(index.links()))}, progress
+            lambda index: index.figures() | {"conversations": len(chains(index.links()))}
         )
 
-    def bring_up_to_date(self, progress: Progress | None = None, *, anew: bool = False) -> int:
-        """Read every changed file into the index (`anew`: every file); return how many. Raises
+    def bring_up_to_date(self, *, anew: bool = False) -> int:
+        """Read changed files into the index, `anew` every file; return how many. Raises
         SessionError.
         """
 
@@ -171,31 +160,20 @@ class Library:
             if anew and not self._count:
                 index.clear()
 
-        self._answer(lambda index: None, texts=True, progress=progress, before=clear)
+        self.ask(lambda index: None, before=clear)
         return self._count
 
     def ask(
         self,
         question: Callable[[Index], T],
-        progress: Progress | None = None,
-        before: Callable[[Index], object] | None = None,
-    ) -> T:
-        """Return what the index answers when every changed file is in it, from one state of it.
-
-        `before` does with it what takes longer than others should wait. Raises SessionError.
-        """
-        return self._answer(question, texts=True, progress=progress, before=before)
-
-    def _answer(
-        self,
-        question: Callable[[Index], T],
         *,
-        texts: bool = False,
-        progress: Progress | None = None,
+        texts: bool = True,
         before: Callable[[Index], object] | None = None,
     ) -> T:
         """Return what an index answers that knows every file as it is: the folder's; else, unless
         `texts` are asked for, one in memory that has the rows. Raises SessionError.
+
+        `before` does what takes longer than those should wait who write to the index.
         """
         from chat_loop.library.index import Index
 
@@ -223,7 +201,7 @@ class Library:
                     known = index.matching("1", ()) if changed and self._count else ()
                     if not changed or (known and all(one.id in known for one in changed.files)):
                         return question(index)
-                if not self._catch_up(index, changed, progress, patient=patient):
+                if not self._catch_up(index, changed, patient=patient):
                     break
             except IndexUnavailable as error:
                 if not self._makes_way(error) or (rebuilt and not error.moved):
@@ -235,12 +213,10 @@ class Library:
         from chat_loop.library.refresh import refresh
 
         index = self._in_memory = self._in_memory or Index(self.directory, in_memory=True)
-        refresh(index, index.stale(there), rows_only=True, progress=self._progress)
+        refresh(index, index.stale(there), rows_only=True, progress=self.progress)
         return question(index)
 
-    def _catch_up(
-        self, index: Index, changed: Stale, progress: Progress | None, *, patient: bool
-    ) -> bool:
+    def _catch_up(self, index: Index, changed: Stale, *, patient: bool) -> bool:
         """Read what changed into the index. Return False when that is too much for now."""
         count = len(changed.files)
         much = count > SOON_FILES or sum(stamp.size for stamp in changed.files) > SOON_BYTES
@@ -250,8 +226,7 @@ class Library:
             return False
         from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
-        told = progress or (self._progress if much else None)
-        self._count += refresh(index, changed, progress=told)
+        self._count += refresh(index, changed, progress=self.progress if much else None)
         return True
 
     def _makes_way(self, error: IndexUnavailable) -> bool:

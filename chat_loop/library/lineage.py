@@ -1,6 +1,4 @@
-"""The lineage of sessions (pure): conversations, their branches, the tree of a session, and the old
-ones that nobody needs any more.
-"""
+"""The lineage of sessions (pure): conversations, branches, trees, what nobody needs."""
 
 from __future__ import annotations
 
@@ -16,15 +14,11 @@ from chat_loop.sessions.records import SessionRow
 ALL = sys.maxsize
 """The number of the last query of a session that is taken whole."""
 KEPT_STATES = ("foreign", "damaged")
-"""A cleaning leaves these to their owner: they are no sessions of ours, or hold more than can be
-read.
-"""
+"""A cleaning leaves these to their owner: they may hold more than can be read."""
 
 
 class Link(Struct, frozen=True, gc=False, array_like=True):
-    """The ties of a session to others. `merged` is its second parent; either may be empty, or of a
-    session that is not there.
-    """
+    """The ties of a session to others. Either parent may be empty, or not be there."""
 
     id: str
     parent: str = ""
@@ -38,9 +32,7 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
 
     @property
     def is_listed(self) -> bool:
-        """False for a run of `-p`, and for a conversation without a reply: those are listed only on
-        demand.
-        """
+        """False for a run of `-p`, and for a conversation without a reply."""
         return not self.mode and (
             self.answered or bool(self.parent or self.merged) or not self.queries
         )
@@ -98,9 +90,7 @@ def chains(links: Links, here: str = "") -> list[Chain]:
 
 
 def taken(identity: str, links: Links) -> dict[str, int]:
-    """Return a session and its ancestors, nearest first, with the number of the last query that
-    counts.
-    """
+    """Return a session and its ancestors, nearest first, with their last query that counts."""
     found = {identity: ALL}
     following = [identity]
     for one in following:  # the list grows meanwhile
@@ -117,9 +107,7 @@ def taken(identity: str, links: Links) -> dict[str, int]:
 
 
 def numbers_of(found: Iterable[Chain]) -> dict[str, list[int]]:
-    """Return for each session the numbers of its last queries in the conversations that have it,
-    in ascending order.
-    """
+    """Return each session's last queries in the conversations that have it, in ascending order."""
     numbers: dict[str, list[int]] = {}
     for chain in found:
         for identity, number in chain.taken.items():
@@ -196,7 +184,7 @@ def originals(
 
 
 def ancestry(ids: Iterable[str], links: Links) -> set[str]:
-    """Return these ids and those of all sessions that they come from, be they there or not."""
+    """Return these ids and those of all sessions that they come from, there or not."""
     return _reached(ids, links, lambda link: link.parents)
 
 
@@ -260,9 +248,7 @@ def _without_circles(links: Links) -> dict[str, Link]:
 
 
 def _parents_first(ids: Sequence[str], links: Links) -> list[str]:
-    """Return the sessions and their ancestors, each after its parents unless they are in a
-    circle.
-    """
+    """Return the sessions and their ancestors, each after its parents but for circles."""
     order: list[str] = []
     entered: set[str] = set()
     for start in ids:

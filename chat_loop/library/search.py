@@ -109,7 +109,6 @@ def search_all(
     text: str,
     wanted: SessionFilter,
     limit: int,
-    progress: Callable[[int, int], None] | None = None,
     semantic: SemanticIndex | None = None,
     embed: Callable[[Index], object] | None = None,
     *,
@@ -141,7 +140,7 @@ def search_all(
 
     if not library.directory.exists():
         return []
-    return library.ask(ask, progress, semantic.load if semantic is not None else None)
+    return library.ask(ask, before=semantic.load if semantic is not None else None)
 
 
 def search(

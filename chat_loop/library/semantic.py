@@ -1,18 +1,27 @@
-"""Search by meaning in an index: the vectors of its exchanges, and the nearest ones to a question.
+"""Search by meaning: the vectors of an index's exchanges, the nearest ones to a question, and the
+process that makes them: `python -m chat_loop.library.semantic FOLDER PARENT`.
 
-Vectors are known by a digest of the texts that they are of: a session that is read anew keeps
-them. Nothing heavy is loaded before something is embedded or searched: the prompt makes one of
-these.
+Vectors are known by a digest of the texts that they are of: a session that is read anew keeps them.
+The model takes 200 MB and a core for as long as it embeds; a process gives both back, runs behind
+everything else and can be stopped at any moment. Nothing heavy is loaded before something is
+embedded or searched.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import IndexUnavailable, ModelError, SessionLocked
 from chat_loop.library import vectors
+from chat_loop.sessions.files import take_lock
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -20,8 +29,12 @@ if TYPE_CHECKING:
 
 Key = TypeVar("Key")
 
-AT_ONCE = 8
-"""Exchanges that are embedded between two looks at what else there is to do."""
+LOCK = ".embedding"
+NICE = 10
+NO_PARENT = 0
+ALONE_SECONDS = 60.0
+"""The time of a process without a parent: a search on the command line leaves one."""
+AT_ONCE = 8  # exchanges between two looks at whether to go on
 NEAREST = 60
 FLOOR, _BELOW, _HIGHER = 0.28, 0.08, 0.3
 """Where even the nearest exchange is farther from a question than the floor, all are about
@@ -49,21 +62,17 @@ class SemanticIndex:
         self._stamp: tuple[int, int | None] = (0, None)
         self._vectors: vectors.Vectors | None = None
         self._contents: list[bytes] = []
-        self._missing: list[int] = []
 
     def embed_some(self, index: Index) -> bool:
-        """Embed a few exchanges of ended sessions that have no vectors, the newest first.
-
-        Return False, with the model given back, when there are none. Raises IndexUnavailable.
+        """Embed a few exchanges that have no vectors. Return False when there are none. Raises
+        IndexUnavailable.
         """
         if self.problem or not vectors.available():
             return False
         with self._lock:
-            self._missing = self._missing or missing(index)
-            chosen, self._missing = self._missing[:AT_ONCE], self._missing[AT_ONCE:]
+            chosen = missing(index, AT_ONCE)
             embedder = self._loaded() if chosen else None
             if embedder is None:
-                self._embedder = None
                 return False
             found = index.ask(
                 "SELECT content, CAST(query AS TEXT), CAST(reply AS TEXT) FROM exchanges "
@@ -116,10 +125,9 @@ class SemanticIndex:
                 for session, position, content in found
                 if content in numbers
             }
-            asked = {places[place] for place in also if place in places}
-            nearest = dict(
-                known.nearest(embedder.embed(question), NEAREST, set(places.values()), asked)
-            )
+            asked = [places[place] for place in also if place in places]
+            vector = embedder.embed(question)
+            nearest = dict(known.nearest(vector, NEAREST, {*places.values()}, asked))
         near = {place: nearest[number] for place, number in places.items() if number in nearest}
         return believed(question, near, also)
 
@@ -175,15 +183,88 @@ def believed(
     }
 
 
-def missing(index: Index, limit: int = -1) -> list[int]:
-    """Return the keys of exchanges of ended sessions that have no vectors, the newest first.
-
-    With a `limit` that many, in no order. Raises IndexUnavailable.
-    """
+def missing(index: Index, limit: int) -> list[int]:
+    """Return the keys of exchanges of ended sessions without vectors, the newest first."""
     found = index.ask(
         "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.state != "
         "'unsealed' AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
-        f"{'ORDER BY s.changed DESC, e.position' if limit < 0 else ''} LIMIT ?",
+        "ORDER BY s.changed DESC, e.position LIMIT ?",
         (vectors.SPACE, limit),
     )
     return [int(key) for (key,) in found]
+
+
+class Embedding:
+    """Starts such a process when there is something to do, and stops it. Safe in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def start_if_needed(self, index: Index) -> None:
+        """Have what has no vectors embedded, unless that failed. Raises IndexUnavailable."""
+        with self._lock:
+            code = self._process.poll() if self._process is not None else 0
+            self._closed = self._closed or code not in (0, None)
+            if code == 0 and not self._closed:
+                self._process = _start(index, os.getpid())
+
+    def close(self) -> None:
+        """Stop the process; what it has embedded stays."""
+        with self._lock:
+            self._closed = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def leave_behind(index: Index) -> None:
+    """Start a process that goes on when this one ends, if something has no vectors."""
+    process = _start(index, NO_PARENT)
+    if process is not None:
+        process.returncode = 0  # nobody waits for it
+
+
+def _start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
+    """Start a process where something has no vectors; return None where none was started."""
+    if not (vectors.available() and missing(index, 1)):
+        return None
+    command = (sys.executable, "-P", "-m", "chat_loop.library.semantic")
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen(
+            [*command, str(index.directory), str(parent)],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Embed until everything has vectors or nobody needs it any more; return the exit code."""
+    from chat_loop.library.index import Index
+
+    directory, parent = Path(arguments[0]), int(arguments[1])
+    until = time.monotonic() + ALONE_SECONDS
+    os.nice(NICE)
+
+    semantic = SemanticIndex()
+    try:
+        with ExitStack() as held:
+            held.callback(take_lock(directory, LOCK).release)
+            index = held.enter_context(closing(Index(directory, patient=True)))
+            while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
+                if not semantic.embed_some(index):
+                    return 1 if semantic.problem else 0
+    except (SessionLocked, IndexUnavailable, OSError):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

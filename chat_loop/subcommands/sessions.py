@@ -252,14 +252,13 @@ class SessionActions:
     def search(self, options: argparse.Namespace) -> int:
         """Print the exchanges that fit, the best first."""
         from chat_loop.commands.search import excerpts_of
-        from chat_loop.library.embedding import leave_behind
         from chat_loop.library.search import search_all
-        from chat_loop.library.semantic import SemanticIndex
+        from chat_loop.library.semantic import SemanticIndex, leave_behind
 
         semantic = SemanticIndex() if self.config.search.meaning and not options.text else None
         words, wanted = " ".join(options.words), self.filter(options)
         found = search_all(
-            *(self.library, words, wanted, options.limit, self.count, semantic, leave_behind),
+            *(self.library, words, wanted, options.limit, semantic, leave_behind),
             numbered=True,
         )
         self.progress.erase()
@@ -318,7 +317,7 @@ class SessionActions:
         """Print what the sessions of the folder come to."""
         found: dict[str, int | float | None] = dict.fromkeys(FIGURES, 0)
         if self.listed():
-            found = self.library.figures(self.count)
+            found = self.library.figures()
             self.progress.erase()
         if options.as_json:
             out_json(found)
@@ -332,7 +331,7 @@ class SessionActions:
 
     def reindex(self, options: argparse.Namespace) -> int:
         """Make the index anew from the files."""
-        count = self.library.bring_up_to_date(self.count, anew=True)
+        count = self.library.bring_up_to_date(anew=True)
         self.progress.erase()
         self.tell_trouble()
         out(f"{counted(count, 'session')} read into the index.\n")

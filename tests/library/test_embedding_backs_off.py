@@ -11,11 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.library import embedding
-from chat_loop.library.embedding import LOCK, Embedding
+from chat_loop.library import semantic as semantic_module
 from chat_loop.library.index import Index
 from chat_loop.library.refresh import refresh
-from chat_loop.library.semantic import SemanticIndex, missing
+from chat_loop.library.semantic import LOCK, Embedding, SemanticIndex, missing
 from chat_loop.library.vectors import available
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
@@ -27,7 +26,7 @@ pytestmark = pytest.mark.skipif(not available(), reason="searching by meaning is
 
 NOTING = """
 import os, sys
-if "chat_loop.library.embedding" in sys.orig_argv:
+if "chat_loop.library.semantic" in sys.orig_argv:
     with open(os.environ["STARTED"], "a") as file:
         file.write("started\\n")
 """
@@ -64,13 +63,13 @@ def exchanges(embedding: Embedding, index: Index, count: int) -> None:
 
 def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) -> None:
     held = take_lock(tmp_path / "sessions", LOCK)
-    with closing(Embedding(tmp_path / "sessions")) as embedding:
+    with closing(Embedding()) as embedding:
         exchanges(embedding, index, 5)
     held.release()
     assert started.read_text() == "started\n"
-    with closing(Embedding(tmp_path / "sessions")) as embedding:  # of the next start
+    with closing(Embedding()) as embedding:  # of the next start
         exchanges(embedding, index, 5)
-    assert missing(index) == []
+    assert missing(index, 1) == []
 
 
 def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: Index) -> None:
@@ -86,7 +85,10 @@ def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: I
     assert select.select([reading], [], [], 60) == ([reading], [], [])
     assert os.read(reading, 100) == b"started\n"
     os.close(reading)
-    assert embedding.main([str(tmp_path / "sessions"), str(embedding.NO_PARENT)]) in (0, 1)
+    assert semantic_module.main([str(tmp_path / "sessions"), str(semantic_module.NO_PARENT)]) in (
+        0,
+        1,
+    )
 
 
 def wrong_model(tmp_path: Path) -> Path:
@@ -100,7 +102,7 @@ def wrong_model(tmp_path: Path) -> Path:
 
 def test_a_wrong_model_is_tried_once(tmp_path: Path, index: Index, started: Path) -> None:
     wrong_model(tmp_path)
-    with closing(Embedding(tmp_path / "sessions")) as embedding:
+    with closing(Embedding()) as embedding:
         exchanges(embedding, index, 5)
     assert started.read_text() == "started\n"
 
