@@ -158,12 +158,11 @@ async def import_(chat: Chat, argument: str) -> None:
     is.
     """
     from chat_loop.export.importing import file_path, keep_images, read_import, store
-    from chat_loop.sessions.files import Files
 
     if not argument:
         raise UsageError("Import what? import takes a file or a folder.")
     found = await asyncio.to_thread(read_import, file_path(_unquoted(argument)))
-    stored = store(chat.sessions.directory, found.sessions, Files(), now=chat.sessions.now)
+    stored = store(chat.sessions, found.sessions)
     complaints = [*found.complaints, *keep_images(chat.sessions.images, found)]
     for complaint in complaints[:COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))

@@ -11,8 +11,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from urllib.parse import unquote
@@ -27,6 +26,7 @@ from chat_loop.sessions import legacy, marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageGone, ImageStore
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Session
 from chat_loop.sessions.writer import render
@@ -258,21 +258,15 @@ def keep_images(store: ImageStore, found: Imported) -> list[str]:
     return list(missing)
 
 
-def store(
-    directory: Path,
-    sessions: Sequence[Session],
-    files: Files,
-    *,
-    now: Callable[[], datetime] = lambda: datetime.now(UTC),
-) -> list[Stored]:
+def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
     """Write sessions with valid ids; the result is in their order.
 
     A session that is there with the same content is not written again. An id that another session
     has gets a number, and the links from the other sessions given follow; links to sessions that
-    are not among them stay. A file's time is that of the session's last event, from 1970 to `now`.
-    A crash leaves every file whole, or empty. Raises SaveError; what was written until then stays.
+    are not among them stay. A file's time is that of the session's last event, from 1970 to now.
+    Raises SaveError; what was written until then stays.
     """
-    limit = now().timestamp()
+    limit = manager.now().timestamp()
     first: dict[str, int] = {}
     for at, session in enumerate(sessions):
         first.setdefault(session.header.id, at)
@@ -287,51 +281,23 @@ def store(
     stored: dict[int, Stored] = {}
     renamed: dict[str, str] = {}
     taken: Counter[str] = Counter()
-    try:
-        files.make_directory(directory)
-    except OSError as error:
-        raise _unwritten(directory, error) from error
     for at in order:
         session = _with_links(sessions[at], renamed)
         changed = max(0.0, min(limit, _last_event(session, limit)))
-        stored[at] = _store(directory, session, files, taken, changed)
-        if first[stored[at].was] == at:
-            renamed[stored[at].was] = stored[at].id
-    return [stored[at] for at in range(len(sessions))]
-
-
-def _store(
-    directory: Path, session: Session, files: Files, taken: Counter[str], changed: float
-) -> Stored:
-    """Write a session under its id, or that with a number; `taken` counts the
-    numbers of each id."""
-    was = identity = session.header.id
-    while True:
-        path = directory / f"{identity}.md"
-        session = replace(session, header=replace(session.header, id=identity))
+        was = identity = session.header.id
         try:
-            os.close(files.create(path))
-            break
-        except FileExistsError:
-            if _holds(path, session):
-                return Stored(was, identity, path, written=False)
+            while (written := manager.insert(session, changed)) is None:
+                taken[was] += 1
+                suffix = f"_{taken[was] + 1}"
+                identity = was[: 64 - len(suffix)] + suffix
+                session = replace(session, header=replace(session.header, id=identity))
         except OSError as error:
-            raise _unwritten(path, error) from error
-        taken[was] += 1
-        suffix = f"_{taken[was] + 1}"
-        identity = was[: 64 - len(suffix)] + suffix
-    try:
-        files.replace(path, render(session))  # in the place of the empty file that was just made
-        os.utime(path, (changed, changed))
-    except OSError as error:
-        path.unlink(missing_ok=True)
-        raise _unwritten(path, error) from error
-    return Stored(was, identity, path, written=True)
-
-
-def _unwritten(path: Path, error: OSError) -> SaveError:
-    problem = f"{path} cannot be written: {os_reason(error)}."
-    return SaveError(problem, "What was imported until then stays.")
+            problem = f"{manager.session_file(identity)} cannot be written: {os_reason(error)}."
+            raise SaveError(problem, "What was imported until then stays.") from error
+        stored[at] = Stored(was, identity, manager.session_file(identity), written)
+        if first[was] == at:
+            renamed[was] = identity
+    return [stored[at] for at in range(len(sessions))]
 
 
 def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
@@ -348,18 +314,6 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
     )
     header = replace(session.header, parent=new(session.header.parent))
     return replace(session, header=header, entries=entries)
-
-
-def _holds(path: Path, session: Session) -> bool:
-    """Return True when the file is this session, in our format or in another program's."""
-    try:
-        data = read_part(path)[0] if path.is_file() else b""
-    except OSError:
-        return False
-    found = parse(data).session or legacy.read(data, path)[0]
-    if found is None:
-        return False
-    return replace(found, header=replace(found.header, id=path.stem)) == session
 
 
 def _last_event(session: Session, otherwise: float) -> float:

@@ -5,6 +5,7 @@ and tags them. A session that it begins is a `LiveSession`, which appends to its
 from __future__ import annotations
 
 import errno
+import os
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -24,7 +25,7 @@ from chat_loop.sessions.files import Files, locked, read_part
 from chat_loop.sessions.live import TORN, LiveSession, append_seal, save_error
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.sessions.writer import entry_text
+from chat_loop.sessions.writer import entry_text, render
 
 if TYPE_CHECKING:
     from chat_loop.sessions.images import ImageStore
@@ -240,6 +241,28 @@ class SessionManager:
                 self._files.replace(path, change(data, parsed))
         except OSError as error:
             raise save_error(path, error) from error
+
+    def insert(self, session: records.Session, changed: float) -> bool | None:
+        """Write a whole session from elsewhere as a new file that was last changed then. Return
+        False when it is there already, and None when another session has its id.
+
+        A crash leaves the file whole, or empty. Raises OSError.
+        """
+        path = self.session_file(session.header.id)
+        self._files.make_directory(self.directory)
+        try:
+            os.close(self._files.create(path))
+        except FileExistsError:
+            with suppress(SessionError):
+                return False if self.load(path).session == session else None
+            return None
+        try:
+            self._files.replace(path, render(session))  # in the place of the empty file
+            os.utime(path, (changed, changed))
+        except OSError:
+            path.unlink(missing_ok=True)
+            raise
+        return True
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""

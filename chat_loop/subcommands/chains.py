@@ -18,7 +18,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import NoProvider, SaveError, SessionError, UsageError, os_reason
 from chat_loop.events import Event
 from chat_loop.export import exporting, importing
-from chat_loop.sessions.files import Files, take_lock
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions, confirmed
 from chat_loop.tokens import TokenCounter
@@ -197,7 +197,7 @@ def import_(run: SessionActions, options: argparse.Namespace) -> int:
         except SessionError as error:
             parts.append(importing.Imported(complaints=(error.message,)))
     found = importing.united(parts)
-    stored = importing.store(run.sessions.directory, found.sessions, Files(), now=run.sessions.now)
+    stored = importing.store(run.sessions, found.sessions)
     for complaint in (*found.complaints, *importing.keep_images(run.sessions.images, found)):
         err(one_line(complaint, 300))
     for one in stored:

@@ -184,7 +184,7 @@ def test_kinds_and_fields_of_a_later_program_are_left_out() -> None:
 
 def test_the_same_session_twice_is_one_and_two_under_one_id_are_two(tmp_path: Path) -> None:
     sessions = [named("a"), named("a"), named("a", text="Other"), named("b", parent="a")]
-    stored = store(tmp_path, sessions, Files())
+    stored = store(SessionManager(tmp_path), sessions)
     assert [(one.id, one.written) for one in stored] == [
         ("a", True),
         ("a", False),
@@ -202,7 +202,10 @@ def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path
             return super().create(path)
 
     files = Counting()
-    stored = store(tmp_path, [named("a", text=str(number)) for number in range(300)], files)
+    stored = store(
+        SessionManager(tmp_path, files=files),
+        [named("a", text=str(number)) for number in range(300)],
+    )
     assert len({one.id for one in stored if one.written}) == 300
     assert files.tries < 1_000
 
@@ -211,7 +214,12 @@ def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
     circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self")]
     read = imported(json_export.write(circle), "x")
     assert read == Imported(tuple(circle))
-    assert [one.id for one in store(tmp_path, read.sessions, Files())] == ["a", "b", "c", "self"]
+    assert [one.id for one in store(SessionManager(tmp_path), read.sessions)] == [
+        "a",
+        "b",
+        "c",
+        "self",
+    ]
 
 
 def test_a_long_chain_is_looked_through_once() -> None:
@@ -362,7 +370,7 @@ def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
 
 
 def put(directory: Path, *sessions: Session) -> list[tuple[str, bool]]:
-    return [(stored.id, stored.written) for stored in store(directory, sessions, Files())]
+    return [(stored.id, stored.written) for stored in store(SessionManager(directory), sessions)]
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -371,7 +379,7 @@ def files(directory: Path) -> dict[str, bytes]:
 
 def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_path: Path) -> None:
     directory = tmp_path / "sessions"
-    assert store(directory, SESSIONS, Files()) == [
+    assert store(SessionManager(directory), SESSIONS) == [
         Stored(session.header.id, session.header.id, directory / f"{session.header.id}.md", True)
         for session in SESSIONS
     ]
@@ -455,7 +463,7 @@ def test_odd_times(tmp_path: Path, at: datetime, expected: float) -> None:
     )
     read = imported(exported(loaded(session), "json"), "x")
     assert read == Imported((session,))
-    store(tmp_path, read.sessions, Files(), now=lambda: START)
+    store(SessionManager(tmp_path, now=lambda: START), read.sessions)
     assert (tmp_path / "a.md").stat().st_mtime == expected
     assert SessionManager(tmp_path).load(tmp_path / "a.md").session == session
 
@@ -469,7 +477,7 @@ class Full(Files):
 
 def test_a_full_disk_leaves_no_half_of_a_session(tmp_path: Path) -> None:
     with pytest.raises(SaveError, match=r"a\.md cannot be written: no space left on device\."):
-        store(tmp_path, [named("a")], Full())
+        store(SessionManager(tmp_path, files=Full()), [named("a")])
     assert files(tmp_path) == {}
 
 
@@ -480,5 +488,5 @@ def test_the_chain_of_the_repository_goes_out_and_comes_in(tmp_path: Path) -> No
     for form in ("markdown", "json"):
         read = imported(exported(chain, form, secrets=True), "x")
         assert read.complaints == ()
-        store(tmp_path / form, read.sessions, Files())
+        store(SessionManager(tmp_path / form), read.sessions)
         assert files(tmp_path / form) == files(CHAIN)
