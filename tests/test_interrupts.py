@@ -80,7 +80,7 @@ def in_several_lines(at: At) -> None:
 
 def in_a_folded_paste(at: At) -> None:
     at.chat.send("\x1b[200~" + "never mind\n" * 50 + "\x1b[201~")
-    at.chat.wait_for("[paste 1: ", PATIENCE)
+    at.chat.wait_for(re.compile(r"\[paste [12]: "), PATIENCE)
 
 
 def in_the_search_of_the_history(at: At) -> None:
@@ -209,38 +209,50 @@ def commands_ended(home: Path) -> bool:
     return not begun.exists() or gone(int(begun.read_text()))
 
 
-@pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
 @pytest.mark.parametrize(
     ("phase", "said", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES]
 )
-def test_ctrl_c(tmp_path: Path, phase: Phase, said: str, expected: Said, times: int) -> None:
+def test_ctrl_c_once_and_then_twice(
+    tmp_path: Path, phase: Phase, said: str, expected: Said
+) -> None:
+    rounds = []
     with chatted(tmp_path) as at:
         chat = at.chat
-        phase(at)
-        chat.mark()
-        chat.send("\x03" * times)
-        if said:
-            chat.wait_for(said, PATIENCE, output=True)
-        if (
-            phase is at_a_question_of_the_program and times == 1
-        ):  # what was not sent stands there to be edited
-            chat.wait_for(re.compile(r"Not sent\.\nYou: look at @secret.txt\n"), PATIENCE)
-            chat.ctrl("c")
-        chat.wait_for(EMPTY, PATIENCE)
-        at.said("are you there?")
-        assert "are you there?" in kept(tmp_path)[-1][1]
-        assert "Traceback" not in chat.text()
-        assert commands_ended(tmp_path)
-        assert not re.search(r"Sally … [0-9]", chat.text()), (
-            "what was waited for is gone from the screen"
-        )
+        for times in (1, 2):
+            phase(at)
+            chat.mark()
+            chat.send("\x03" * times)
+            if said:
+                chat.wait_for(said, PATIENCE, output=True)
+            if (
+                phase is at_a_question_of_the_program and times == 1
+            ):  # what was not sent stands there to be edited
+                chat.wait_for(re.compile(r"Not sent\.\nYou: look at @secret.txt\n"), PATIENCE)
+                chat.ctrl("c")
+            chat.wait_for(EMPTY, PATIENCE)
+            at.said("are you there?")
+            rounds.append(kept(tmp_path))
+            assert "are you there?" in rounds[-1][-1][1]
+            assert "Traceback" not in chat.text()
+            assert commands_ended(tmp_path)
+            assert not re.search(r"Sally … [0-9]", chat.text()), (
+                "what was waited for is gone from the screen"
+            )
+            (tmp_path / "project" / "begun").unlink(missing_ok=True)
+            chat.ctrl("l")
+            chat.wait_for(re.compile(r"\AYou:"), PATIENCE)
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
-    *before, last = kept(tmp_path)
-    assert before == [*expected]
-    assert last in [
-        ("are you there?", f"You said: {first}are you there?") for first in ("", "go\n\n")
-    ]
+    first, both = rounds
+    for before, after in (([], first), (first, both)):
+        # each acknowledgment begins a session
+        known = [] if phase is in_an_acknowledgment else before
+        assert after[: len(known)] == known
+        *added, last = after[len(known) :]
+        assert added == [*expected]
+        assert last in [
+            ("are you there?", f"You said: {said}are you there?") for said in ("", "go\n\n")
+        ]
 
 
 @pytest.mark.parametrize(

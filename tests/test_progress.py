@@ -22,7 +22,7 @@ from tests.support.model_server import ModelServer, fake_model, open_model_serve
 from tests.test_terminal import chat, leave
 
 ROOT = Path(__file__).parent.parent
-MANY = 6_000
+MANY = 3_000
 FETCH = """\
 import sys
 from pathlib import Path
@@ -80,7 +80,7 @@ def test_sessions_that_are_read_are_counted_on_a_line_that_goes(
     ]
     env = environment(without_index)
     with PtyChat(command, env=env, rows=24, cols=cols, cwd=ROOT) as terminal:
-        terminal.wait_for(re.compile(r"^ *\d+%  [\d,]+ of 6,0", re.MULTILINE))
+        terminal.wait_for(re.compile(r"^ *\d+%  [\d,]+ of 3,0", re.MULTILINE))
         counted = [line for line in terminal.screen() if "%" in line]
         assert len(counted) == 1
         assert len(counted[0]) < cols
