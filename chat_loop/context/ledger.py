@@ -46,20 +46,21 @@ _LABEL = re.compile(
 """One to three words before a colon."""
 _WORD = re.compile(r"[^\W\d_]+")
 
-_LABELS = {
-    "decision": (
-        "decision decided agreed entscheidung beschlossen décision decisión decisione decisão "
-        "besluit"
-    ),
-    "rule": "rule constraint regel vorgabe règle regla regola regra",
-    "pending": "todo task open pending action aufgabe offen tâche tarea compito tarefa taak",
-    "done": "done finished erledigt fertig fait hecho fatto feito gedaan gereed",
-    "correction": (
-        "correction update change korrektur änderung corrección correzione correção correctie"
-    ),
-}
 LABELS: Mapping[str, str] = {
-    word: kind for kind, words in _LABELS.items() for word in words.split()
+    word: kind
+    for kind, words in (
+        (
+            "decision",
+            "decision decided agreed entscheidung beschlossen décision decisión decisione",
+        ),
+        ("decision", "decisão besluit"),
+        ("rule", "rule constraint regel vorgabe règle regla regola regra"),
+        ("pending", "todo task open pending action aufgabe offen tâche tarea compito tarefa taak"),
+        ("done", "done finished erledigt fertig fait hecho fatto feito gedaan gereed"),
+        ("correction", "correction update change korrektur änderung corrección correzione"),
+        ("correction", "correção correctie"),
+    )
+    for word in words.split()
 }
 """The first word of a label -> what it says of its sentence. Any other label only adds weight."""
 _SECTIONS: Mapping[str, Section] = {

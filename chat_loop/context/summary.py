@@ -14,6 +14,7 @@ from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
 from contextlib import aclosing, suppress
 from typing import cast
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import Patience, ask
@@ -67,8 +68,6 @@ bullets ::= bullet bullet? bullet? bullet? bullet? bullet?
 bullet ::= "- " [^ \n*\x00-\x1f] [^\n*\x00-\x1f]{3,300} "\n"
 """
 
-PROMPT_TOKENS = 700
-"""Tokens of the summary call's own words, rounded up."""
 SMALL_WINDOW = 16_384
 """A model with a window of at most this is not shown the parent's block: small ones copy it (seen
 with 1.5 billion parameters) instead of summarizing what is new. The background is then condensed
@@ -123,7 +122,15 @@ async def summarize(
     call raises CancelledError.
     """
     started = wanted.patience.clock()
-    calls = _Calls(routes, parent, count, show, wanted, focus)
+    calls = _Calls(
+        routes=routes,
+        parent=parent,
+        count=count,
+        show=show,
+        wanted=wanted,
+        focus=clipped(redacted(focus), 200, count),
+        instructions=clipped(wanted.instructions, 400, count),
+    )
     problem, answered = "", True
     try:
         await calls.all(exchanges)
@@ -157,46 +164,37 @@ def together(first: Outcome, second: Outcome) -> Outcome:
     )
 
 
-class _Calls:
+class _Calls(Struct, kw_only=True):
     """The calls for one span's parts, each tried at most twice. `found` are the narratives of the
     parts as far as there are, the beginning of one that was cut off by the time among them.
     """
 
-    def __init__(
-        self,
-        routes: Sequence[Provider],
-        parent: Summary | None,
-        count: Count,
-        show: Callable[[Event], None],
-        wanted: SummaryOptions,
-        focus: str,
-    ) -> None:
-        self._routes = routes
-        self._parent = parent
-        self._count = count
-        self._show = show
-        self._wanted = wanted
-        self._focus = clipped(redacted(focus), 200, count)
-        self._instructions = clipped(wanted.instructions, 400, count)
-        self.found: list[Summary] = []
-        self.usage: Usage | None = None
-        self.model = ""
+    routes: Sequence[Provider]
+    parent: Summary | None
+    count: Count
+    show: Callable[[Event], None]
+    wanted: SummaryOptions
+    focus: str
+    instructions: str
+    found: list[Summary] = field(default_factory=list)
+    usage: Usage | None = None
+    model: str = ""
 
     async def all(self, exchanges: Sequence[Exchange]) -> None:
         """Have the narratives of the span's parts. Raises the second attempt's error."""
-        provider, redactor = self._routes[0], Redactor()
+        provider, redactor = self.routes[0], Redactor()
         texts = [spoken(exchange, redactor) for exchange in exchanges]
-        spans = parts(texts, self._room(provider), self._count)
-        self._show(SummaryStarted(parts=len(spans), optional=self._wanted.optional))
+        spans = parts(texts, self._room(provider), self.count)
+        self.show(SummaryStarted(parts=len(spans), optional=self.wanted.optional))
         for number, span in enumerate(spans, 1):
             part, done = (number, len(spans)), len(self.found)
             try:
-                await self._once(provider, span, part, self._wanted.patience)
+                await self._once(provider, span, part, self.wanted.patience)
             except (ProviderError, InvalidSummary) as error:
                 provider, patience = await self._again(provider, error)
                 del self.found[done:]
                 room = self._room(provider) // (2 if isinstance(error, ContextTooLong) else 1)
-                for half in parts(span, room, self._count):
+                for half in parts(span, room, self.count):
                     await self._once(provider, half, part, patience)
 
     async def _again(
@@ -208,10 +206,10 @@ class _Calls:
         A provider that failed gets a short pause and must answer within five seconds; another one,
         and one that only wrote no summary, has the time that it always has.
         """
-        other = next((route for route in self._routes if route is not provider), None)
+        other = next((route for route in self.routes if route is not provider), None)
         too_long = isinstance(error, ContextTooLong)
-        pause, patience = 0.0, self._wanted.patience
-        if other is None and not (self._wanted.retry or too_long):
+        pause, patience = 0.0, self.wanted.patience
+        if other is None and not (self.wanted.retry or too_long):
             raise error
         if other is None and isinstance(error, ProviderError) and not too_long:
             pause = patience.first_pause if error.retry_after is None else error.retry_after
@@ -222,27 +220,29 @@ class _Calls:
         reason = f"{str(error).capitalize()}."
         if isinstance(error, ProviderError):
             reason = error.message
-        self._show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
+        self.show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
         if pause:
             await patience.sleep(pause)
         return other or provider, patience
 
     def _ceiling(self, provider: Provider) -> int:
-        return min(self._wanted.max_tokens, max(256, provider.window.tokens // 5))
+        return min(self.wanted.max_tokens, max(256, provider.window.tokens // 5))
 
     def _before(self, provider: Provider) -> str:
         """Return the parent's narrative as this model is shown it."""
         window = provider.window.tokens
-        if self._parent is None or window <= SMALL_WINDOW:
+        if self.parent is None or window <= SMALL_WINDOW:
             return ""
-        told = replace(self._parent, pinned=(), key_facts=(), files=(), tools=())
-        return clipped(redacted(summary_block.render(told)), window // 4, self._count)
+        told = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
+        return clipped(redacted(summary_block.render(told)), window // 4, self.count)
 
     def _room(self, provider: Provider) -> int:
-        """Return the tokens of a span that one call of this model takes."""
+        """Return the tokens of a span that one call of this model takes, beside 700 at most of the
+        prompt's own words.
+        """
         window = provider.window.tokens
-        taken = self._ceiling(provider) + PROMPT_TOKENS + window // 20
-        taken += sum(self._count(text) for text in (self._before(provider), self._instructions))
+        taken = self._ceiling(provider) + 700 + window // 20
+        taken += self.count(self._before(provider)) + self.count(self.instructions)
         return max(200, window - taken)
 
     async def _once(
@@ -254,20 +254,20 @@ class _Calls:
         sent = request(
             span,
             before if part[0] == 1 else "",
-            focus=self._focus,
-            instructions=self._instructions,
+            focus=self.focus,
+            instructions=self.instructions,
             max_tokens=self._ceiling(provider),
         )
         stop, characters = "error", 0
         pieces: list[str] = []
         events = cast(AsyncGenerator[Event], ask(provider, sent, replace(patience, attempts=1)))
         try:
-            async with asyncio.timeout(self._wanted.limit), aclosing(events):
+            async with asyncio.timeout(self.wanted.limit), aclosing(events):
                 async for event in events:
                     if isinstance(event, TextDelta):
                         pieces.append(event.text)
                         characters += len(event.text)
-                        self._show(
+                        self.show(
                             SummaryProgress(part=part[0], parts=part[1], characters=characters)
                         )
                     elif isinstance(event, Finished):
@@ -278,7 +278,7 @@ class _Calls:
             with suppress(InvalidSummary):
                 told = narrative("".join(pieces).rpartition("\n")[0])  # the whole lines
                 self.found.append((await asyncio.to_thread(verified, told, source))[0])
-            raise TimedOut(f"It took more than {self._wanted.limit:.0f} seconds.") from error
+            raise TimedOut(f"It took more than {self.wanted.limit:.0f} seconds.") from error
         if stop == "length":
             raise InvalidSummary("the summary was cut off at the token limit")
         if stop == "refusal":
@@ -288,9 +288,9 @@ class _Calls:
         lines = [line for name in NAMES for line in getattr(made, name)]
         if len(invented) > len(lines):
             raise InvalidSummary("most of the summary names values that nobody said")
-        size = self._count("\n".join(lines))
+        size = self.count("\n".join(lines))
         # small models fill what the grammar allows, whatever they summarize
-        if size > 1_400 and size > self._count(span):
+        if size > 1_400 and size > self.count(span):
             raise InvalidSummary("the summary is larger than what it summarizes")
         self.model = f"{provider.name}:{provider.model}"
         self.found.append(made)
