@@ -24,6 +24,7 @@ from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.notice import Notifier
 from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
@@ -84,16 +85,22 @@ class Interactive:
             theme=config.display.theme,
             wraps=config.display.wrap == "words",
         )
+        self._notifier = Notifier(self._display, config.notify.after, config.notify.how)
+        self._loads = False
+        self._used = threading.Event()
+        """Set when the user first waits for something: what costs time may load then."""
+        self._offering: Offering | None = None
+        self._reader = self._new_reader()
         semantic = SemanticIndex() if config.search.meaning else None
         self._embedding = Embedding()
         then = self._embedding.start_if_needed if semantic is not None else None
         self._indexer = Indexer(sessions.directory, then)
         place = app.memory(agent)
         self._memory = ProjectMemory(place, self._show) if place is not None else None
-        self._approval = ToolApproval(self._display)
+        approval = ToolApproval(self._display, self._reader)
         self._servers = app.servers()
         self._conversation = Conversation(
-            self._approval.needed_by(agent),
+            approval.needed_by(agent),
             sessions,
             count=self._count,
             show=self._show,
@@ -102,19 +109,15 @@ class Interactive:
             servers=self._servers,
         )
         self._status_line = StatusLine(self._conversation, self._conversation.options.cost)
-        self._used = threading.Event()
-        """Set when the user first waits for something: what costs time may load then."""
-        self._loads = False
-        self._offering: Offering | None = None
-        reader = self._reader = self._approval.reader = self._new_reader()
         self._chat = Chat(
             conversation=self._conversation,
             sessions=sessions,
             display=self._display,
-            ask=self._ask,
+            ask=lambda question: self._notifier.ask(self._ask, question),
+            attended=self._notifier.begin,
             asks=sys.stdin.isatty(),
             edit=lambda text: self._in_editor(lambda editor: editor.edited(text)),
-            offer=reader.offer,
+            offer=self._reader.offer,
             open_file=lambda path: self._in_editor(lambda editor: editor.open_file(path)),
             count=self._count,
             clear_screen=self._display.clear_screen,
@@ -149,7 +152,7 @@ class Interactive:
                     asyncio.get_running_loop().add_signal_handler(number, leave, number)
         try:
             self._begin()
-            return await ChatLoop(self._chat, self._reader).run(self._first)
+            return await ChatLoop(self._chat, self._reader, self._notifier).run(self._first)
         except asyncio.CancelledError:
             if not received:
                 raise

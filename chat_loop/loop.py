@@ -5,8 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-import time
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
@@ -22,7 +21,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
 )
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
-from chat_loop.display.notice import notice
+from chat_loop.display.notice import Notifier
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.input.lines import Reader
@@ -36,21 +35,15 @@ T = TypeVar("T")
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
 
-    def __init__(
-        self, chat: Chat, reader: Reader, clock: Callable[[], float] = time.monotonic
-    ) -> None:
+    def __init__(self, chat: Chat, reader: Reader, notifier: Notifier) -> None:
         self._chat = chat
         self._display = chat.display
-        self._clock = clock
         self._reader = reader
-        self._begun = 0.0
-        """Since when the user has been waiting."""
+        self._notifier = notifier
         self._warned = 0.0
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = False
         self._left = False
-        chat.ask, self._asked = self._ask_user, chat.ask
-        chat.attended = self._attend
 
     async def run(self, line: str = "") -> int:
         """Loop until exit, Ctrl-D or the end of input; begin with `line`, if there is one."""
@@ -131,7 +124,7 @@ class ChatLoop:
         self._chat.sending = None
         await self._cancellable(work)
         if self._chat.sending is not None:
-            self._attend()
+            self._notifier.begin()
             await self._ask(*self._chat.sending)
 
     async def _turn(self, text: str) -> None:
@@ -195,22 +188,11 @@ class ChatLoop:
         self._warned = budget.warning
 
     def _notify(self, what: str) -> None:
-        """Tell the user, who may look elsewhere, what has come after a long time."""
-        wanted = self._chat.config.notify
-        if wanted.after > 0 and not self._cancelled and self._clock() - self._begun >= wanted.after:
-            notice(self._display, wanted.how, what)
-        self._attend()
-
-    def _attend(self) -> None:
-        """Reset the time that the user has been waiting."""
-        self._begun = self._clock()
-
-    async def _ask_user(self, question: str) -> str:
-        self._notify("a question waits")
-        try:
-            return await self._asked(question)
-        finally:
-            self._attend()
+        """Tell the user what has come after a long time, unless the user stopped it."""
+        if self._cancelled:
+            self._notifier.begin()
+        else:
+            self._notifier.notify(what)
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -245,7 +227,7 @@ class ChatLoop:
     ) -> T | None:
         """Return the result of `work`; None, after saying so, when Ctrl-C cancels it."""
         self._cancelled = False
-        self._attend()
+        self._notifier.begin()
         task = asyncio.ensure_future(work)
         self._work = task
         try:

@@ -30,6 +30,7 @@ from chat_loop.commands.view import StatusLine
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.notice import Notifier
 from chat_loop.events import Compacted, Event
 from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
@@ -241,7 +242,7 @@ class CountedChat:
             models=models(self.others),  # type: ignore[arg-type]
             library=Library(self.directory, clock.now),
         )
-        loop = ChatLoop(chat, reader)
+        loop = ChatLoop(chat, reader, Notifier(display, 0, "off"))
         try:
             for line in lines:
                 reader.typed = line

@@ -14,6 +14,7 @@ from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.notice import Notifier
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
@@ -165,11 +166,14 @@ class Screen:
         async def opened(path: Path) -> None:
             """No editor is there to open it in."""
 
+        config = config or Config()
+        notifier = Notifier(display, config.notify.after, config.notify.how, clock.monotonic)
         self.chat = Chat(
             conversation=self.talk.conversation,
             sessions=self.talk.sessions,
             display=display,
-            ask=reader.ask,
+            ask=lambda question: notifier.ask(reader.ask, question),
+            attended=notifier.begin,
             asks=asks,
             edit=edited,
             offer=reader.offer,
@@ -180,12 +184,12 @@ class Screen:
             library=Library(directory, clock.now),
             memory=project_memory,
             templates=Templates(prompts, registry.names()),
-            config=config or Config(),
+            config=config,
             facts=facts,
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
-        self.code = asyncio.run(ChatLoop(self.chat, reader, clock.monotonic).run(first))
+        self.code = asyncio.run(ChatLoop(self.chat, reader, notifier).run(first))
         self.text = out.getvalue()
 
     def _clear(self) -> None:

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop import frontmatter
 from chat_loop.agent.agent_files import AgentFile, AgentNames, NamedAgent, file_of, read_file
 from chat_loop.agent.definition import Definition, configured, default_name, short_name, wants
-from chat_loop.config import Config, Paths, parse
+from chat_loop.config import Config, Paths, parse, split_front
 from chat_loop.errors import AgentError, ConfigError
 
 MARKDOWN = """\
@@ -201,7 +200,7 @@ config: {summary: {timeout: 1}, providers: {anthropic: {base_url: "https://evil.
 @given(st.text(alphabet="-\n ab:\r", max_size=40))
 def test_front_matter_and_the_rest_are_the_whole_text(text: str) -> None:
     try:
-        front, body = frontmatter.split(text)
+        front, body = split_front(text)
     except ValueError:
         assert text.startswith("---")
         return

@@ -1,4 +1,4 @@
-"""What the layout in `chat_loop/__init__.py` promises: imports point one way, one door per library,
+"""What the layout in docs/architecture.md promises: imports point one way, one door per library,
 small files.
 """
 
@@ -11,7 +11,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "wording", "redact", "frontmatter", "text"),
+    ("values", "events", "errors", "wording", "redact", "text"),
     ("tokens", "config", "options"),
     ("sessions", "models"),
     ("memory", "attach"),
@@ -40,7 +40,7 @@ DOORS = {
     "xllamacpp": {"providers/local_child.py"},
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
-    "yaml": {"frontmatter.py"},
+    "yaml": {"config.py"},
     "rich": {
         *("display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"),
         *("display/reply.py", "display/markdown/pen.py"),

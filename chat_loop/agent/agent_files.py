@@ -18,10 +18,9 @@ from typing import Any
 
 from msgspec import Struct
 
-from chat_loop import frontmatter
 from chat_loop.agent.definition import Definition, default_name, define, short_name, wants
 from chat_loop.agent.isolation import Caught, described, in_thread, one_sentence
-from chat_loop.config import Paths
+from chat_loop.config import Paths, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import Files, opened
 
@@ -60,10 +59,10 @@ class AgentFile(Struct, frozen=True, kw_only=True):
             raise AgentError(f"The agent {path} is no text file.")
         if self.kind == "markdown":
             try:
-                text, prompt = frontmatter.split(text)
+                text, prompt = split_front(text)
             except ValueError as error:
                 raise AgentError(f"The agent {path}: {error}.") from error
-        values = frontmatter.read_yaml(text.encode(), str(path))
+        values = read_yaml(text.encode(), str(path))
         if values is None and not (prompt or "").strip():
             raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")
         values = {} if values is None else values
@@ -314,7 +313,7 @@ class AgentNames:
             return {}
         hint = "Set it right, or delete it."
         try:
-            value = frontmatter.read_yaml(_bytes_of(self.aliases_file), str(self.aliases_file))
+            value = read_yaml(_bytes_of(self.aliases_file), str(self.aliases_file))
         except (AgentError, ConfigError) as error:
             message = error.message.replace("The agent ", "The file of aliases ")
             raise AgentError(message, hint) from error

@@ -10,7 +10,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from chat_loop import frontmatter
+from chat_loop.config import read_yaml, split_front
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.sessions.files import opened
 
@@ -99,8 +99,8 @@ def read(path: Path, name: str) -> Template:
             data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise ValueError(f"it is larger than {LARGEST // 1024} KB")
-        front, body = frontmatter.split(data.decode("utf-8-sig").replace("\r\n", "\n"))
-        said = msgspec.convert(frontmatter.read_yaml(front.encode(), str(path)) or {}, _Front)
+        front, body = split_front(data.decode("utf-8-sig").replace("\r\n", "\n"))
+        said = msgspec.convert(read_yaml(front.encode(), str(path)) or {}, _Front)
         if not body.strip():
             raise ValueError("it has no text")
     except ConfigError as error:

@@ -175,13 +175,10 @@ def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
 
 
 class ToolApproval:
-    """Asks on the terminal whether a tool may do what it would do. `reader` is set before the
-    first question.
-    """
+    """Asks on the terminal whether a tool may do what it would do."""
 
-    def __init__(self, display: DisplayManager) -> None:
-        self.reader: Reader | None = None
-        self._display = display
+    def __init__(self, display: DisplayManager, reader: Reader) -> None:
+        self._display, self._reader = display, reader
         self._approvals: Approvals | None = None
 
     def needed_by(self, agent: Agent) -> Agent:
@@ -202,14 +199,12 @@ class ToolApproval:
 
         self._display.stop_waiting()
         calls.proposed(self._display, text)
-        assert self.reader is not None
-        self.reader.forget()  # what was typed before the question stood there is no answer to it
+        self._reader.forget()  # what was typed before the question stood there is no answer to it
 
     async def _ask(self, question: str) -> str:
         """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""
-        assert self.reader is not None
         try:
-            return await self.reader.ask(question)
+            return await self._reader.ask(question)
         except EOFError:
             return "no"
         except KeyboardInterrupt:

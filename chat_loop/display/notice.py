@@ -2,15 +2,46 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Awaitable, Callable
+from typing import Literal
+
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line
 
 
-def notice(display: DisplayManager, how: str, what: str) -> None:
-    """Ring the terminal's bell (`bell`), or have it notify the desktop of `what` (`osc9`); nothing
-    in a pipe.
+class Notifier:
+    """Rings the terminal's bell (`bell`), or has it notify the desktop (`osc9`), after the user has
+    waited for `after` seconds; 0 is never. A pipe hears nothing.
     """
-    if not display.is_terminal or how == "off":
-        return
-    display.out.write("\x07" if how == "bell" else f"\x1b]9;chat-loop: {one_line(what, 100)}\x07")
-    display.out.flush()
+
+    def __init__(
+        self,
+        display: DisplayManager,
+        after: float,
+        how: Literal["bell", "osc9", "off"],
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._display, self._after, self._how, self._clock = display, after, how, clock
+        self._begun = 0.0
+
+    def begin(self) -> None:
+        """Reset the time that the user has been waiting."""
+        self._begun = self._clock()
+
+    def notify(self, what: str) -> None:
+        """Tell what has come, when that took long."""
+        late = self._after > 0 and self._clock() - self._begun >= self._after
+        if late and self._how != "off" and self._display.is_terminal:
+            desktop = f"\x1b]9;chat-loop: {one_line(what, 100)}\x07"
+            self._display.out.write("\x07" if self._how == "bell" else desktop)
+            self._display.out.flush()
+        self.begin()
+
+    async def ask(self, ask: Callable[[str], Awaitable[str]], question: str) -> str:
+        """Ask in the midst of a command, when the user may look elsewhere."""
+        self.notify("a question waits")
+        try:
+            return await ask(question)
+        finally:
+            self.begin()
