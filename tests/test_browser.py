@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-import signal
 import sys
 import threading
 from collections.abc import Iterator
@@ -242,17 +241,6 @@ def test_a_failure_leaves_the_terminal_in_order(what: str, keys: str) -> None:
         terminal.wait_for("Enter resume")
         terminal.send(keys)
         assert told(terminal) == [f"broke: {what} broke", "done: nothing", "settings: as before"]
-
-
-@pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP", "SIGINT"])
-def test_a_signal_leaves_the_terminal_in_order(name: str) -> None:
-    number = getattr(signal, name)
-    with browsing(5) as terminal:
-        terminal.wait_for("Enter resume")
-        terminal.send("?")
-        terminal.wait_for("any key")
-        os.kill(int(terminal.wait_for(re.compile(r"(?<=pid )\d+"), output=True)), number)
-        left(terminal, 128 + number)
 
 
 def test_a_resize_redraws_from_wide_to_tiny_and_back() -> None:

@@ -135,21 +135,25 @@ def test_a_shell_that_restores_nothing_has_its_terminal_back_after_ctrl_z(tmp_pa
 
 
 @pytest.mark.parametrize("number", ENDING)
-@pytest.mark.parametrize("replying", [False, True], ids=["at the prompt", "during a reply"])
+@pytest.mark.parametrize("place", ["prompt", "reply", "browser"])
 def test_what_ends_the_program_gives_the_terminal_back(
-    number: signal.Signals, replying: bool, tmp_path: Path
+    number: signal.Signals, place: str, tmp_path: Path
 ) -> None:
     with Loopback() as server, chatting(tmp_path, server) as (chat, before):
         server.enqueue(STALLING)
-        if replying:
+        if place == "reply":
             chat.line("hello")
             chat.wait_for("Half a sentence", PATIENCE)
+        elif place == "browser":
+            chat.line("/sessions browse")
+            chat.wait_for("q leave", PATIENCE)
         os.kill(chat._child.pid or 0, number)
         assert chat.exit_code(PATIENCE) == 128 + number
         assert settings(chat) == before
         assert not told_of_pastes(bytes(chat.raw))
+        assert chat.raw.count(b"\x1b[?1049h") == chat.raw.count(b"\x1b[?1049l")
         assert "Traceback" not in chat.text()
-    if replying:
+    if place == "reply":
         (exchange,) = exchanges(tmp_path)
         assert exchange.reply
         assert exchange.reply.text.startswith("Half a sentence")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
-import signal
 import sys
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
@@ -23,7 +22,6 @@ from chat_loop.browser.state import Act, Browsing, press
 from chat_loop.browser.view import fitted, frame
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.input.start import ENDING
 from chat_loop.sessions.records import SessionRow
 
 ESCAPE_SECONDS = 0.1
@@ -63,8 +61,7 @@ async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow 
     state = Browsing(words=words).stocked(shelf.rows(frozenset()))
     if state.row is not None and state.row.current:  # nobody goes on with what is open
         state = state.selecting(1)
-    with _ended_by_signals():
-        return await _Browser(shelf, state, now).run()
+    return await _Browser(shelf, state, now).run()
 
 
 class _Browser(UIControl):
@@ -162,31 +159,3 @@ def _failing(app: Application[Act]) -> Iterator[None]:
         yield
     finally:
         loop.set_exception_handler(before)
-
-
-@contextlib.contextmanager
-def _ended_by_signals() -> Iterator[None]:
-    """Leave the screen before a signal ends the program, where nobody else has taken it."""
-    loop, task = asyncio.get_running_loop(), asyncio.current_task()
-    taken: list[int] = []
-    received: list[int] = []
-
-    def leave(number: int) -> None:
-        received.append(number)
-        if task is not None:
-            task.cancel()
-
-    for name in ENDING:
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) is signal.SIG_DFL:
-            # Windows; not the main thread
-            with contextlib.suppress(NotImplementedError, ValueError):
-                loop.add_signal_handler(number, leave, number)
-                taken.append(number)
-    try:
-        yield
-    finally:
-        for number in taken:
-            loop.remove_signal_handler(number)
-        if received:
-            signal.raise_signal(received[0])
