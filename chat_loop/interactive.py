@@ -119,7 +119,6 @@ class Interactive:
             edit=lambda text: self._in_editor(lambda editor: editor.edited(text)),
             offer=self._reader.offer,
             open_file=lambda path: self._in_editor(lambda editor: editor.open_file(path)),
-            count=self._count,
             clear_screen=self._display.clear_screen,
             facts=(
                 ("Sessions", str(sessions.directory)),

@@ -237,7 +237,6 @@ class CountedChat:
             ask=reader.ask,
             edit=_edited,
             open_file=_opened,
-            count=tokens,
             clear_screen=lambda: None,
             models=models(self.others),  # type: ignore[arg-type]
             library=Library(self.directory, clock.now),

@@ -24,7 +24,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.choose import Models, Offer
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
-from tests.talking import Clock, Model, Step, Talk, words
+from tests.talking import Clock, Model, Step, Talk
 
 Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
 """What is typed, Ctrl-C, or what happens before the next line is typed."""
@@ -178,7 +178,6 @@ class Screen:
             edit=edited,
             offer=reader.offer,
             open_file=opened,
-            count=words,
             clear_screen=self._clear,
             models=models(others),
             library=Library(directory, clock.now),

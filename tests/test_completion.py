@@ -223,24 +223,9 @@ def test_for_free_words_nothing_is_offered_but_files_and_options(
 def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
     screen: Screen,
 ) -> None:
-    alone = {
-        "--preview",
-        "--force",
-        "--diff",
-        "--unfold",
-        "--one",
-        "--secrets",
-        "--full",
-        "--quick",
-        "--all",
-    }
     for command in registry.commands:
-        for option in {*command.options} - alone:
-            found = offered(screen, f"/{command.name} {option} ")
-            if (command.name, option) == ("remember", "--project"):
-                assert found == [], "there it is one that stands alone"
-            else:
-                assert found, f"/{command.name} {option}"
+        for option in command.valued:
+            assert offered(screen, f"/{command.name} --{option} "), f"/{command.name} --{option}"
 
 
 def test_options(screen: Screen) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
-from chat_loop.commands.references import PAGE, SeveralSessions, find_session
+from chat_loop.commands.references import PAGE, Place, SeveralSessions, find_session
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.conversation import Conversation
@@ -30,13 +30,6 @@ if TYPE_CHECKING:
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
     from chat_loop.sessions.records import Exchange, Session, SessionRow
-
-
-class Place(Struct, frozen=True):
-    """An exchange of a saved session: its id, and the query's number."""
-
-    session: str
-    query: int
 
 
 class Listing(Struct, frozen=True):
@@ -60,12 +53,11 @@ class Chat(Struct, kw_only=True):
     `edit(text)` the text as the user leaves it in an editor, where `open_file(path)` opens a file.
     `offer(text)` lets it stand in the next line, to be changed; False where lines cannot be edited.
     `attended()` says that the user has just done something on the screen, and was not waiting.
-    `models` is where another model comes from. `count(text)` estimates tokens. `listed` are the ids
-    of the last listing shown, in its order; `hits` the exchanges, when that was a search. `quotes`
-    go with the next message. `memory` and `semantic` are None when they are switched off, and
-    `servers` when there are none. `templates` are the user's texts that can be sent by name.
-    `sending` is what a command leaves to be asked now, with its files; `replacing` the exchange
-    that the next entry takes the place of.
+    `models` is where another model comes from. `listed` are the ids of the last listing shown, in
+    its order; `hits` the exchanges, when that was a search. `quotes` go with the next message.
+    `memory` and `semantic` are None when they are switched off, `servers` when there are none.
+    `templates` are the user's texts that can be sent by name. `sending` is what a command leaves
+    to be asked now, with its files; `replacing` the exchange that the next entry replaces.
     """
 
     conversation: Conversation
@@ -77,7 +69,6 @@ class Chat(Struct, kw_only=True):
     offer: Callable[[str], bool] = lambda _: False
     attended: Callable[[], None] = lambda: None
     open_file: Callable[[Path], Awaitable[None]]
-    count: Callable[[str], int]
     clear_screen: Callable[[], None]
     models: Models
     facts: tuple[tuple[str, str], ...] = ()

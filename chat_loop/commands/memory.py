@@ -24,7 +24,7 @@ _REFERENCE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z")
 """Where in the chain a decision was made, at its end: it means nothing outside of the chain."""
 
 
-@registry.command("remember", "Memory", argument="[--project] TEXT")
+@registry.command("remember", "Memory", argument="[--project] TEXT", flags=("project",))
 async def remember(chat: Chat, argument: str) -> None:
     """Note a fact for this and later sessions; --project keeps it with the project."""
     memory = _memory(chat)
@@ -51,7 +51,7 @@ async def remember(chat: Chat, argument: str) -> None:
         chat.display.prose(f"{text} /remember --project TEXT begins one here.", "dim")
 
 
-@registry.command("memory", "Memory", argument="[propose]")
+@registry.command("memory", "Memory", argument="[propose]", flags=("project",))
 async def show_memory(chat: Chat, argument: str) -> None:
     """Show the facts of the memory and their room; propose offers pins and decisions for it.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
@@ -13,6 +15,13 @@ from chat_loop.sessions.records import SessionRow
 
 PAGE = 20
 """Sessions that are listed at a time."""
+
+
+class Place(Struct, frozen=True):
+    """An exchange of a saved session: its id, and the query's number."""
+
+    session: str
+    query: int
 
 
 class SeveralSessions(SessionNotFound):

@@ -52,11 +52,12 @@ class Command(Struct, frozen=True):
         lines: list[str] = []
         prose = False
         for line in cleandoc(self.run.__doc__ or "").partition("\n\n")[2].splitlines():
-            if prose and "  " not in line:
+            in_columns = "  " in line or not line
+            if prose and not in_columns:
                 lines[-1] += f" {line}"
             else:
                 lines.append(line)
-            prose = "  " not in line
+            prose = not in_columns
         return lines
 
     @property
@@ -66,7 +67,7 @@ class Command(Struct, frozen=True):
     @property
     def options(self) -> dict[str, str]:
         """Return its options, each with what a line of its own says of it."""
-        notes = {line.partition(" ")[0]: line.partition(" ")[2] for line in self.details}
+        notes = {line.partition("  ")[0]: line.partition("  ")[2] for line in self.details}
         names = (f"--{name}" for name in (*self.flags, *self.valued))
         return {name: notes.get(name, "").strip() for name in names}
 

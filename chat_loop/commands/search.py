@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from chat_loop.commands.references import Place
 from chat_loop.commands.registry import registry
+from chat_loop.display.hits import ShownHit, show_exchange, show_hits, show_session
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.library.filters import filter_of
 from chat_loop.sessions.naming import name_of
@@ -32,8 +34,6 @@ async def search(chat: Chat, argument: str) -> None:
     Ids, numbers and paths are found as they stand.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    from chat_loop.commands.chat import Place
-    from chat_loop.display.hits import ShownHit, show_hits
     from chat_loop.library.search import search_all  # not before something is searched
 
     asked = registry.arguments("search", argument)
@@ -88,8 +88,6 @@ async def show(chat: Chat, argument: str) -> None:
     /show 2                 the second hit of the last search, or session of the last list
     /show 2 5               query 5 of that session
     """
-    from chat_loop.display.hits import show_exchange, show_session  # not before it is asked for
-
     reference, number = _place(chat, argument)
     if not reference:
         text = "Which one? show takes a number of the last search or list, or an id."

@@ -14,6 +14,8 @@ from msgspec.structs import replace
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.providers.choose import completed
+from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
@@ -35,9 +37,6 @@ async def model(chat: Chat, argument: str) -> None:
     provider that answers now. The context is measured anew: what does not fit the new window is
     compacted before your next message.
     """
-    from chat_loop.providers.choose import completed  # what a pipe does not need at once
-    from chat_loop.providers.wire import WireProvider
-
     conversation, display = chat.conversation, chat.display
     now = conversation.agent.model
     if not argument:

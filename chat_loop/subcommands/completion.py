@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 
 import argcomplete
 from argcomplete.completers import DirectoriesCompleter, FilesCompleter, SuppressCompleter
@@ -13,7 +13,7 @@ from argcomplete.shell_integration import shellcode
 
 from chat_loop import options as command_line
 from chat_loop.agent.agent_files import AgentNames
-from chat_loop.config import Config, Paths, expanded, find_paths, load_config
+from chat_loop.config import expanded, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
@@ -22,9 +22,11 @@ from chat_loop.models.catalogue import CATALOGUE
 
 MOST = 50
 """Sessions that are offered: those that were used last."""
+KINDS = ("FILE", "FILE|FOLDER", "PATH", "DIR", "NAME|PATH", "SESSION", "N|ID")
+"""Metavars whose values are completed; a NAME goes by its command."""
+NAMES = ("agents remove", "models install", "models remove")
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")
 """Values that no shell reads otherwise."""
-Values = Callable[[argparse.Namespace, Config, Paths], Iterable[str]]
 
 
 def run(options: argparse.Namespace) -> int:
@@ -43,50 +45,39 @@ def complete() -> None:
 
 
 def _assign(parser: argparse.ArgumentParser) -> None:
-    """Give each argument the completer of what its metavar names."""
-    kinds: dict[object, object] = {
-        **dict.fromkeys(("FILE", "FILE|FOLDER", "PATH"), FilesCompleter()),
-        "DIR": DirectoriesCompleter(),
-        "NAME|PATH": lambda prefix, **given: [*_agents(**given), *FilesCompleter()(prefix)],
-        **dict.fromkeys(("SESSION", "N|ID"), _offered(_sessions)),
-    }
-    names = {
-        "agents remove": _agents,
-        "models install": _offered(lambda *_: (model.name for model in CATALOGUE)),
-        "models remove": _offered(
-            lambda _, config, paths: (model.name for model in store.installed(paths.models))
-        ),
-    }
     for action in parser._actions:
         if isinstance(action, argparse._SubParsersAction):
             for child in action.choices.values():
                 _assign(child)
-        elif action.metavar == "NAME":
-            action.completer = names.get(parser.prog.partition(" ")[2])  # type: ignore[attr-defined]
-        elif action.metavar in kinds:
-            action.completer = kinds[action.metavar]  # type: ignore[attr-defined]
+        kind = parser.prog.partition(" ")[2] if action.metavar == "NAME" else action.metavar
+        if kind in (*KINDS, *NAMES):
+            action.completer = partial(_values, kind)  # type: ignore[attr-defined]
 
 
-def _offered(values: Values) -> Callable[..., list[str]]:
-    def completer(parsed_args: argparse.Namespace, **_: object) -> list[str]:
-        try:
-            paths = find_paths()
-            file = expanded(parsed_args.config) if parsed_args.config else paths.config
-            found = [*values(parsed_args, load_config(file, required=False), paths)]
-        except (ChatLoopError, OSError):
-            return []
-        return [value for value in found if _SAFE.fullmatch(value)]
-
-    return completer
-
-
-def _sessions(given: argparse.Namespace, config: Config, paths: Paths) -> list[str]:
-    folder = paths.sessions(config, given.sessions_dir)
-    library = Library(folder, lambda: datetime.now().astimezone(), thorough=True)
+def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
+    """Return what a kind of value can be now; nothing when that cannot be told."""
+    if kind in ("FILE", "FILE|FOLDER", "PATH"):
+        return list(FilesCompleter()(prefix))
+    if kind == "DIR":
+        return list(DirectoriesCompleter()(prefix))
     try:
-        return ["last", *library.listed()[:MOST]]
-    finally:
-        library.close()
-
-
-_agents = _offered(lambda _, config, paths: (place.name for place in AgentNames(paths).all()))
+        paths = find_paths()
+        file = expanded(parsed_args.config) if parsed_args.config else paths.config
+        config = load_config(file, required=False)
+        if kind == "models install":
+            found = [model.name for model in CATALOGUE]
+        elif kind == "models remove":
+            found = [model.name for model in store.installed(paths.models)]
+        elif kind in ("agents remove", "NAME|PATH"):
+            found = [agent.name for agent in AgentNames(paths).all()]
+        else:
+            folder = paths.sessions(config, parsed_args.sessions_dir)
+            library = Library(folder, lambda: datetime.now().astimezone(), thorough=True)
+            try:
+                found = ["last", *library.listed()[:MOST]]
+            finally:
+                library.close()
+    except (ChatLoopError, OSError):
+        found = []
+    files = FilesCompleter()(prefix) if kind == "NAME|PATH" else ()
+    return [*filter(_SAFE.fullmatch, found), *files]

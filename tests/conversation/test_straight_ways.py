@@ -111,7 +111,6 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
         ask=reader.ask,
         edit=_unchanged,
         open_file=_opened,
-        count=words,
         clear_screen=lambda: None,
         models=models(()),
         library=Library(directory, clock.now),
