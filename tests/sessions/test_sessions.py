@@ -515,6 +515,22 @@ def test_a_disk_that_is_full_only_in_mid_reply_leaves_no_hole(tmp_path: Path, ro
     live.close()
 
 
+def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: Path) -> None:
+    files = FailingFiles()
+    live = manager(tmp_path, files).begin(agent="A")
+    live.add(Query(number=1, at=START, text="one"))
+    writer = live.begin_reply(1, START)
+    writer.feed("first words, ")
+    files.room = 0
+    writer.feed("second words")
+    files.room = None
+    writer.finish(Reply(number=1, at=START, text=writer.text))
+    live.close()
+    loaded = manager(tmp_path).load(live.path)
+    assert spoken(loaded.session) == ["one", "first words, second words"]
+    assert loaded.sealable, loaded.damage
+
+
 def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Path) -> None:
     files = FailingFiles()
     sessions = manager(tmp_path, files)
