@@ -42,10 +42,7 @@ _WAIT_SECONDS = 5.0
 
 
 class ExchangeIndex:
-    """Exchanges and an index of them in memory. Every method is safe in any thread.
-
-    With `semantic` their vectors are looked up in the index of the folder.
-    """
+    """Exchanges and an index of them in memory. Every method is safe in any thread."""
 
     def __init__(self, directory: Path = Path(), semantic: SemanticIndex | None = None) -> None:
         self._directory = directory
@@ -101,9 +98,7 @@ class ExchangeIndex:
         return hits
 
     def near(self, text: str, found: Collection[Position]) -> Mapping[Position, float]:
-        """Return how near exchanges are to a text, by the vectors of the folder's index; nothing
-        where that cannot be used.
-        """
+        """Return how near exchanges are to a text, by the vectors in the folder's index, if any."""
         if self._semantic is None:
             return {}
         try:
@@ -120,9 +115,7 @@ class ExchangeIndex:
 
 
 class Archive:
-    """The ancestors of the session that `follow` was last told. Every method is safe in any thread;
-    none raises.
-    """
+    """The ancestors of a live session. Every method is safe in any thread; none raises."""
 
     def __init__(
         self,
@@ -157,10 +150,7 @@ class Archive:
         return sum(map(len, self._archived)) if self.ready else 0
 
     def follow(self, session: Session, depth: int) -> None:
-        """Turn to the ancestors of a session that begins, the depth-th of its chain.
-
-        Return at once: a thread reads them.
-        """
+        """Have a thread read the ancestors of a session that begins, the depth-th of its chain."""
         with self._lock:
             if self._closed:
                 return
@@ -195,20 +185,13 @@ class Archive:
     def recall(
         self, text: str, without: Collection[str] = (), room: int = RECALL_ROOM, known: str = ""
     ) -> tuple[str, tuple[str, ...]]:
-        """Return what to attach to a new query, and the references it is from.
-
-        That is ("", ()) when nothing fits, and at most `room` tokens. It says nothing that stands
-        in `known`.
-        """
+        """Return what to attach to a new query, as `recall_text` does."""
         return recall_text(self.search(text, without=without), self._count, room, known)
 
     def call(
         self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()
     ) -> str:
-        """Run one of TOOLS for a model. Whatever is wrong is said in a sentence.
-
-        Waits some seconds for an index that is being built: not for the thread that draws.
-        """
+        """Run one of TOOLS for a model; whatever is wrong is said in a sentence. May wait."""
         wanted = {READ: "queries", SEARCH: "query"}.get(name)
         if wanted is None:
             return f"There is no tool of that name; there are {READ} and {SEARCH}."

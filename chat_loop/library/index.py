@@ -89,9 +89,7 @@ class IndexedSummary(Struct, frozen=True, kw_only=True):
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
-    """A session as the index stores it. `size` and `changed` are those of the file when it was
-    read.
-    """
+    """A session as the index stores it. `size` and `changed` are the file's when it was read."""
 
     row: SessionRow
     size: int
@@ -101,9 +99,7 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
 
 
 class Stale(Struct, frozen=True):
-    """The difference between an index and its folder: files that are new or changed, newest first,
-    and the ids of those that are gone.
-    """
+    """The files that are new or changed, newest first, and the ids of those that are gone."""
 
     files: tuple[Stamp, ...]
     gone: tuple[str, ...]
@@ -113,9 +109,7 @@ class Stale(Struct, frozen=True):
 
 
 class Index:
-    """An open index, for one thread at a time; `in_memory` one that no file holds. Every method
-    raises IndexUnavailable.
-    """
+    """An open index, for one thread at a time. Every method raises IndexUnavailable."""
 
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
@@ -174,8 +168,8 @@ class Index:
         return Stale(files, tuple(gone))
 
     def links(self, latest: int = LARGEST) -> dict[str, Link]:
-        """Return how all sessions are tied to each other, by id: last used first, then those whose
-        date is unknown or later than `latest`, in microseconds.
+        """Return the ties of all sessions, by id: last used first, then those whose date is unknown
+        or later than `latest`, in microseconds.
         """
         found = self.ask(
             "SELECT CAST(link AS TEXT), used IS NULL OR used > ? AS undated FROM sessions "
@@ -195,9 +189,7 @@ class Index:
         return dated | dict(sorted(undated.items(), reverse=True))
 
     def rows(self, ids: Sequence[str], latest: int = LARGEST) -> dict[str, SessionRow]:
-        """Return those of the sessions that it knows, by id, in the order of `ids`; without a date
-        where that is later than `latest`.
-        """
+        """Return those of the sessions that it knows, without dates that are after `latest`."""
         found: dict[str, SessionRow] = {}
         for identity, text, used in self.ask(
             "SELECT sessions.id, CAST(row AS TEXT), CASE WHEN used <= ? THEN "

@@ -22,9 +22,7 @@ FILE = ".index.sqlite"
 VERSION = 8
 """An index of an older version is made anew: there are no migrations. It is `user_version`."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0
-"""The longest wait, in seconds, for another process that writes; the second one for somebody who
-wants the index to be up to date.
-"""
+"""The longest wait for another process that writes; the second where texts are asked for."""
 
 TABLES = """
 CREATE TABLE sessions (
@@ -196,9 +194,7 @@ def damaged(path: Path, why: str) -> IndexUnavailable:
 
 
 def connect(path: Path, busy: float) -> sqlite3.Connection:
-    """Open the index at `path`, and make one when there is none or an older one. Raises
-    IndexUnavailable.
-    """
+    """Open the index, or make one when there is none or an older one. Raises IndexUnavailable."""
     for _ in range(3):
         try:
             with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
@@ -238,9 +234,7 @@ def connect(path: Path, busy: float) -> sqlite3.Connection:
 
 
 def make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
-    """Make every table but that of vectors anew, empty, in one transaction. Raises
-    sqlite3.Error.
-    """
+    """Make every table but that of vectors anew, in one transaction. Raises sqlite3.Error."""
     database.execute("BEGIN IMMEDIATE")
     try:
         if not (unless_made and _version(database)):

@@ -87,9 +87,7 @@ class Indexer:
         self._drop_index()
 
     def _catch_up(self) -> None:
-        """Read what the index does not know, the newest first. Raises IndexUnavailable, and OSError
-        for a folder that cannot be read.
-        """
+        """Read what the index does not know. Raises IndexUnavailable, OSError for the folder."""
         from chat_loop.library.index import Index
         from chat_loop.library.refresh import refresh
 

@@ -152,9 +152,7 @@ class Library:
         )
 
     def bring_up_to_date(self, *, anew: bool = False) -> int:
-        """Read changed files into the index, `anew` every file; return how many. Raises
-        SessionError.
-        """
+        """Read what changed into the index, `anew` every file; return how many files that were."""
 
         def clear(index: Index) -> None:
             if anew and not self._count:
@@ -251,9 +249,7 @@ class Library:
         links: Mapping[str, Link],
         numbers: Mapping[str, Sequence[int]],
     ) -> SessionRow:
-        """Return the row of a conversation: that of its newest session, with the numbers of the
-        whole chain.
-        """
+        """Return the row of a newest session, with the numbers of the whole chain."""
         row = sessions[chain.id]
         shared = {
             one: min(number, numbers[one][-2])

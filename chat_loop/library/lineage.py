@@ -116,8 +116,8 @@ def numbers_of(found: Iterable[Chain]) -> dict[str, list[int]]:
 
 
 def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return the sessions of a conversation that others do not have, from its newest on, and then
-    the one where it leaves them; nothing for one that goes straight on.
+    """Return a conversation's own sessions, its newest first, and then the one where it leaves
+    others; nothing for one that goes straight on.
     """
     line = [identity]
     while (parent := links[line[-1]].parent) in numbers and parent not in line:

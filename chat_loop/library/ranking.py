@@ -25,9 +25,7 @@ _STEPS = 25
 """Scores that differ by less than this part of the best one count as equal."""
 _LEAST_EXCHANGES = 6
 _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0
-"""A sentence is strong with as much as two words have that occur once; in a tiny archive almost
-every word does.
-"""
+"""A sentence is strong with as much as two words have that occur once, unless almost all do."""
 
 
 class Asked(Struct, frozen=True):

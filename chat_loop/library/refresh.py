@@ -174,9 +174,7 @@ def _indexed(
 
 
 def indexed(exchange: Exchange, spoken: Iterable[str] | None = None) -> IndexedExchange:
-    """Return an exchange as the index stores it. It is found by the texts `spoken`, if they are
-    given, else by its query and reply.
-    """
+    """Return an exchange as the index stores it, to be found by `spoken` or its own texts."""
     query = _stored(exchange.query.text)
     reply = _stored(exchange.reply.text) if exchange.reply is not None else ""
     return IndexedExchange(

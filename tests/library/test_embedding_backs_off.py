@@ -14,8 +14,7 @@ import pytest
 from chat_loop.library import semantic as semantic_module
 from chat_loop.library.index import Index
 from chat_loop.library.refresh import refresh
-from chat_loop.library.semantic import LOCK, Embedding, SemanticIndex, missing
-from chat_loop.library.vectors import available
+from chat_loop.library.semantic import LOCK, Embedding, SemanticIndex, available, missing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal

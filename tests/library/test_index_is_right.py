@@ -16,14 +16,13 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library import vectors
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.index_file import FILE
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import search_all
-from chat_loop.library.semantic import SemanticIndex
+from chat_loop.library.semantic import SPACE, SemanticIndex, available
 from tests.shelves import session, write
 from tests.test_headless import run
 
@@ -161,7 +160,7 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
 def embedded(index: Index) -> list[bytes]:
     """Give every exchange that has no vector one that says nothing; return what has one."""
     index.keep_vectors(
-        (content, vectors.SPACE, bytes([1]) + bytes(383))
+        (content, SPACE, bytes([1]) + bytes(383))
         for (content,) in index.ask(
             "SELECT content FROM exchanges WHERE content NOT IN (SELECT content FROM vectors)"
         )
@@ -169,7 +168,7 @@ def embedded(index: Index) -> list[bytes]:
     return [content for (content,) in index.ask("SELECT content FROM vectors ORDER BY content")]
 
 
-@pytest.mark.skipif(not vectors.available(), reason="searching by meaning is not installed")
+@pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 def test_vectors_stay_with_their_texts(folder: Path, shelf: Library) -> None:
     """What did not change is not embedded again; what is gone is near to nothing."""
     semantic = SemanticIndex()
@@ -209,7 +208,7 @@ def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library
         )
         write(folder, session(identity, 3, text="Something else, please."), 60)
         shelf.bring_up_to_date()
-        index.keep_vectors([(content, vectors.SPACE, bytes(384))])
+        index.keep_vectors([(content, SPACE, bytes(384))])
         assert index.ask("SELECT * FROM vectors") == []
 
 

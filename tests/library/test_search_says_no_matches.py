@@ -15,8 +15,7 @@ import pytest
 
 from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
-from chat_loop.library.semantic import SemanticIndex
-from chat_loop.library.vectors import available
+from chat_loop.library.semantic import SemanticIndex, available
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Session
 from chat_loop.wording import install_hint
