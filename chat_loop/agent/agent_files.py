@@ -28,8 +28,6 @@ LARGEST = 256 * 1024
 """Bytes of a file that is read at all."""
 MOST_AGENTS = 1_000
 """Files of a folder of agents that are looked at."""
-APPROVALS = "approved-agents"
-"""The folder of the approvals, beside the config."""
 _KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
 """What an agent's file ends in; in a folder they are looked for in this order."""
 _FORMS = (
@@ -68,10 +66,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         values = {} if values is None else values
         if prompt is not None and isinstance(values, dict):
             if "system_prompt" in values:
-                raise AgentError(
-                    f"{path}: unknown key system_prompt.",
-                    "In markdown the text below is the system prompt.",
-                )
+                hint = "In markdown the text below is the system prompt."
+                raise AgentError(f"{path}: unknown key system_prompt.", hint)
             values["system_prompt"] = prompt
         return define(values, path)
 
@@ -155,9 +151,8 @@ class Trust:
     An approval is no sandbox: approved Python code runs with the user's rights.
     """
 
-    def __init__(self, directory: Path, files: Files | None = None) -> None:
-        self._folder = directory / APPROVALS
-        self._files = files or Files()
+    def __init__(self, directory: Path) -> None:
+        self._folder = directory / "approved-agents"
 
     def approval_of(self, path: Path) -> Path:
         """Return where the approval of the agent at `path` is kept."""
@@ -176,15 +171,9 @@ class Trust:
             return Question(file=file)
         if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
             return None
-        before, after = str(approved.get("text", "")), file.source.decode("utf-8", "replace")
-        lines = difflib.unified_diff(
-            before.split("\n")[:2_000],
-            after.split("\n")[:2_000],
-            "approved",
-            "now",
-            n=1,
-            lineterm="",
-        )
+        before = str(approved.get("text", "")).split("\n")[:2_000]
+        after = file.source.decode("utf-8", "replace").split("\n")[:2_000]
+        lines = difflib.unified_diff(before, after, "approved", "now", n=1, lineterm="")
         return Question(file=file, changed=True, lines=tuple(lines))
 
     def approve(self, file: AgentFile) -> None:
@@ -194,8 +183,8 @@ class Trust:
         approved = {"path": str(file.path), "sha256": digest, "text": text}
         target = self.approval_of(file.path)
         try:
-            self._files.make_directory(self._folder)
-            self._files.replace(target, json.dumps(approved, indent=1).encode() + b"\n")
+            Files().make_directory(self._folder)
+            Files().replace(target, json.dumps(approved, indent=1).encode() + b"\n")
         except OSError as error:
             reason = os_reason(error)
             raise AgentError(f"The approval cannot be kept in {target}: {reason}.") from error
@@ -218,9 +207,7 @@ def open_agent(reference: str, names: AgentNames, trust: Trust, consent: Consent
         question = trust.question(file)
         if question is not None and consent(question, wanted):
             trust.approve(file)
-    if file.kind != "python":
-        return file.definition()
-    return load_python(file)
+    return load_python(file) if file.kind == "python" else file.definition()
 
 
 class NamedAgent(Struct, frozen=True):
@@ -236,10 +223,9 @@ class NamedAgent(Struct, frozen=True):
 class AgentNames:
     """The user's names for agents: aliases, and the files in the user's own folder of agents."""
 
-    def __init__(self, paths: Paths, files: Files | None = None) -> None:
+    def __init__(self, paths: Paths) -> None:
         self.folder = paths.agents
         self.aliases_file = paths.config.parent / "aliases.yaml"
-        self._files = files or Files()
 
     def find(self, reference: str) -> Path:
         """Return the file of an agent, by its name or its path. Raises AgentError."""
@@ -247,11 +233,11 @@ class AgentNames:
             return file_of(Path(reference))
         agent = self._named(reference)
         if agent.alias and not agent.path.exists():
-            raise AgentError(
-                f"The agent {agent.name} is no longer at {agent.path}.",
+            hint = (
                 f"chat-loop agents remove {agent.name} takes it away; agents add {agent.name} PATH "
-                "sets it right.",
             )
+            gone = f"The agent {agent.name} is no longer at {agent.path}."
+            raise AgentError(gone, f"{hint}sets it right.")
         return file_of(agent.path)
 
     def all(self) -> list[NamedAgent]:
@@ -278,10 +264,8 @@ class AgentNames:
         """Give the agent at `path` a name; return its file. Raises AgentError."""
         plain = re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name)
         if plain is None or Path(name).suffix in _KINDS:
-            raise AgentError(
-                f"“{name[:60]}” cannot be an agent's name.",
-                "Names are up to 60 letters, digits and any of _ . + - without blanks.",
-            )
+            hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
+            raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
         file = file_of(path)
         self._change(name, str(file))
         return file
@@ -290,10 +274,8 @@ class AgentNames:
         """Take an alias away; its file stays. Raises AgentError."""
         agent = self._named(name)
         if not agent.alias:
-            raise AgentError(
-                f"{agent.name} is no alias but the file {agent.path}.",
-                "Delete the file if you do not need it.",
-            )
+            hint = "Delete the file if you do not need it."
+            raise AgentError(f"{agent.name} is no alias but the file {agent.path}.", hint)
         self._change(agent.name, None)
         return agent
 
@@ -334,8 +316,8 @@ class AgentNames:
             f"{json.dumps(key)}: {json.dumps(kept)}\n" for key, kept in sorted(aliases.items())
         ]
         try:
-            self._files.make_directory(self.aliases_file.parent)
-            self._files.replace(self.aliases_file, "".join(lines).encode())
+            Files().make_directory(self.aliases_file.parent)
+            Files().replace(self.aliases_file, "".join(lines).encode())
         except OSError as error:
             unwritten = f"{self.aliases_file} cannot be written: {os_reason(error)}."
             raise AgentError(unwritten) from error
