@@ -46,7 +46,7 @@ class Quirks(Struct, frozen=True, kw_only=True):
     """Calls are sent back with the reasoning that led to them."""
 
 
-class Entry(Struct, frozen=True):
+class Entry(Struct, frozen=True, kw_only=True):
     """A provider, with what the user sets of it."""
 
     name: str
@@ -92,75 +92,76 @@ class Entry(Struct, frozen=True):
 
 
 _FIXED = ("o1", "o3", "o4", "gpt-5")
-_OPENAI = Quirks(
-    limit="max_completion_tokens",
-    fixed_temperature=_FIXED,
-    # never, or only while they do not reason
-    no_tools=("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o"),
-    tagged=False,
-)
-_AZURE = Quirks(limit="max_completion_tokens", fixed_temperature=_FIXED, tagged=False)
-_DEEPSEEK = Quirks(
-    tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True
-)
-_BEDROCK_KEYS = ("AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK")
-
-_SERVICES = (
-    Entry(
-        *("anthropic", "Anthropic", ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")),
-        *("claude-sonnet-5-5", "", "anthropic"),
+_QUIRKS = {
+    "openai": Quirks(
+        limit="max_completion_tokens",
+        fixed_temperature=_FIXED,
+        # never, or only while they do not reason
+        no_tools=("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o"),
+        tagged=False,
     ),
-    Entry("openai", "OpenAI", ("OPENAI_API_KEY",), "gpt-5.4-mini", silent=True, quirks=_OPENAI),
-    Entry(
-        *("gemini", "Google Gemini", ("GEMINI_API_KEY", "GOOGLE_API_KEY"), "gemini-flash-latest"),
-        "https://generativelanguage.googleapis.com/v1beta/openai",
-        silent=True,
+    "azure": Quirks(limit="max_completion_tokens", fixed_temperature=_FIXED, tagged=False),
+    "grok": Quirks(tagged=False),
+    "deepseek": Quirks(
+        tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True
     ),
-    Entry(
-        *("grok", "xAI Grok", ("XAI_API_KEY",), "grok-4.3", "https://api.x.ai/v1"),
-        silent=True,
-        quirks=Quirks(tagged=False),
-    ),
-    Entry(
-        *("mistral", "Mistral", ("MISTRAL_API_KEY",), "mistral-medium-latest"),
-        "https://api.mistral.ai/v1",
-    ),
-    Entry(
-        *("deepseek", "DeepSeek", ("DEEPSEEK_API_KEY",), "deepseek-v4-flash"),
-        "https://api.deepseek.com/v1",
-        silent=True,
-        quirks=_DEEPSEEK,
-    ),
-    Entry(
-        *("groq", "Groq", ("GROQ_API_KEY",), "openai/gpt-oss-120b"),
-        "https://api.groq.com/openai/v1",
-        quirks=Quirks(limit="max_completion_tokens"),
-    ),
-    Entry(
-        *("openrouter", "OpenRouter", ("OPENROUTER_API_KEY",), "openrouter/auto"),
-        "https://openrouter.ai/api/v1",
-        quirks=Quirks(marked=("anthropic/",)),
-    ),
-    Entry(
-        *("azure", "Azure OpenAI", ("AZURE_OPENAI_API_KEY", AZURE_TOKEN), "", "", "azure"),
-        silent=True,
-        quirks=_AZURE,
-    ),
-)
-_OTHERS = (
-    Entry("bedrock", "Amazon Bedrock", kind="bedrock"),
-    Entry("ollama", "Ollama", ("OLLAMA_API_KEY",), "", "http://127.0.0.1:11434/v1"),
-    Entry("lmstudio", "LM Studio", (), "", "http://127.0.0.1:1234/v1"),
-    Entry("llama-server", "llama-server", (), "", "http://127.0.0.1:8080/v1"),
-    Entry("vllm", "vLLM", ("VLLM_API_KEY",), "", "http://127.0.0.1:8000/v1"),
-    Entry("compatible", "a compatible server", ("COMPATIBLE_API_KEY",), tools=False),
-    Entry("local", "the embedded model", kind="local", tools=False),
-    Entry("scripted", "scripted replies", model="echo", kind="scripted", tools=False),
-)
-CATALOGUE: Mapping[str, Entry] = {
-    **{entry.name: replace(entry, needs_key=True) for entry in _SERVICES},
-    **{entry.name: entry for entry in _OTHERS},
+    "groq": Quirks(limit="max_completion_tokens"),
+    "openrouter": Quirks(marked=("anthropic/",)),
 }
+_SILENT = ("openai", "gemini", "grok", "deepseek", "azure")
+_GEMINI = "generativelanguage.googleapis.com/v1beta/openai"
+_ANTHROPIC_KEYS = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"
+_SERVICES = (  # name, title, usual model, address, variables of the key
+    ("anthropic", "Anthropic", "claude-sonnet-5-5", "", _ANTHROPIC_KEYS),
+    ("openai", "OpenAI", "gpt-5.4-mini", "", "OPENAI_API_KEY"),
+    ("gemini", "Google Gemini", "gemini-flash-latest", _GEMINI, "GEMINI_API_KEY GOOGLE_API_KEY"),
+    ("grok", "xAI Grok", "grok-4.3", "api.x.ai/v1", "XAI_API_KEY"),
+    ("mistral", "Mistral", "mistral-medium-latest", "api.mistral.ai/v1", "MISTRAL_API_KEY"),
+    ("deepseek", "DeepSeek", "deepseek-v4-flash", "api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
+    ("groq", "Groq", "openai/gpt-oss-120b", "api.groq.com/openai/v1", "GROQ_API_KEY"),
+    ("openrouter", "OpenRouter", "openrouter/auto", "openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
+    ("azure", "Azure OpenAI", "", "", f"AZURE_OPENAI_API_KEY {AZURE_TOKEN}"),
+)
+_SERVERS = (  # of this machine: name, title, port, variable of the key
+    ("ollama", "Ollama", 11434, "OLLAMA_API_KEY"),
+    ("lmstudio", "LM Studio", 1234, ""),
+    ("llama-server", "llama-server", 8080, ""),
+    ("vllm", "vLLM", 8000, "VLLM_API_KEY"),
+)
+LOCAL_SERVERS = {name: port for name, _, port, _ in _SERVERS}
+_KINDS: Mapping[str, Kind] = {"anthropic": "anthropic", "azure": "azure"}
+_TABLE = (
+    *(
+        Entry(
+            name=name,
+            title=title,
+            kind=_KINDS.get(name, "openai"),
+            base_url=f"https://{address}" if address else "",
+            keys=tuple(variables.split()),
+            needs_key=True,
+            model=model,
+            quirks=_QUIRKS.get(name, Quirks()),
+            silent=name in _SILENT,
+        )
+        for name, title, model, address, variables in _SERVICES
+    ),
+    Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock"),
+    *(
+        Entry(
+            name=name,
+            title=title,
+            base_url=f"http://127.0.0.1:{port}/v1",
+            keys=tuple(variable.split()),
+        )
+        for name, title, port, variable in _SERVERS
+    ),
+    Entry(
+        name="compatible", title="a compatible server", keys=("COMPATIBLE_API_KEY",), tools=False
+    ),
+    Entry(name="local", title="the embedded model", kind="local", tools=False),
+    Entry(name="scripted", title="scripted replies", kind="scripted", model="echo", tools=False),
+)
+CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _TABLE}
 """In the order in which the automatic choice at start considers them."""
 
 
@@ -174,7 +175,7 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
     setting = settings.get(name)
     if setting is None:
         return CATALOGUE[name]
-    entry = CATALOGUE.get(name) or Entry(name, name, tools=False)
+    entry = CATALOGUE.get(name) or Entry(name=name, title=name, tools=False)
     return replace(
         entry,
         keys=(setting.api_key_env,) if setting.api_key_env else entry.keys,
@@ -236,7 +237,7 @@ def azure_address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, st
 
 def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the keys and tokens of providers and MCP servers in config and environment."""
-    names = list(_BEDROCK_KEYS)
+    names = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK"]
     given: list[str] = []
     for entry in entries(config.providers).values():
         names += entry.keys

@@ -23,6 +23,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import (
     CATALOGUE,
+    LOCAL_SERVERS,
     Entry,
     entries,
     entry_of,
@@ -34,7 +35,6 @@ from chat_loop.providers.servers import is_foreign, server_at, shown
 if TYPE_CHECKING:
     from chat_loop.values import Window
 
-LOCAL_SERVERS = {"ollama": 11434, "lmstudio": 1234, "llama-server": 8080, "vllm": 8000}
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
 

@@ -120,7 +120,9 @@ class WireProvider:
         """
         self.model = model
         self.name = name or (entry.name if entry else self.name)
-        self.entry = entry or CATALOGUE.get(self.name) or Entry(self.name, self.name, tools=False)
+        self.entry = (
+            entry or CATALOGUE.get(self.name) or Entry(name=self.name, title=self.name, tools=False)
+        )
         quirks = self.entry.quirks
         self.calls_tools = self.entry.tools if calls_tools is None else calls_tools
         self.calls_tools = self.calls_tools and not model.startswith(quirks.no_tools)
