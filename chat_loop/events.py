@@ -41,17 +41,13 @@ class Retrying(Event, frozen=True, kw_only=True):
 
 
 class ToolCalled(Event, frozen=True):
-    """The model called a tool. Its `id` is the wire's as a provider tells it, the program's own
-    from the agent on.
-    """
+    """The model called a tool. Its `id` is the wire's from a provider, ours from the agent on."""
 
     call: ToolCall
 
 
 class ToolReturned(Event, frozen=True, kw_only=True):
-    """A call has its result. `text` is what the model is given of it. `denied`: the user did not
-    allow it.
-    """
+    """A call has its result. `text` is what the model gets; `denied`: the user did not allow it."""
 
     id: str
     name: str
@@ -63,9 +59,7 @@ class ToolReturned(Event, frozen=True, kw_only=True):
 
 class Finished(Event, frozen=True, kw_only=True):
     """The last event of one model call. `stop` is end, length, refusal, or tool when the model
-    waits for its calls.
-
-    `usage` is None when none was told.
+    waits for its calls; `usage` is None when none was told.
     """
 
     stop: StopReason
@@ -73,9 +67,7 @@ class Finished(Event, frozen=True, kw_only=True):
 
 
 class ReplyEnded(Event, frozen=True, kw_only=True):
-    """A reply is complete as far as it came, and saved. `number` is its query's; 0 is the
-    acknowledgment.
-    """
+    """A reply ended and is saved. `number` is its query's, 0 the acknowledgment's."""
 
     number: int
     stop: StopReason
@@ -126,9 +118,7 @@ class SummaryProgress(Event, frozen=True, kw_only=True):
 
 
 class SummaryEnded(Event, frozen=True, kw_only=True):
-    """A summary was made (`source` is model or extracted) or not (none). `problem`: why the model's
-    is missing.
-    """
+    """A summary was made (`source`: model or extracted) or not (none), which `problem` explains."""
 
     source: str
     usage: Usage | None = None
@@ -137,14 +127,13 @@ class SummaryEnded(Event, frozen=True, kw_only=True):
 
 
 class Compacted(Event, frozen=True, kw_only=True):
-    """The context was compacted: the session ended, its child goes on. `block` is the summary
-    block's inner text.
+    """The context was compacted: the session ended, its child goes on. `source` is the author of
+    the narrative, model or extracted; `block` the summary block's inner text.
     """
 
     compaction: Compaction
     reason: str
     source: str
-    """The author of the narrative: model or extracted."""
     block: str
 
 
@@ -155,23 +144,21 @@ class Connecting(Event, frozen=True):
 
 
 class Recalled(Event, frozen=True):
-    """Passages of the archive were attached to the newest query. `refs` are the references they
-    come from.
-    """
+    """Passages of the archive, from the places `refs`, were attached to the newest query."""
 
     refs: tuple[str, ...]
 
 
 class Attached(Event, frozen=True):
-    """Files go with the newest query. `files` tells each in a few words, as `photo.png,
-    640×480`.
-    """
+    """Files go with the newest query, each told in a few words: `photo.png, 640×480`."""
 
     files: tuple[str, ...]
 
 
 class SessionSealed(Event, frozen=True, kw_only=True):
-    """A session ended. `saved` is False when the disk refused."""
+    """A session ended. `saved` is False when the disk refused; `summary` is the source of its
+    summary block: model, extracted, or none.
+    """
 
     id: str
     path: str
@@ -181,7 +168,6 @@ class SessionSealed(Event, frozen=True, kw_only=True):
     restoration_tokens: Usage
     saved: bool
     summary: str
-    """Where its summary block came from: model, extracted, or none."""
 
 
 class Warned(Event, frozen=True):

@@ -8,9 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 StopReason = Literal["end", "length", "refusal", "tool", "interrupted", "error"]
-"""Why a reply ended: complete; cut at the token limit; refused; waiting for a tool; stopped by the
-user; broken off.
-"""
+"""Why a reply ended; `tool`: it waits for one, `interrupted`: by the user, `error`: broken off."""
 
 Role = Literal["user", "assistant"]
 
@@ -77,9 +75,7 @@ class ToolSpec(Struct, frozen=True):
 
 
 class ToolCall(Struct, frozen=True):
-    """A tool that the model called. `arguments` is JSON as the model wrote it, or what should have
-    been.
-    """
+    """A tool that the model called. `arguments` is JSON as the model wrote it, perhaps damaged."""
 
     id: str
     name: str
@@ -95,10 +91,8 @@ class ToolResult(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """An image of a message. `file` is where its bytes are kept, `data` is them in base64: empty
-    until they are sent.
-
-    `width` and `height` are in pixels.
+    """An image of a message, of `width` × `height` pixels. `file` is where its bytes are kept,
+    `data` is them in base64: empty until they are sent.
     """
 
     name: str

@@ -32,9 +32,7 @@ def counts_text(queries: int, tokens: int) -> str:
 
 
 def tokens_text(usage: Usage) -> str:
-    """`345 (in: 123, out: 222)`; cached and reasoning tokens are named where there are any, `~`
-    marks estimates.
-    """
+    """`345 (in: 123, out: 222)`, with cached and reasoning tokens if any; `~` marks estimates."""
     parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
     parts += [f"cached: {usage.cached:,}"] if usage.cached else []
     parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
@@ -42,9 +40,7 @@ def tokens_text(usage: Usage) -> str:
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that adds an extra to this installation, be it a clone, or made by pip,
-    pipx or uv.
-    """
+    """Return the command that adds an extra to this installation, by pip, pipx or uv."""
     import json  # rarely asked for
     import sys
     from importlib import metadata, util
@@ -118,9 +114,7 @@ def compaction_text(compaction: Compaction) -> str:
 
 
 def dollars_text(cost: float | None, estimated: bool = False) -> str:
-    """`$0.0123`, `$12.35`, `less than $0.0001`, `free` or `price unknown`; `~` marks what rests on
-    estimates.
-    """
+    """`$0.0123`, `$12.35`, `less than $0.0001`, `free`, `price unknown`; `~` marks estimates."""
     if cost is None:
         return "price unknown"
     if cost == 0:

@@ -40,9 +40,7 @@ Count = Callable[[str], int]
 
 
 class Budget(Struct, frozen=True):
-    """The tokens that the next request will hold, and the window. `estimated`: nothing has been
-    reported yet.
-    """
+    """The tokens of the next request, and the window. `estimated`: nothing was reported yet."""
 
     used: int
     window: Window
@@ -70,9 +68,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A context's exchanges cut in two. `reason` says which limit is reached, or why there is
-    nothing to compact.
-    """
+    """A context's exchanges cut in two. `reason`: the limit reached, or why none are compacted."""
 
     reason: str
     compact: tuple[Exchange, ...] = ()
@@ -98,9 +94,7 @@ def ledger_room(window: int, limits: Limits) -> int:
 
 
 def trigger(window: int, limits: Limits) -> int:
-    """Return the tokens at which a window counts as full: the threshold's share of it, or where the
-    reply's room begins.
-    """
+    """Return the tokens at which a window is full: the threshold's share, or the reply's room."""
     return min(int(window * limits.trigger_threshold), room(window))
 
 

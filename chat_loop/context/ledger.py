@@ -165,9 +165,7 @@ class _Entry(Struct, eq=False):
 
 
 def line(text: str, ref: str, speaker: str) -> str:
-    """Write a sentence as the ledger holds it. It names its session only, so that a session's
-    lines are one group.
-    """
+    """Write a sentence as the ledger holds it, under its session: `2.14` becomes `[2 user]`."""
     return f"{text} [{ref.partition('.')[0]} {speaker}]"
 
 
@@ -186,9 +184,7 @@ def items(summary: Summary) -> Iterator[Line]:
 
 
 def said_by_hand(edited: Summary, given: Summary, depth: int) -> Summary:
-    """Return a block that was edited in its file: what `given` does not have counts as the user's
-    own words.
-    """
+    """Return a block that was edited in its file: what `given` lacks counts as the user's words."""
     changed = {}
     for section in SECTIONS:
         before: tuple[str, ...] = getattr(given, section)
@@ -266,9 +262,7 @@ def _heard(
 
 @lru_cache(maxsize=8192)
 def read(text: str) -> Sentence:
-    """Read the first 1,000 characters of a sentence, a line or a bullet: its values, its words, its
-    label.
-    """
+    """Read the first 1,000 characters of a sentence: its values, its words, its label."""
     text = text[:1_000]
     found = find(text)
     exact = [value for value in found if value.kind != "name"]

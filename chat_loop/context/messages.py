@@ -61,19 +61,15 @@ GUIDE = (
 
 
 def place(ref: str) -> tuple[int, int]:
-    """Return `2.14` as (session of the chain, query), which compare as they stand in the chain.
-    Empty: before everything.
-    """
+    """Return `2.14` as (session of the chain, query), in the chain's order; empty comes first."""
     depth, _, number = ref.partition(".")
     return (int(depth), int(number)) if number else (0, 0)
 
 
 class Thread(Struct, frozen=True):
-    """A session and the exchanges of its ancestors that it was given as they were said, oldest
-    first.
+    """A session and the exchanges of its ancestors that it was given word for word, oldest first.
 
-    `edited` is the parent's summary block as it stands in the file now, when that is not what the
-    session was given.
+    `edited` is the parent's summary block as it stands in the file now, if it is another one.
     """
 
     session: Session
@@ -228,8 +224,7 @@ def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def query_message(text: str, attached: Sequence[Attachment]) -> Message:
-    """Return a query as it is sent: what its files hold, then its own words, if `text` is not
-    empty.
+    """Return a query as it is sent: what its files hold, then its own words, if any.
 
     The line around a file is made of a digest of all of them, so that none can hold it.
     """
@@ -294,9 +289,7 @@ def with_task(text: str) -> str:
 
 
 def clipped(text: str, most: int, count: Count) -> str:
-    """Return `text` with its middle left out when it is longer than `most` tokens; what is missing
-    is said.
-    """
+    """Return `text` of at most `most` tokens: its middle is left out, and how much is said."""
     if 4 * len(text) <= most:  # a token is at least a byte: there is nothing to count
         return text
     tokens = count(text)

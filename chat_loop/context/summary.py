@@ -320,9 +320,7 @@ def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
 
 
 def parts(texts: Iterable[str], room: int, count: Count) -> list[list[str]]:
-    """Return the exchanges of a span in parts of at most `room` tokens; an oversized exchange is
-    clipped.
-    """
+    """Return a span's exchanges in parts of at most `room` tokens; an oversized one is clipped."""
     result: list[list[str]] = []
     used = room + 1
     for whole in texts:
@@ -425,9 +423,7 @@ def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 
 
 def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
-    """Return a narrative without a model: the first sentence of the queries, of many only some, and
-    what was not answered.
-    """
+    """Return a narrative without a model: how the queries begin, and what was not answered."""
     topics = tuple(f"{_beginning(exchange)} [{exchange.ref}]" for exchange in exchanges)
     if len(topics) > 25:
         topics = (*topics[:5], f"({len(topics) - 25} more queries)", *topics[-20:])
