@@ -240,7 +240,7 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
         (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
         (("clean", "--older-than", "30d"), "Nobody is there to agree.\n"),
-        (("export", "1", "talk.pdf"), "There is no export as .pdf.\n"),
+        (("export", "1", "talk.pdf"), "There is no export as “.pdf”.\n"),
         (("export", "1", "--as", "pdf"), "There is no export as “pdf”.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,

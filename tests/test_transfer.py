@@ -101,7 +101,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("/export", "✗ There is nothing to export yet."),
-        ("/export talk.pdf", "✗ There is no export as .pdf."),
+        ("/export talk.pdf", "✗ There is no export as “.pdf”."),
         ("/export --as word", "✗ There is no export as “word”."),
         ("/export --all", "✗ /export has no option --all."),
         ("/export --session 9 x.md", "✗ There is no session 9: the numbers go from 1 to 3."),

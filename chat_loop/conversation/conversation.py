@@ -136,8 +136,8 @@ class Conversation:
         """Tokens of system prompt, memory and tools in the last reported request, by our count."""
         self._budget: tuple[tuple[object, ...], Budget] | None = None
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
-        self._images_told: set[str] = set()
-        self._truncation_told = False
+        self._told: set[str] = set()
+        """What is told once: lost images, and that the limits leave words out."""
         self._shortened_told = 0
         self._start(self._fresh())
         self.compaction = Compaction(self)
@@ -431,8 +431,8 @@ class Conversation:
         Raises ContextFull when they do not fit.
         """
         limits = self.options.limits
-        if not self._truncation_told and (left_out := self.left_out):
-            self._truncation_told = True
+        if "limits" not in self._told and (left_out := self.left_out):
+            self._told.add("limits")
             what = "max_history_messages" if limits.max_messages else "max_history_tokens"
             self.show(
                 Warned(
@@ -459,7 +459,7 @@ class Conversation:
             return messages
         from chat_loop.conversation.attachments import shown  # not before there is an image
 
-        return shown(self, messages, self._images_told)
+        return shown(self, messages, self._told)
 
     def _fit_or_refuse(self) -> None:
         """Send the restored block shorter from now on where that is enough; the file keeps it

@@ -77,17 +77,12 @@ def form_of(name: str, target: str) -> Form:
     """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
     if not name and target and not _is_folder(file_path(target)):
         ending = Path(target).suffix.lower()
-        name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), "")
-        if ending and not name:
-            raise UsageError(
-                f"There is no export as {ending[:20]}.", f"It takes {', '.join(SUFFIXES.values())}."
-            )
-    form = next((form for form in SUFFIXES if form == (name or "markdown")), None)
-    if form is None:
-        raise UsageError(
-            f"There is no export as “{name[:40]}”.", f"It takes {', '.join(SUFFIXES)}."
-        )
-    return form
+        name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), ending)
+    for form in SUFFIXES:
+        if form == (name or "markdown"):
+            return form
+    hint = f"It takes {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
+    raise UsageError(f"There is no export as “{name[:40]}”.", hint)
 
 
 def stem_of(session: Session) -> str:

@@ -46,7 +46,9 @@ class ImportRefused(Exception):
 def write(sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})) -> bytes:
     """Return the sessions as a JSON document with their images."""
     document: dict[str, object] = {"format": _FORMAT, "version": _VERSION}
-    document["sessions"] = [_session(session) for session in sessions]
+    parts = [{"header": one.header, "entries": one.entries, "seal": one.seal} for one in sessions]
+    given = msgspec.to_builtins(parts, builtin_types=(datetime,))
+    document["sessions"] = _changed(given, _json_value)
     if images:
         document["images"] = {name: b64encode(data).decode() for name, data in images.items()}
     text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
@@ -92,11 +94,6 @@ def _document(data: bytes) -> dict[str, Any]:
     if not isinstance(document.get("sessions"), list):
         raise ImportRefused("It has no list of sessions.")
     return document
-
-
-def _session(session: Session) -> Any:
-    parts = {"header": session.header, "entries": session.entries, "seal": session.seal}
-    return _changed(msgspec.to_builtins(parts, builtin_types=(datetime,)), _json_value)
 
 
 def _changed(value: Any, change: Callable[[Any], Any]) -> Any:

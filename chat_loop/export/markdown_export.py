@@ -12,6 +12,7 @@ alone is exported as its transcript.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -29,35 +30,6 @@ def write(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> bytes:
     transcripts = [render(session, folder) for session in sessions]
     if len(sessions) == 1:
         return transcripts[0]
-    return _BORDER.join([_contents(sessions).encode(), *transcripts])
-
-
-def split(data: bytes) -> tuple[list[bytes], int | None]:
-    """Return the transcripts of a document, and how many it promises (None: it does not say).
-
-    There are none in bytes without a session's marker.
-    """
-    promised = None
-    starts: list[int] = []
-    torn = False
-    position = 0
-    while position < len(data):
-        end = data.find(b"\n", position)
-        end = len(data) if end < 0 else end
-        is_marker = data.startswith(marker.PREFIX, position)
-        found = marker.read(data[position:end]) if is_marker else None
-        if found is not None:
-            if found.kind == _KIND and not starts:
-                promised = found.number("sessions")
-            elif found.kind == "session" and not torn:
-                starts.append(position)
-            torn = found.kind == "torn"  # a torn header is written again in the same transcript
-        position = end + 1
-    borders = pairwise([*starts, len(data)])
-    return [data[start:end].removesuffix(_BORDER) for start, end in borders], promised
-
-
-def _contents(sessions: Sequence[Session]) -> str:
     agent = encode_line(sessions[-1].header.agent) if sessions else "No"
     lines = [
         marker.write(_KIND, {"v": "1", "sessions": str(len(sessions))}),
@@ -70,4 +42,24 @@ def _contents(sessions: Sequence[Session]) -> str:
         totals, header = session.totals, session.header
         values = f"{header.created:%Y-%m-%d %H:%M} | {totals.queries} | {totals.combined:,}"
         lines.append(f"| {number} | {header.id} | {values} |")
-    return "\n".join([*lines, marker.write("end"), ""])
+    contents = "\n".join([*lines, marker.write("end"), ""])
+    return _BORDER.join([contents.encode(), *transcripts])
+
+
+def split(data: bytes) -> tuple[list[bytes], int | None]:
+    """Return the transcripts of a document, and how many it promises (None: it does not say).
+
+    There are none in bytes without a session's marker.
+    """
+    promised, torn = None, False
+    starts: list[int] = []
+    for line in re.finditer(rb"^" + re.escape(marker.PREFIX) + rb"[^\n]*", data, re.MULTILINE):
+        found = marker.read(line.group())
+        if found is not None:
+            if found.kind == _KIND and not starts:
+                promised = found.number("sessions")
+            elif found.kind == "session" and not torn:
+                starts.append(line.start())
+            torn = found.kind == "torn"  # a torn header is written again in the same transcript
+    borders = pairwise([*starts, len(data)])
+    return [data[start:end].removesuffix(_BORDER) for start, end in borders], promised
