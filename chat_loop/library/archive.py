@@ -7,7 +7,6 @@ a turn either: what goes wrong is kept as a sentence. It is loaded when there is
 
 from __future__ import annotations
 
-import json
 import sqlite3
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -79,23 +78,17 @@ class ExchangeIndex:
 
         Those under the references `without` are left out. `near` gives what their meaning is near.
         """
-        where = (
-            "AND (SELECT id FROM sessions WHERE key = e.session) || '.' || e.number "
-            "NOT IN (SELECT value FROM json_each(?))"
-        )
         with self._lock:
             if not self._sessions:
                 return []
-            found = search(
-                self._index, text, near or (lambda found: {}), where, [json.dumps(list(without))]
-            )
+            found = search(self._index, text, near or (lambda found: {}))
         said = list(self._sessions.values())
-        hits = []
-        for one in found[: max(0, limit)]:
-            session, position = one.position
-            exchange = said[session - 1][position - 1]
-            hits.append(Hit(exchange, one.strength, places_of(one, exchange)))
-        return hits
+        scored = [(one, said[one.position[0] - 1][one.position[1] - 1]) for one in found]
+        kept = [(one, exchange) for one, exchange in scored if exchange.ref not in without]
+        return [
+            Hit(exchange, one.strength, places_of(one, exchange))
+            for one, exchange in kept[: max(0, limit)]
+        ]
 
     def near(self, text: str, found: Collection[Position]) -> Mapping[Position, float]:
         """Return how near exchanges are to a text, by the vectors in the folder's index, if any."""

@@ -24,22 +24,14 @@ _SEARCHES = (
 
 
 def _schema(name: str, description: str) -> Mapping[str, object]:
-    return {
-        "type": "object",
-        "properties": {name: {"type": "string", "description": description}},
-        "required": [name],
-        "additionalProperties": False,
-    }
+    properties = {name: {"type": "string", "description": description}}
+    rest = {"required": [name], "additionalProperties": False}
+    return {"type": "object", "properties": properties, **rest}
 
 
+_QUERIES = 'A number such as "14", a range such as "12-16", or a reference such as "2.14".'
 TOOLS: Mapping[str, tuple[str, Mapping[str, object]]] = {
-    READ: (
-        _READS,
-        _schema(
-            "queries",
-            'A number such as "14", a range such as "12-16", or a reference such as "2.14".',
-        ),
-    ),
+    READ: (_READS, _schema("queries", _QUERIES)),
     SEARCH: (_SEARCHES, _schema("query", "A few telling words, an id, a number or a path.")),
 }
 """The tools for a model: name -> (description, JSON schema of the arguments)."""
