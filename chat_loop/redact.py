@@ -18,18 +18,9 @@ from functools import cache
 from itertools import chain
 from typing import Literal, NamedTuple
 
-_ROUNDS = 8
-"""Removing a secret may uncover another one, beside which a letter stood. More than two rounds are
-contrived.
-"""
 _MARK = r"\[REDACTED:[a-z-]{2,16}:([0-9a-f]{1,6})\]"
 _FILLER = "\ufdd0"
 """Stands for the marks of an earlier redaction: a noncharacter, which no value contains."""
-_MAX_MARK = 100_000
-"""Larger numbers, and those with letters, are hashes in the marks of an earlier version."""
-_MIN_KEY = 12
-"""Characters that an own key has at least: a shorter one may be a part of any word."""
-
 _own_keys: list[Callable[[], frozenset[str]]] = []
 
 
@@ -44,12 +35,16 @@ class Secret(NamedTuple):
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
     """Redact the values of `source`, the keys that the program uses, wherever they stand.
 
-    The source is asked once, when the first text is redacted. Values that are short or a plain
-    word, which servers without keys accept, are not redacted.
+    The source is asked once, when the first text is redacted. Values of less than 12 characters,
+    which may be a part of any word, and plain words, which servers without keys accept, stay.
     """
 
     def keys() -> frozenset[str]:
-        return frozenset(key for key in source() if _is_own_key(key))
+        long = (key for key in source() if len(key) >= 12)
+        words = str.islower, str.isupper, str.istitle
+        return frozenset(
+            key for key in long if not (key.isalpha() and any(form(key) for form in words))
+        )
 
     _own_keys[:] = [cache(keys)]
 
@@ -74,7 +69,7 @@ class Redactor:
 
     def __call__(self, text: str) -> str:
         self._count(text)
-        for _ in range(_ROUNDS):
+        for _ in range(8):  # removing one may uncover another
             secrets = find_secrets(text)
             if not secrets:
                 break
@@ -90,7 +85,7 @@ class Redactor:
     def _count(self, text: str) -> None:
         if "[REDACTED:" in text:
             numbers = (int(mark[1]) for mark in _find(_MARK, text) if mark[1].isdecimal())
-            self._last = max([self._last, *(number for number in numbers if number < _MAX_MARK)])
+            self._last = max([self._last, *(number for number in numbers if number < 100_000)])
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -131,11 +126,6 @@ def _run_end(pattern: str, text: str, at: int) -> int:
     """Return the index behind the run of characters that begins at `at`; a run may be empty."""
     found = _compiled(pattern).match(text, at)
     return found.end() if found else at
-
-
-def _is_own_key(value: str) -> bool:
-    word = value.isalpha() and (value.islower() or value.isupper() or value.istitle())
-    return len(value) >= _MIN_KEY and not word
 
 
 def _own(text: str) -> Iterator[Secret]:
@@ -212,14 +202,11 @@ def _is_issued(text: str, at: int, prefix: str, value: str) -> bool:
     return prefix in ("AKIA", "ASIA") or not _is_wordy(value, humped=False)
 
 
-_JWT_REST = r"(?:\.[A-Za-z0-9_-]*+){1,4}+"
-
-
 def _jwts(text: str) -> Iterator[Secret]:
     at = text.find("eyJ")
     while at >= 0:
         head = _run_end(_WIDE, text, at)
-        end = _run_end(_JWT_REST, text, head)
+        end = _run_end(r"(?:\.[A-Za-z0-9_-]*+){1,4}+", text, head)
         if head - at >= 12 and end - head >= 10:
             yield Secret(at, end, "jwt")
         else:
@@ -256,18 +243,14 @@ def _cards(text: str) -> Iterator[Secret]:
         before, after = text[max(0, start - 2) : start], text[end : end + 2]
         decimal = _full(r"\d[.,]", before) or _full(r"[.,]\d", after)
         word = any(sign.isalnum() or sign == "_" for sign in before[-1:] + after[:1])
-        if not decimal and not word and _has_check_digit(found[0]):
+        digits = [int(sign) for sign in reversed(found[0]) if sign.isdigit()]
+        doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[1::2])
+        luhn = len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
+        if luhn and not decimal and not word:
             yield Secret(start, end, "card")
         else:
             end = start + 1
         found = _compiled(_CARD).search(text, end)
-
-
-def _has_check_digit(number: str) -> bool:
-    """Return True when the last digit is right by the Luhn algorithm."""
-    digits = [int(sign) for sign in reversed(number) if sign.isdigit()]
-    doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[1::2])
-    return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 _USERINFO = (
@@ -304,7 +287,7 @@ def _headers(text: str, lowered: str) -> Iterator[Secret]:
         ("authorization", "authorization", _AUTHORIZATION, _is_credential),
         ("authorization", "bearer", _BEARER, _is_credential),
         ("authorization", "basic", _BASIC, _is_user_and_password),
-        ("password", "-u", _USER_OPTION, _is_mixed_value),
+        ("password", "-u", _USER_OPTION, lambda one: _is_mixed(one) and not _is_placeholder(one)),
     ):
         found = _compiled(pattern).search(lowered) if anchor in lowered else None
         while found:
@@ -317,10 +300,6 @@ def _headers(text: str, lowered: str) -> Iterator[Secret]:
 
 def _is_credential(value: str) -> bool:
     return not (_is_placeholder(value) or _is_code(value) or _is_wordy(value))
-
-
-def _is_mixed_value(value: str) -> bool:
-    return _is_mixed(value) and not _is_placeholder(value)
 
 
 def _is_user_and_password(value: str) -> bool:
@@ -396,12 +375,10 @@ _VALUE = (
     r"(?P<quoted>(?:\\[^\n\ufdd0]|[^\\\n\ufdd0]){1,400}?)(?P=quote)"
     rf"|[\"'`„“”«‚‘]?(?P<bare>{_BARE}{{1,{_JUDGED}}}+)"
 )
-_BARE_REST = _BARE + r"*+"
 _OPTION = r"(?:(?<![\w-])--?[a-z][a-z0-9_-]{0,30}|login[ \t]+\S{1,64}[ \t]+[a-z]{4,8})\Z"
 _IN_CALL = r"[(,][ \t\n]{0,40}[\w.]{0,40}\Z"
 _IN_URL = r"[?&][\w.-]{0,30}\Z"
 _LABEL = r"(?:\A|\n)[ \t>*-]*+[\w .-]*+\Z"
-_LINE_END = r"[ \t]*(?:\n|\Z)"
 _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 
 
@@ -420,7 +397,7 @@ def _named(text: str, lowered: str) -> Iterator[Secret]:
         is_secret = _is_password if name["password"] else _is_token
         if start < end and is_secret(text[start:end], _joint(lowered, name, after, value)):
             if end - start >= _JUDGED and not value["quote"]:
-                end = _run_end(_BARE_REST, lowered, end)
+                end = _run_end(_BARE + r"*+", lowered, end)
             done = end
             yield Secret(start, end, "password" if name["password"] else "token")
 
@@ -478,7 +455,7 @@ def _joint(lowered: str, name: re.Match[str], after: re.Match[str], value: re.Ma
         return "said"
     if after["tag"] or (after["tight"] and not _has(_IN_CALL, before)):
         return "tight"
-    ends = _compiled(_LINE_END).match(lowered, value.end())
+    ends = _compiled(r"[ \t]*(?:\n|\Z)").match(lowered, value.end())
     return "alone" if after["colon"] and ends and _has(_LABEL, before) else "loose"
 
 
@@ -488,7 +465,6 @@ def _joint(lowered: str, name: re.Match[str], after: re.Match[str], value: re.Ma
 _WORD = r"(?:[A-Za-z]?[a-z]{1,22}|[A-Z]{1,23})\d{0,3}|\d+(?:[A-Za-z]{1,2}\d{0,2})?"
 _HUMPED = r"[A-Z]{0,4}[a-z]+(?:[A-Z]{1,4}[a-z]+){0,9}[A-Z]{0,4}\d{0,2}"
 _LETTERS = r"[A-Za-z]{1,40}(?:\d{1,2}[a-z]{0,12})?|\d+"
-_UNUSUAL = r"[^\w\s./:,-]"
 _SIGNS = r"[^A-Za-z0-9]+"
 _SPECIAL = r"[!@#$%^&*+=?~§]"
 _CODE = (
@@ -538,7 +514,7 @@ def _is_wordy(value: str, *, humped: bool = True) -> bool:
 
     With `humped`, words written together count as words too: `getUserToken`.
     """
-    if len(set(_compiled(_UNUSUAL).findall(value))) > 2:
+    if len(set(_compiled(r"[^\w\s./:,-]").findall(value))) > 2:
         return False
     parts = _compiled(_SIGNS).split(value)
     return all(not part or _full(_WORD, part) or (humped and _is_humped(part)) for part in parts)
