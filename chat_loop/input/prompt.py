@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import create_app_session, in_terminal
+from prompt_toolkit.application import in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
@@ -82,9 +82,8 @@ class PromptReader(Reader):
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
-        self._open = contextlib.ExitStack()
-        if is_dumb_terminal():  # even there the editor would send a sequence or two
-            self._open.enter_context(create_app_session(output=PlainTextOutput(sys.stdout)))
+        # even to a dumb terminal the editor would send a sequence or two
+        self._output = PlainTextOutput(sys.stdout) if is_dumb_terminal() else None
         self._lines = Lines(lambda: readable(self._session.input), self._pastes)
         vi = keys == "vi"
         self._session: PromptSession[str] = PromptSession(
@@ -100,6 +99,7 @@ class PromptReader(Reader):
             enable_suspend=True,
             reserve_space_for_menu=MENU_LINES,
             vi_mode=vi,
+            output=self._output,
             cursor=ModalCursorShapeConfig() if vi else None,
         )
         app, buffer = self._session.app, self._session.default_buffer
@@ -150,7 +150,7 @@ class PromptReader(Reader):
         return True
 
     async def ask(self, question: str) -> str:
-        session = PromptSession[str](reserve_space_for_menu=0)
+        session = PromptSession[str](reserve_space_for_menu=0, output=self._output)
         try:
             return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
         finally:
@@ -172,7 +172,6 @@ class PromptReader(Reader):
             self._between()
 
     def close(self) -> None:
-        self._open.close()
         self.restore()
 
     def restore(self) -> None:
