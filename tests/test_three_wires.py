@@ -54,7 +54,7 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
             chat.mark()
             chat.line(f"/model {model}")
             chat.wait_for(
-                re.compile(r"answers from now on; context ~\d+% of 2K"), output=True, timeout=60
+                re.compile(r"Switched to local:.*; context ~\d+% of 2K"), output=True, timeout=60
             )
             say(chat, "Which port?", 120)
             chat.mark()

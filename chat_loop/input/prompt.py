@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
-from prompt_toolkit.application import in_terminal
+from prompt_toolkit.application import create_app_session, in_terminal
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig
 from prompt_toolkit.document import Document
@@ -45,6 +45,18 @@ OFFERED = "your last query: Enter asks it anew, Ctrl-C gives up"
 
 async def _unchanged(text: str) -> str:
     return text
+
+
+@contextlib.contextmanager
+def _plain_where_dumb() -> Iterator[None]:
+    """Give editors made meanwhile plain output on a dumb terminal, which they would send a sequence
+    or two. An editor that is given an output would draw itself there.
+    """
+    if not is_dumb_terminal():
+        yield
+        return
+    with create_app_session(output=PlainTextOutput(sys.stdout)):
+        yield
 
 
 class PromptReader(Reader):
@@ -82,26 +94,24 @@ class PromptReader(Reader):
         self._last: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
         self._again = ""
-        # even to a dumb terminal the editor would send a sequence or two
-        self._output = PlainTextOutput(sys.stdout) if is_dumb_terminal() else None
         self._lines = Lines(lambda: readable(self._session.input), self._pastes)
         vi = keys == "vi"
-        self._session: PromptSession[str] = PromptSession(
-            PROMPT,
-            history=PrivateHistory(history, self._pastes.has),
-            completer=Completions(complete),
-            complete_in_thread=True,
-            complete_while_typing=False,
-            key_bindings=bindings(self._lines, edit=self._edit_line),
-            # what is only wrapped begins at the margin, so that it can be copied
-            prompt_continuation=lambda width, _, wrapped: "" if wrapped else " " * width,
-            style=Style.from_dict({"bottom-toolbar": "noreverse dim"}),
-            enable_suspend=True,
-            reserve_space_for_menu=MENU_LINES,
-            vi_mode=vi,
-            output=self._output,
-            cursor=ModalCursorShapeConfig() if vi else None,
-        )
+        with _plain_where_dumb():
+            self._session: PromptSession[str] = PromptSession(
+                PROMPT,
+                history=PrivateHistory(history, self._pastes.has),
+                completer=Completions(complete),
+                complete_in_thread=True,
+                complete_while_typing=False,
+                key_bindings=bindings(self._lines, edit=self._edit_line),
+                # what is only wrapped begins at the margin, so that it can be copied
+                prompt_continuation=lambda width, _, wrapped: "" if wrapped else " " * width,
+                style=Style.from_dict({"bottom-toolbar": "noreverse dim"}),
+                enable_suspend=True,
+                reserve_space_for_menu=MENU_LINES,
+                vi_mode=vi,
+                cursor=ModalCursorShapeConfig() if vi else None,
+            )
         app, buffer = self._session.app, self._session.default_buffer
         if vi:
             app.ttimeoutlen = ESCAPE_SECONDS
@@ -150,7 +160,8 @@ class PromptReader(Reader):
         return True
 
     async def ask(self, question: str) -> str:
-        session = PromptSession[str](reserve_space_for_menu=0, output=self._output)
+        with _plain_where_dumb():
+            session = PromptSession[str](reserve_space_for_menu=0)
         try:
             return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
         finally:
