@@ -293,15 +293,12 @@ def variables() -> set[str]:
     """The variables of the environment that the program's own code names, and those that it looks
     up.
     """
-    found = set()
+    found: set[str] = set()
     for file in (TREE / "chat_loop").rglob("*.py"):
         for node in ast.walk(ast.parse(file.read_text("utf-8"))):
-            if (
-                isinstance(node, ast.Constant)
-                and isinstance(node.value, str)
-                and _VARIABLE.fullmatch(node.value)
-            ):
-                found.add(node.value)
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words = node.value.split()
+                found.update(words if all(map(_VARIABLE.fullmatch, words)) else ())
             looked: ast.expr | None = None
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
                 looked = node.args[0] if node.func.attr in ("get", "setdefault") else None

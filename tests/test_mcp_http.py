@@ -14,14 +14,23 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
+from packaging.version import Version
 
 from chat_loop.agent.mcp_servers import Servers
 from chat_loop.config import McpServer
 from tests.serving import PATIENCE_SECONDS, SERVER, connected, until_recorded
+
+REDIRECT = (
+    "Unexpected content type:."
+    if Version(version("mcp")) < Version("2.2")
+    else "Redirect to http://127.0.0.2/elsewhere not followed; use that URL as the endpoint if it is "
+    "the intended server."
+)
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
@@ -181,11 +190,7 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
         ),
         (
             Answers(307, location="http://127.0.0.2/elsewhere"),
-            (
-                "cannot be reached: Redirect to http://127.0.0.2/elsewhere not followed; use "
-                "that URL as the endpoint "
-                "if it is the intended server."
-            ),
+            f"cannot be reached: {REDIRECT}",
         ),
         (
             Answers(200, b'{"x": "' + b"y" * (17 << 20) + b'"}', content_type="application/json"),

@@ -8,6 +8,7 @@ import asyncio
 from collections.abc import Iterator
 from pathlib import Path
 
+import anthropic
 import pytest
 from msgspec.structs import replace
 
@@ -316,6 +317,9 @@ def test_errors_in_the_middle_of_a_reply(
     events, error = outcome_of(service.at(server.url, tmp_path), TALK)
 
     assert events == [TextDelta("Hel")]
+    if service.wire == "bedrock" and anthropic.__version__.startswith("0."):
+        assert type(error) is StreamBroken  # its decoder gives no reason
+        return
     assert type(error) is RateLimited
     assert error.message == f"{host(server)} limits requests or tokens ({kind.lower()}): slow down."
 

@@ -22,6 +22,7 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.values import Message, Request, Usage, Window
+from tests.support.catalogue import bearer_of
 from tests.support.providers import (
     REQUEST,
     anthropic_at,
@@ -132,7 +133,7 @@ def test_key_and_address_from_the_environment(
 
     events_of(AnthropicProvider("claude-test", window=Window(1)))
 
-    assert server.requests[0].headers["authorization"] == sent
+    assert bearer_of(server.requests[0].headers) == sent
 
 
 def test_the_key_of_the_argument_counts_before_the_environment(
@@ -143,7 +144,7 @@ def test_the_key_of_the_argument_counts_before_the_environment(
 
     events_of(anthropic_at(server.url))
 
-    assert server.requests[0].headers["authorization"] == "Bearer sk-test"
+    assert bearer_of(server.requests[0].headers) == "Bearer sk-test"
     assert "sk-env" not in str(server.requests[0].headers)
     assert "token-env" not in str(server.requests[0].headers)
 

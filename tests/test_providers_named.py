@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from typing import Any
 
 import anthropic
 import httpx2
@@ -332,7 +333,8 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
             ),
             client=client,  # type: ignore[arg-type]  # as the SDK does it
         )
-        return [event async for event in provider._events(stream, wire.Reply())]
+        line: Any = None  # its frames are read from the stream alone
+        return [event async for event in provider._events(line, stream, wire.Reply())]
 
     try:
         assert all(isinstance(event, dict) for event in asyncio.run(read()))

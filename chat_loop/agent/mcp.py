@@ -7,6 +7,7 @@ given to the model, and it can ask the model and the user nothing.
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 import math
 import os
@@ -46,6 +47,8 @@ if TYPE_CHECKING:
 
 LARGEST_MESSAGE = 16 << 20
 """Bytes of an answer over HTTP."""
+EVENT_SIZE = "max_sse_event_size"
+"""The argument that limits an event, which mcp knows from 2.3 on."""
 LONGEST_REASON = 300
 TAIL = 4_096
 """Bytes of a server's standard error that are kept."""
@@ -221,9 +224,9 @@ class Server:
                 timeout=httpx2.Timeout(30.0, read=None),  # reading is the caller's to limit
                 event_hooks={"response": [self._bound]},
             ) as http:
-                yield streamable_http_client(
-                    server.url, http_client=http, max_sse_event_size=LARGEST_MESSAGE
-                )
+                known = inspect.signature(streamable_http_client).parameters
+                size: dict[str, Any] = {EVENT_SIZE: LARGEST_MESSAGE} if EVENT_SIZE in known else {}
+                yield streamable_http_client(server.url, http_client=http, **size)
             return
         parameters = StdioServerParameters(
             command=_expanded(server.command),

@@ -6,6 +6,7 @@ The models' reasoning is never sent back, not even between a call and its result
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -43,6 +44,12 @@ TAKES_TEMPERATURE = (
 """The models that accept `temperature`; later ones answer it with 400."""
 
 
+def quiet(client: Any) -> dict[str, Any]:
+    """Return the argument that keeps a client from reporting to OpenTelemetry, if it knows one."""
+    known = "open_telemetry" in inspect.signature(client).parameters
+    return {"open_telemetry": False} if known else {}
+
+
 class AnthropicProvider(wire.WireProvider):
     """Claude models."""
 
@@ -57,15 +64,16 @@ class AnthropicProvider(wire.WireProvider):
                 api_key=self._api_key,
                 base_url=self._base_url,
                 max_retries=0,
-                http_client=wire.http_client(anthropic.DefaultAsyncHttpxClient),
-                open_telemetry=False,
+                http_client=wire.http_client(anthropic),
+                **quiet(anthropic.AsyncAnthropic),
             )
         except anthropic.AnthropicError as error:
             raise self._unreadable(error) from error
-        if not (client.api_key or client.auth_token or client.credentials):
+        if not (client.api_key or client.auth_token or getattr(client, "credentials", None)):
             raise self._keyless()
-        errors = anthropic.AnthropicError, (anthropic.CredentialsError,)
-        return client, anthropic.AsyncStream[object], *errors
+        # anthropic 0 has no error of its own for credentials
+        unreadable = getattr(anthropic, "CredentialsError", None)
+        return anthropic, client, anthropic.AnthropicError, (unreadable,) if unreadable else ()
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: Sequence[Mapping[str, object]] = [

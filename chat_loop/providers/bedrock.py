@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from chat_loop.errors import AuthenticationFailed, NoProvider
-from chat_loop.providers.anthropic import AnthropicProvider
+from chat_loop.providers.anthropic import AnthropicProvider, quiet
 from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
@@ -59,12 +59,11 @@ class BedrockProvider(AnthropicProvider):
             aws_region=region,
             base_url=self.entry.base_url or None,
             max_retries=0,
-            http_client=http_client(anthropic.DefaultAsyncHttpxClient),
-            open_telemetry=False,
+            http_client=http_client(anthropic),
+            **quiet(anthropic.AsyncAnthropicBedrock),
         )
         # a session that has expired; credentials that have gone
-        errors = anthropic.AnthropicError, (BotoCoreError, RuntimeError)
-        return client, anthropic.AsyncStream[object], *errors
+        return anthropic, client, anthropic.AnthropicError, (BotoCoreError, RuntimeError)
 
     async def _ask(self, line: Line) -> Capabilities | None:
         return NOTHING  # it has no such path
@@ -78,7 +77,9 @@ class BedrockProvider(AnthropicProvider):
         withheld = headers_named_in("ANTHROPIC_CUSTOM_HEADERS")
         return {**dict.fromkeys(withheld, anthropic.omit), **super()._headers(line)}
 
-    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
+    async def _events(
+        self, line: Line, stream: Any, reply: Reply
+    ) -> AsyncGenerator[Mapping[str, object]]:
         import anthropic
         from botocore.eventstream import ParserError
         from botocore.parsers import ResponseParserError

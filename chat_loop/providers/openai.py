@@ -34,7 +34,6 @@ from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
 if TYPE_CHECKING:
-    from httpx2 import AsyncClient
     from openai import AsyncOpenAI
 
 STOPS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
@@ -80,10 +79,8 @@ class OpenAIProvider(wire.WireProvider):
         """
         if self.name != "ollama" or self._window_is_known:
             return
-        import httpx2
-
         root = root_of(str(line.client.base_url))
-        with suppress(httpx2.HTTPError, wire.Refusal, ProviderError, ValueError):
+        with suppress(line.http.HTTPError, wire.Refusal, ProviderError, ValueError):
             await self._answer(line, "post", f"{root}/api/generate", {"model": self.model})
             told = running(await self._answer(line, "get", f"{root}/api/ps"), self.model)
             self.learn(told)
@@ -119,10 +116,9 @@ class OpenAIProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import openai
 
-        client = self._client(wire.http_client(openai.DefaultAsyncHttpxClient))
-        return client, openai.AsyncStream[object], openai.OpenAIError, ()
+        return openai, self._client(wire.http_client(openai)), openai.OpenAIError, ()
 
-    def _client(self, http: AsyncClient) -> AsyncOpenAI:
+    def _client(self, http: Any) -> AsyncOpenAI:
         """Make the SDK's client. Raises `ProviderError` without a key or an address."""
         import openai
 
@@ -293,7 +289,7 @@ class AzureProvider(OpenAIProvider):
     name = "azure"
     model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
 
-    def _client(self, http: AsyncClient) -> AsyncOpenAI:
+    def _client(self, http: Any) -> AsyncOpenAI:
         import openai
 
         endpoint, version = azure_address(self.entry, os.environ)

@@ -177,24 +177,24 @@ class Service(Struct, frozen=True, kw_only=True):
         """Return the error for a call that broke: `error` is httpx's, or a ValueError for a stream
         that makes no sense.
         """
-        import httpx2
-
         why, network = reason(error), f"Check the network, or the server at {self.host}."
+        # by name: an SDK is built on httpx or on httpx2, whose errors are the same
+        names = {kind.__name__ for kind in type(error).__mro__}
         match error:
-            case httpx2.LocalProtocolError():  # its text quotes the header, and so the key
+            case _ if "LocalProtocolError" in names:  # its text quotes the header, and so the key
                 what = "The key holds characters that no header can carry."
                 return AuthenticationFailed(what, self.key_hint)
-            case httpx2.ConnectTimeout():
+            case _ if "ConnectTimeout" in names:
                 what = f"{self.host} did not accept the connection in time."
                 return ConnectionFailed(what, network)
-            case httpx2.TimeoutException():
+            case _ if "TimeoutException" in names:
                 return TimedOut(f"{self.host} sent nothing for too long.", AGAIN)
-            case httpx2.ProxyError():
+            case _ if "ProxyError" in names:
                 return ConnectionFailed(
                     f"The proxy on the way to {self.host} refused: {short(str(error))}",
                     "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
                 )
-            case httpx2.ConnectError():
+            case _ if "ConnectError" in names:
                 failed = ConnectionFailed(
                     f"Cannot reach {self.host}{why}.", self.absent_hint or network
                 )

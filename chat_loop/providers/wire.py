@@ -16,6 +16,7 @@ import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
@@ -39,9 +40,7 @@ from chat_loop.providers.thinking import Tagged
 from chat_loop.values import Request, StopReason, Usage, Window
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from httpx2 import URL, AsyncClient, Response
+    from httpx2 import URL, Response
 
 LARGEST_EVENT = 8 << 20
 """Bytes of one event. The largest real ones hold the arguments of a call."""
@@ -67,6 +66,8 @@ class Line(Struct, frozen=True):
 
     client: Any
     service: Service
+    http: Any
+    """The HTTP library below the SDK: httpx2, or httpx for openai 2 and anthropic 0."""
     stream: Any
     """The class of its streams."""
     error: type[Exception]
@@ -197,9 +198,8 @@ class WireProvider:
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
 
     def _connect(self) -> tuple[Any, Any, type[Exception], tuple[type[Exception], ...]]:
-        """Import the SDK. Return a client, the SDK's class of streams, its error, and the errors
-        that say that credentials cannot be read. Raises `ProviderError` without a key or an
-        address.
+        """Import the SDK. Return it, a client, its error, and the errors that say that credentials
+        cannot be read. Raises `ProviderError` without a key or an address.
         """
         raise NotImplementedError
 
@@ -237,7 +237,7 @@ class WireProvider:
         with self._building:
             if self._line is not None:
                 return self._line
-            client, stream, error, credentials_errors = self._connect()
+            sdk, client, error, credentials_errors = self._connect()
             address: URL = client.base_url
             if address.scheme not in ("http", "https") or not address.host:
                 what = f"{short(str(address))} is not the address of a server."
@@ -250,10 +250,11 @@ class WireProvider:
                 absent_hint=absent if self.entry.here else "",
                 stream=self.stream_type,
             )
-            line = Line(client, service, stream, error, credentials_errors)
+            http, stream = http_library(sdk), sdk.AsyncStream[object]
+            line = Line(client, service, http, stream, error, credentials_errors)
             if self.entry.kind != "bedrock":  # whose credentials would be read
                 asyncio.run(self._rehearse(line))
-            for library in ("anthropic", "openai", "httpx2"):
+            for library in (sdk.__name__, http.__name__):
                 # what they warn of would reach the terminal
                 logging.getLogger(library).setLevel(logging.ERROR)
             self._line = line
@@ -261,9 +262,7 @@ class WireProvider:
 
     async def _rehearse(self, line: Line) -> None:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
-        import httpx2
-
-        async with httpx2.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
+        async with line.http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
             nobody = line.client.with_options(base_url="http://127.0.0.1:0", http_client=http)
             with suppress(line.error):
                 more = {"cast_to": object, "stream": True, "stream_cls": line.stream}
@@ -280,9 +279,9 @@ class WireProvider:
         request = replace(request, tools=kept)
         await self._prepare(line, request)
         reply = Reply()
-        with self._translated(line.service, request, reply):
+        with self._translated(line, request, reply):
             async with self._sent(line, "post", self.path, self._body(request)) as stream:
-                async with aclosing(self._events(stream, reply)) as events:
+                async with aclosing(self._events(line, stream, reply)) as events:
                     async for event in events:
                         for delta in self._read(event, reply, line.service):
                             reply.started = True
@@ -308,14 +307,13 @@ class WireProvider:
         yield Finished(stop=stop, usage=reply.usage)
 
     @contextmanager
-    def _translated(self, service: Service, request: Request, reply: Reply) -> Iterator[None]:
+    def _translated(self, line: Line, request: Request, reply: Reply) -> Iterator[None]:
         """Raise what goes wrong in a call as a `ProviderError`, and learn from it."""
-        import httpx2
-
+        service = line.service
         try:
             yield
         except (
-            *(Refusal, ProviderError, httpx2.HTTPError, httpx2.InvalidURL),
+            *(Refusal, ProviderError, line.http.HTTPError, line.http.InvalidURL),
             *(ValueError, RecursionError),
         ) as cause:
             error = cause if isinstance(cause, ProviderError) else None
@@ -363,10 +361,10 @@ class WireProvider:
         finally:
             await stream.response.aclose()
 
-    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
+    async def _events(
+        self, line: Line, stream: Any, reply: Reply
+    ) -> AsyncGenerator[Mapping[str, object]]:
         """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
-        import httpx2
-
         async with aclosing(server_sent(stream.response.aiter_bytes())) as events:
             async for data in events:
                 if data == DONE:
@@ -377,7 +375,7 @@ class WireProvider:
                         raise ValueError("not a JSON object")
                     yield event
                 if reply.done:  # a body that is read to its end keeps its connection
-                    with suppress(TimeoutError, httpx2.HTTPError, ValueError):
+                    with suppress(TimeoutError, line.http.HTTPError, ValueError):
                         async with asyncio.timeout(0.1):
                             async for _ in events:
                                 pass
@@ -387,9 +385,7 @@ class WireProvider:
         when it does not say. Raises `ProviderError` for a missing key or address.
         """
         line = await asyncio.to_thread(self._ready)
-        import httpx2
-
-        with suppress(TimeoutError, httpx2.HTTPError, Refusal, ProviderError, ValueError):
+        with suppress(TimeoutError, line.http.HTTPError, Refusal, ProviderError, ValueError):
             async with asyncio.timeout(seconds):
                 told = await self._ask(line)
             self.learn(told or NOTHING)
@@ -425,25 +421,30 @@ def adapt(error: ProviderError, message: str = "") -> None:
     error.retryable, error.adapted, error.retry_after = True, True, 0.0
 
 
-def http_client(make: Callable[..., AsyncClient]) -> AsyncClient:
-    """Make an HTTP client by an SDK's `DefaultAsyncHttpxClient`.
+def http_library(sdk: Any) -> Any:
+    """Return the HTTP library that an SDK is built on, by the base of its client."""
+    bases = {kind.__name__: kind.__module__ for kind in sdk.DefaultAsyncHttpxClient.__mro__}
+    return import_module(bases["AsyncClient"].partition(".")[0])
+
+
+def http_client(sdk: Any) -> Any:
+    """Make an HTTP client of an SDK.
 
     No redirect is followed: key and conversation are meant for one host. Loopback addresses are
     reached without the proxy of the environment. A refusal raises `Refusal`, or an SDK's error that
     it is the cause of. Raises `NoProvider` for a proxy or certificate setting.
     """
-    import httpx2
-
+    http = http_library(sdk)
     try:
-        return make(
+        return sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
             # a read may take longer than any wait the agent allows: this only frees a forgotten
             # socket
-            timeout=httpx2.Timeout(600.0, connect=5.0, write=30.0),
+            timeout=http.Timeout(600.0, connect=5.0, write=30.0),
             event_hooks={"response": [_refuse]},
             mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
         )
-    except (ValueError, ImportError, OSError, httpx2.InvalidURL) as error:
+    except (ValueError, ImportError, OSError, http.InvalidURL) as error:
         raise NoProvider(
             "The proxy or certificate settings of the environment cannot be used: "
             f"{short(str(error))}",

@@ -20,6 +20,11 @@ SECRET = "sk-the-secret-key"
 ACCESS = "AKIAEXAMPLEEXAMPLE00"
 
 
+def bearer_of(headers: Mapping[str, str]) -> str:
+    """Return the key that was sent; anthropic below 1 sends it as `x-api-key`."""
+    return headers.get("authorization") or f"Bearer {headers.get('x-api-key', '')}"
+
+
 class Service(Struct, frozen=True, kw_only=True):
     """A provider, as the tests set it up."""
 
@@ -67,7 +72,7 @@ class Service(Struct, frozen=True, kw_only=True):
             return (
                 request.headers.get("api-key") == SECRET and "authorization" not in request.headers
             )
-        sent = request.headers.get("authorization", "")
+        sent = bearer_of(request.headers)
         if self.header:
             return sent == self.header
         signed = f"AWS4-HMAC-SHA256 Credential={ACCESS}/"
