@@ -131,7 +131,7 @@ class App:
         return create(f"{provider}:{model}", self.config, self.world)
 
     def _answering(self) -> tuple[Agent, Provider | None]:
-        """Who answers and who writes the summaries; a model of the command line does both."""
+        """Return the models that answer and summarize; a model of the command line does both."""
         agent = self.agent()
         return agent, None if self.options.model or self.options.local else self.summarizer(agent)
 

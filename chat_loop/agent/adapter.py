@@ -112,8 +112,8 @@ class ForeignProvider:
 
 
 class Steps:
-    """What an agent tells, as events in the order that a transcript needs: text, calls, the step's
-    end, results. Without `tools` only text is told, as for a summary.
+    """The replies of an agent as events in the order that a transcript needs: text, calls, the
+    step's end, results. Without `tools` only text is told, as for a summary.
     """
 
     def __init__(self, tell: Callable[[Event], None], *, tools: bool) -> None:

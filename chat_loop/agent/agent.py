@@ -51,7 +51,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def system(self) -> str:
-        """What every request begins with: the system prompt, then the memory."""
+        """Return the beginning of every request: the system prompt, then the memory."""
         return "\n\n".join(filter(None, (self.system_prompt, self.memory)))
 
     @property

@@ -135,7 +135,7 @@ def _unreadable(path: Path, error: Exception) -> AgentError:
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What the user has to allow before an agent is used.
+    """A permission that the user has to give before an agent is used.
 
     `lines` is how it differs from what was approved, if it was.
     """

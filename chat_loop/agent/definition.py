@@ -1,4 +1,4 @@
-"""What an agent's file says, checked, and how it counts over the config."""
+"""The settings in an agent's file, checked, and how they override the config."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ PATIENCE_SECONDS = 1.0
 
 
 class Outcome(Struct, frozen=True):
-    """What foreign code returned, printed and raised."""
+    """The result, the output and the error of foreign code."""
 
     result: object
     printed: str

@@ -1,4 +1,4 @@
-"""What MCP servers list and return, made safe for a model and a wire (pure)."""
+"""Tools and results of MCP servers, made safe for a model and a wire (pure)."""
 
 from __future__ import annotations
 

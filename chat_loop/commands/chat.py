@@ -1,4 +1,4 @@
-"""What a command may touch."""
+"""The parts of a chat that a command may use."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 
 class Listing(Struct, frozen=True):
-    """What was listed last: what is wanted, how many at a time (None: all), whether chains are
+    """The last listing: what is wanted, how many at a time (None: all), whether chains are
     folded, how many were shown.
     """
 

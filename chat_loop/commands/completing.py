@@ -1,4 +1,4 @@
-"""What a line that is being typed can become: commands, their options, and what they are about."""
+"""Completions of a line that is typed: commands, their options, and what they are about."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ class Offering:
         return ((str(one.query.number), one.query.text[:200]) for one in reversed(exchanges))
 
     def _copied(self, typed: str) -> Found:
-        """What can be copied; the blocks of code once they are asked for."""
+        """Return the texts that can be copied; the blocks of code once they are asked for."""
         if not typed.startswith("code "):
             return _beginning(typed, WHAT.items())
         from chat_loop.export.markup import code_blocks  # loads the markdown parser

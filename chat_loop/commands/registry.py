@@ -1,4 +1,4 @@
-"""What a line is: a command or text (pure), and the table of commands.
+"""Commands and text told apart (pure), and the table of commands.
 
 A command is a function whose docstring is its help. Bare words count only as the whole line and
 only where a command says so; with `/` or `#` every command works. A leading space makes it text.

@@ -284,8 +284,8 @@ def session_cost(session: Session, cost: Cost) -> float | None:
 
 
 class StatusLine:
-    """What the status line tells. It is asked for with every key: sums over all of a session are
-    kept until something is added to it.
+    """The contents of the status line. It is asked for with every key: sums over all of a session
+    are kept until something is added to it.
     """
 
     def __init__(self, conversation: Conversation, cost: Cost) -> None:

@@ -38,7 +38,9 @@ def called(display: DisplayManager, call: ToolCall) -> None:
 
 
 def returned(display: DisplayManager, event: ToolReturned) -> None:
-    """How it went: the result as far as a line takes it, and its size; why, when it failed."""
+    """Show the outcome of a call: the result as far as a line takes it, and its size; why, when it
+    failed.
+    """
     took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
     if event.denied:
         display.line(f"  {event.name} denied", "yellow")
@@ -57,7 +59,7 @@ def returned(display: DisplayManager, event: ToolReturned) -> None:
 
 
 def proposed(display: DisplayManager, text: str) -> None:
-    """What a call would do, whole, before the user is asked: every line, a diff in its colours."""
+    """Show all that a call would do before the user is asked: every line, a diff in its colours."""
     lines = text.split("\n")
     inside = False
     for line in lines:

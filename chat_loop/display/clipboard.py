@@ -45,7 +45,7 @@ def programs(
 
 
 def osc52(text: str) -> str:
-    """What makes a terminal put `text` into its clipboard."""
+    """Return the sequence that makes a terminal put `text` into its clipboard."""
     return f"\x1b]52;c;{b64encode(_bytes(text)).decode('ascii')}\x07"
 
 
@@ -74,8 +74,8 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
 
 
 def _given_to(command: Sequence[str], text: str) -> bool:
-    """Whether a clipboard program took the text. It lives on, to hand the text out, in a session of
-    its own.
+    """Hand the text to a clipboard program; return whether one took it. It lives on, to hand the
+    text out, in a session of its own.
     """
     # clip.exe takes UTF-16 for what it is by its byte order mark, and anything else for the code
     # page's.

@@ -1,4 +1,4 @@
-"""What a search found, and sessions and exchanges to be read, from values."""
+"""Search hits, and sessions and exchanges to read, drawn from values."""
 
 from __future__ import annotations
 

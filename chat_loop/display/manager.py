@@ -203,7 +203,7 @@ class DisplayManager:
         self.waiting.begin()
 
     def status(self, text: str) -> None:
-        """What is waited for, once that takes long enough to be shown."""
+        """Name what the chat waits for, once that takes long enough to be shown."""
         self.waiting.text = text
 
     def hold_up(self, why: str) -> None:

@@ -1,4 +1,4 @@
-"""What is said before the first prompt: the offer to go on with the last session, and a welcome."""
+"""The lines before the first prompt: the offer to go on with the last session, and a welcome."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def offer(name: str, when: str, columns: int) -> str:
 
 
 def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
-    """What is said at the first start: four lines of less than so many columns each, from 30 on."""
+    """Return the greeting of the first start: four lines of less than so many columns each, from 30
+    on.
+    """
     room = columns - 1
     if columns < NARROW:
         lead, model = "Welcome. ", model.partition(":")[2] or model

@@ -1,4 +1,4 @@
-"""What the commands about the context show: panels and tables, from values."""
+"""Panels and tables of the commands about the context, drawn from values."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def show_summary(
 
 
 def commands_in(summary: Summary) -> int:
-    """How many tool uses a block's lines tell of."""
+    """Return how many tool uses a block's lines count."""
     total = 0
     for line in summary.tools:
         number = line.partition(": ")[2].partition(" ")[0]
@@ -95,7 +95,7 @@ def show_context(
     *,
     estimated: bool,
 ) -> None:
-    """What fills the window, a bar for each part."""
+    """Show what fills the window, with a bar for each part."""
     mark = "~" if estimated else ""
     guessed = ", guessed" if window.guessed else ""
     share = used / window.tokens if window.tokens else 1.0
@@ -125,7 +125,7 @@ def show_plots(
     used: str,
     window: int,
 ) -> None:
-    """What each exchange took, and how full the context was after it; `used` is how full it is
+    """Show what each exchange took, and how full the context was after it; `used` is how full it is
     now.
     """
     width = display.console.width - 2

@@ -55,7 +55,7 @@ def _refusable() -> Iterator[None]:
 
 
 def terminal_columns() -> int:
-    """How wide the terminal is that standard output is; 0 where it is none."""
+    """Return the columns of the terminal behind standard output; 0 where there is none."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
     except OSError:
@@ -63,7 +63,7 @@ def terminal_columns() -> int:
 
 
 def shows_symbols() -> bool:
-    """Whether standard output can show more than ASCII."""
+    """Return whether standard output can show more than ASCII."""
     return "utf" in (sys.stdout.encoding or "").lower()
 
 

@@ -91,7 +91,9 @@ class Rendered:
 
 
 def _columns(console: Console) -> Callable[[], int]:
-    """How wide the terminal is now. The console would ask its environment as well, each time."""
+    """Return a function that tells the width of the terminal now. The console would ask its
+    environment as well, each time.
+    """
 
     def columns() -> int:
         try:

@@ -1,4 +1,6 @@
-"""How a list names a conversation, the same in the chat, in the browser and on the command line."""
+"""The names of conversations in lists, the same in the chat, in the browser and on the command
+line.
+"""
 
 from __future__ import annotations
 

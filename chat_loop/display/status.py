@@ -21,8 +21,8 @@ _STEPS = ("session", "tokens", "model", "cost", "context", "session", "summary",
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """What the line may tell. `share` is how full the window is, `tokens` what the session took in
-    all.
+    """The contents of the status line. `share` is how full the window is, `tokens` what the session
+    took in all.
 
     `cost` is in US dollars, None when it is not known. `summary` is the state of the summary that
     is made in the background, empty when there is none.

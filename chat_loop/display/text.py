@@ -27,8 +27,8 @@ _HIDDEN = (
 
 @cache
 def _table() -> dict[int, str]:
-    """What each character that is not shown becomes; two thousand of them, which the prompt does
-    not wait for.
+    """Map each character that is not shown to its replacement; two thousand of them, which the
+    prompt does not wait for.
     """
     pictures = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
     return {**pictures, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _HIDDEN}}

@@ -15,7 +15,7 @@ SMALL = 46
 
 
 def renders(display: DisplayManager) -> bool:
-    """Whether replies are rendered, so that a theme changes something."""
+    """Return whether replies are rendered, so that a theme changes something."""
     return bool(display.theme) and not display.console.is_dumb_terminal
 
 

@@ -1,4 +1,4 @@
-"""What is told of sessions: found, ended, compacted; and of requests that are tried again."""
+"""Lines about sessions that are found, ended or compacted, and about requests tried again."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def sealed(display: DisplayManager, event: SessionSealed) -> None:
 
 
 def connecting(display: DisplayManager, event: Connecting) -> None:
-    """What a terminal shows while it lasts."""
+    """Show in a terminal that servers are being connected."""
     display.begin_waiting()
     if event.servers:
         names = ", ".join(event.servers)

@@ -1,5 +1,5 @@
-"""What is waited for: one line of a terminal that is drawn again while it lasts, and taken back
-wholly.
+"""The waiting line: one line of a terminal that is drawn again while something lasts, and then
+taken back.
 """
 
 from __future__ import annotations

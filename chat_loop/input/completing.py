@@ -1,4 +1,4 @@
-"""What a text that is being typed can become, as values, and their way into the editor's menu."""
+"""Completions of a text that is typed, as values, and their way into the editor's menu."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""What was entered, over sessions: a private file of a bounded size, for several terminals at once.
+"""The history of entries over sessions: a private file of a bounded size, for several terminals at
+once.
 
 An entry is a line `# time` and its lines, each behind a `+`. Every entry is one write at the end of
 the file. When that has grown large it is renamed, and a new one begun; both are read.
@@ -64,7 +65,7 @@ def written(entry: str, now: datetime) -> bytes:
 
 
 def entries(data: bytes) -> list[str]:
-    """What stands in the file, the oldest first; what is torn or foreign is left out."""
+    """Return the entries of the file, the oldest first; what is torn or foreign is left out."""
     found: list[str] = []
     lines: list[str] = []
     for line in [*data.decode("utf-8", "replace").split("\n"), ""]:

@@ -1,4 +1,4 @@
-"""What the keys do that the editor does not know by itself."""
+"""Key bindings that the editor does not have by itself."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 
 
 class Lines:
-    """Whether Enter ends the entry or only its line.
+    """The decision whether Enter ends the entry or only its line.
 
     `offered`: the line began with a text to be changed, which Ctrl-C gives up at once. `several`:
     it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was
@@ -95,7 +95,7 @@ class Lines:
             buffer.insert_text(shown)
 
     def goes_on(self, buffer: Buffer) -> bool:
-        """Whether Enter, pressed now, does not end the entry."""
+        """Return whether Enter, pressed now, does not end the entry."""
         document = buffer.document
         if document.text == SEVERAL or self._pasted():
             return True
@@ -153,7 +153,7 @@ class Lines:
             buffer.insert_text("\n")
 
     def flooded(self) -> bool:
-        """Whether so much waits to be read that nobody can have typed it."""
+        """Return whether so much waits to be read that nobody can have typed it."""
         return bool(self.flood) or (
             not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD
         )
@@ -173,14 +173,16 @@ class Lines:
 
 
 def plain(press: KeyPress) -> bool:
-    """Whether a key only puts a character into the line, when it is pasted."""
+    """Return whether a key only puts a character into the line, when it is pasted."""
     return press.key in (Keys.ControlM, Keys.ControlI) or (
         len(press.data) == 1 and press.data.isprintable()
     )
 
 
 def continued(document: Document) -> bool:
-    """Whether the line before the cursor ends with a backslash that is not itself behind one."""
+    """Return whether the line before the cursor ends with a backslash that is not itself behind
+    one.
+    """
     before = document.text_before_cursor
     return (
         document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
@@ -188,7 +190,7 @@ def continued(document: Document) -> bool:
 
 
 def readable(source: Input) -> bool:
-    """Whether a terminal has something to be read; no where that cannot be told."""
+    """Return whether a terminal has something to be read; no where that cannot be told."""
     try:
         return bool(select.select([source.fileno()], [], [], 0)[0])
     except (OSError, ValueError, NotImplementedError):
@@ -290,7 +292,7 @@ def last(text: str) -> int:
 
 
 def _times(event: KeyPressEvent) -> int:
-    """How often a key counts: Alt and a number before it say so."""
+    """Return how often a key counts: Alt and a number before it say so."""
     return max(1, event.arg)
 
 

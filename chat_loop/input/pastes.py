@@ -9,7 +9,7 @@ MOST_HELD = 16_000_000
 
 
 class Pastes:
-    """What was pasted in this run. A long paste stands in the line as its size, which is its name
+    """The pastes of this run. A long paste stands in the line as its size, which is its name
     here.
     """
 
@@ -20,7 +20,7 @@ class Pastes:
         """What of several lines was pasted into the present entry and not folded."""
 
     def fold(self, text: str, characters: int = FOLD_CHARACTERS, lines: int = FOLD_LINES) -> str:
-        """What is to stand in the line for `text`."""
+        """Return what is to stand in the line for `text`."""
         count = text.count("\n") + 1
         if len(text) <= characters and count <= lines:
             self.shown += [text] if count > 1 else []
@@ -45,7 +45,7 @@ class Pastes:
         return 0, self.fold(text)
 
     def has(self, text: str) -> bool:
-        """Whether something folded stands in `text`."""
+        """Return whether something folded stands in `text`."""
         return any(name in text for name in self._folded)
 
     def unfolded(self, text: str) -> str:

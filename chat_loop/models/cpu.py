@@ -1,4 +1,4 @@
-"""What this machine's processor can do for an embedded model."""
+"""The abilities of this machine's processor for an embedded model."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ _STRING, _ARRAY = 8, 9
 
 
 class Header(Struct, frozen=True):
-    """What the head of a GGUF file says about its model."""
+    """The description of a model in the head of its GGUF file."""
 
     architecture: str
     context: int | None

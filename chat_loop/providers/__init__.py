@@ -33,7 +33,7 @@ class Provider(Protocol):
 
     @property
     def first_event_seconds(self) -> float:
-        """How long the first content may take before the call counts as timed out."""
+        """Return how long the first content may take before the call counts as timed out."""
 
     @property
     def calls_tools(self) -> bool:

@@ -1,4 +1,4 @@
-"""What a model takes: the tokens of its window and of a reply, and images.
+"""The capabilities of a model: the tokens of its window and of a reply, and images.
 
 In this order: what the config says, what the server says, what genai-prices lists, and a guess by
 the model's family, which is marked as one.
@@ -24,8 +24,8 @@ LARGEST_WINDOW = 100_000_000
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """What one source says of a model: tokens, 0 where it says nothing, and None where nothing of
-    images.
+    """The statement of one source about a model: tokens, 0 where it says nothing, and None where
+    nothing of images.
     """
 
     window: int = 0

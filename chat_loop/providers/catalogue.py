@@ -26,7 +26,7 @@ AZURE_VERSIONS = ("OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION")
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
-    """How a server differs from others that speak Chat Completions. Models are told by the
+    """The differences of a server from others that speak Chat Completions. Models are told by the
     beginnings of their names.
     """
 

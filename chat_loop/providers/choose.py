@@ -47,7 +47,8 @@ WAYS = """Ways to get one:
 
 
 class World(Struct, frozen=True, kw_only=True):
-    """What the choice depends on besides the config. `servers`: provider -> port on 127.0.0.1.
+    """The surroundings that the choice depends on besides the config. `servers`: provider -> port
+    on 127.0.0.1.
 
     `sockets` is the folder where the system tells whose the sockets are. A server that loads its
     model is waited for `loading_seconds`.

@@ -91,7 +91,7 @@ def listens(address: str) -> bool:
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """What an OpenAI-compatible server says of itself."""
+    """The description that an OpenAI-compatible server gives of itself."""
 
     entries: tuple[Mapping[str, object], ...] = ()
     """Its list of models."""

@@ -1,5 +1,5 @@
-"""What the adapters over HTTP share: one client of an SDK, the course of one call, and bodies that
-are read within limits.
+"""The shared parts of the adapters over HTTP: one client of an SDK, the course of one call, and
+bodies that are read within limits.
 
 The SDK sends requests and knows keys, addresses and headers. Events are read here, from its raw
 response: its own streams hide whether the end mark came, hold a line of any length in memory, and
@@ -76,7 +76,7 @@ class Line(Struct, frozen=True):
 
 
 class Reply:
-    """What one stream has told so far. Adapters fill it from the events of their wire."""
+    """The state of one stream so far. Adapters fill it from the events of their wire."""
 
     def __init__(self) -> None:
         self.stop: StopReason | None = None
@@ -152,14 +152,14 @@ class WireProvider:
 
     @property
     def key_hint(self) -> str:
-        """What to do when the key is missing or refused."""
+        """Return what to do when the key is missing or refused."""
         if self.entry.keys:
             return f"Set {' or '.join(self.entry.keys)} to a valid key."
         return f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it."
 
     @property
     def model_hint(self) -> str:
-        """What to do when the model is not known."""
+        """Return what to do when the model is not known."""
         hint = f"Check the model's name; --model {self.name}:NAME."
         return hint if self.entry.needs_key else f"{hint} The server's address usually ends in /v1."
 

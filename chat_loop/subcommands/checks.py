@@ -69,7 +69,7 @@ Check = Callable[[], Iterable[Finding]]
 
 
 class Here(Struct, frozen=True, kw_only=True):
-    """What the checks look at: `sessions` is the folder, the rest as config and options say."""
+    """The objects of the checks: `sessions` is the folder, the rest as config and options say."""
 
     config: Config
     paths: Paths

@@ -53,7 +53,8 @@ _WAIT = "wait"
 def inline(
     text: str, theme: Theme, *, complete: bool, before: str = "", style: str = "", depth: int = 0
 ) -> tuple[list[Span], int]:
-    """What can be shown of the rest of a line, and how many characters of `text` that is.
+    """Return the spans that can be shown of the rest of a line, and how many characters of `text`
+    they take.
 
     `complete`: the line ends with `text`; then all of it is shown. `before` is the character that
     stands before it.
@@ -95,7 +96,7 @@ def _past(text: str, at: int) -> int:
 def _construct(
     text: str, at: int, before: str, theme: Theme, complete: bool, style: str, depth: int
 ) -> _Found | str | None:
-    """What begins at `at`: something closed, nothing (None), or `_WAIT`."""
+    """Read what begins at `at`: something closed, nothing (None), or `_WAIT`."""
     sign = text[at]
     farthest = at + FARTHEST
     window = text[:farthest] if len(text) > farthest else text

@@ -1,4 +1,4 @@
-"""What a line begins with: decided by its first characters, or by the whole line where that is
+"""The beginnings of lines, told by their first characters, or by the whole line where that is
 needed.
 """
 
@@ -21,7 +21,8 @@ _FENCE = re.compile(r"(`{3,}|~{3,})(.*)$")
 
 
 class Start(Struct, frozen=True):
-    """How a line begins: `kind` is text, heading, item, number, quote, rule, fence, table or blank.
+    """The beginning of a line: `kind` is text, heading, item, number, quote, rule, fence, table or
+    blank.
 
     `length` counts the characters of the markers. `value`: the level, the number as it stands, the
     fence. `task`: the box of a task, a blank or an x. `fence`: the one that an item begins with.
@@ -37,7 +38,7 @@ class Start(Struct, frozen=True):
 
 
 def start_of(line: str, *, complete: bool) -> Start | None:
-    """How `line` begins, which holds no newline; None when more of it is needed to tell."""
+    """Return how `line` begins, which holds no newline; None when more of it is needed to tell."""
     rest = line.lstrip(" ")
     indent = len(line) - len(rest)
     if indent > LONGEST:

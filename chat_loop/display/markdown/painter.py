@@ -84,8 +84,8 @@ class Painter:
 
     @property
     def held(self) -> str:
-        """What came of the line and is not shown yet; code, which waits for its line's end, is not
-        looked at again.
+        """Return what came of the line and is not shown yet; code, which waits for its line's end,
+        is not looked at again.
         """
         return self._line
 

@@ -1,4 +1,4 @@
-"""What the terminal is sent: text with attributes, and the newlines and blanks between, which wait
+"""Output to the terminal: text with attributes, and the newlines and blanks between, which wait
 for what follows.
 """
 
@@ -98,7 +98,7 @@ class Pen:
         self._dots = 0
 
     def prose(self, bars: str, style: str, indent: int) -> None:
-        """What follows is prose, to be broken between words. Its next lines begin with `bars` and
+        """Break what follows between words. Its next lines begin with `bars` and
         `indent` blanks.
         """
         if self._columns is None:

@@ -1,4 +1,4 @@
-"""What a theme looks like, on one line."""
+"""A sample of a theme on one line."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def row_of(line: str, count: int, theme: Theme, style: str = "") -> Row:
 
 
 class Layout(Struct, frozen=True):
-    """How the rows of one table are shown; `widths` is empty where each value gets a line of its
+    """The layout of one table; `widths` is empty where each value gets a line of its
     own.
     """
 
