@@ -184,7 +184,7 @@ class Conversation:
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """The messages that the model would be sent now."""
+        """Return the messages that the model would be sent now."""
         return messages_of(self._fit(self.thread)[0], tools=self.agent.provider.calls_tools)
 
     @property

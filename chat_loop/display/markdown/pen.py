@@ -54,8 +54,8 @@ def width_of(text: str) -> int:
 
 
 def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """A text without blanks, cut where a line may be broken: before and behind wide characters that
-    are no emoji, which may be joined. With each part, whether it is such a character.
+    """Cut a text without blanks where a line may be broken: before and behind wide characters that
+    are no emoji, which may be joined. Yield each part, and whether it is such a character.
     """
     for wide, signs in groupby(text, _is_wide):
         if wide:
