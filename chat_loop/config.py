@@ -177,12 +177,12 @@ class Config(Struct, frozen=True, kw_only=True):
 
     @property
     def windows(self) -> dict[str, int]:
-        """The windows that the user set, by model name, in tokens."""
+        """Return the windows that the user set, by model name, in tokens."""
         return {name: model.window for name, model in self.models.items() if model.window > 0}
 
     @property
     def images(self) -> dict[str, bool]:
-        """Which models take images, as far as the user said so, by model name."""
+        """Return whether models take images, by model name, where the user said so."""
         return {
             name: model.images for name, model in self.models.items() if model.images is not None
         }

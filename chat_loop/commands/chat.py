@@ -107,7 +107,7 @@ class Chat(Struct, kw_only=True):
         self.listed, self.hits = [*ids], [*hits]
 
     def number_rows(self, rows: Iterable[SessionRow]) -> None:
-        """The same for a list, whose open conversation has no number."""
+        """Number the rows of a list; the open conversation has no number."""
         self.number(row.id for row in rows if has_number(row))
 
     def path(self, reference: str) -> Path:

@@ -153,7 +153,7 @@ class Meter:
             self._draw(text)
 
     def count(self, done: int, total: int, what: str) -> None:
-        """The same for things that are counted, once that takes a while."""
+        """Show how many of `total` things are done, once counting takes a while."""
         now = time.monotonic()
         if now - max(self._drawn, self._began + SOON_SECONDS - DRAWN_SECONDS) >= DRAWN_SECONDS:
             self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")

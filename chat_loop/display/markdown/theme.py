@@ -1,6 +1,4 @@
-"""Which attributes and colours each part of a text has, as the numbers of SGR sequences
-(`1;36`).
-"""
+"""Attributes and colors of the parts of a text, as the numbers of SGR sequences (`1;36`)."""
 
 from __future__ import annotations
 
