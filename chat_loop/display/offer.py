@@ -40,7 +40,7 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
         f"Welcome. {cut_to(one_line(model, 60), room - 9 - len(answers))}{answers}",
         f"Conversations are markdown files in {_end_of(_short(directory), room - 37)}.",
         "exit saves one with a summary and leaves; resume goes on with it another day.",
-        "A long one is compacted by itself. Ctrl-C stops a reply, @path adds a file.",
+        "Long ones are compacted automatically. Ctrl-C stops a reply, @path adds a file.",
     )
 
 
