@@ -223,7 +223,7 @@ def test_a_resume_on_the_command_line(tmp_path: Path) -> None:
 GREETINGS = {
     80: r"Welcome\. scripted:echo answers; /model .*\nConversations are markdown files in "
     r"\S+/sessions\.\n"
-    r"exit saves .*\nA long one .*\nYou:",
+    r"exit saves .*\nLong ones .*\nYou:",
     40: r"Welcome\. echo answers\.\nSaved in \S+/sessions\nexit leaves, .*\nhelp shows more\.\nYou:",
 }
 
