@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.agent.tools import NO_MORE, anything, nobody
+from chat_loop.agent.tools import NO_MORE, anything, refuser
 from chat_loop.config import expanded
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -160,7 +160,7 @@ class Run:
 
     def _conversation(self) -> Conversation:
         app, agent = self._app, self._agent
-        approve = nobody(lambda sentence, hint: self._show(Warned(sentence, hint)))
+        approve = refuser(lambda sentence, hint: self._show(Warned(sentence, hint)))
         place = app.memory(agent)
         memory = ProjectMemory(place, self._show) if place is not None else None
         if memory is not None and memory.trouble:

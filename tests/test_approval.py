@@ -9,15 +9,14 @@ from collections.abc import Mapping
 import pytest
 
 from chat_loop.agent.tools import (
-    MOST_ASKED,
+    MAX_ANSWERS,
     Approvals,
     Approve,
     Tool,
     Toolbox,
     anything,
-    covered,
     never,
-    nobody,
+    refuser,
 )
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
@@ -90,7 +89,6 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
     assert "Run it? (y, n, a = always, until you leave: exactly this) " in user.seen
-    assert covered("write_file", "New file x:") == ("write_file", "")
 
 
 def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
@@ -103,7 +101,7 @@ def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
         True,
         True,
     ]
-    user = User(*[""] * MOST_ASKED)
+    user = User(*[""] * MAX_ANSWERS)
     assert user.approve("edit_file", "diff") is False
     assert user.answers == []
 
@@ -114,7 +112,7 @@ def test_nobody_and_anything() -> None:
     assert asyncio.run(never("rm", "-rf /")) is False
 
     async def refused() -> bool:
-        return await nobody(lambda sentence, hint: told.append((sentence, hint)))("rm", "-rf /")
+        return await refuser(lambda sentence, hint: told.append((sentence, hint)))("rm", "-rf /")
 
     with pytest.raises(ChatLoopError) as caught:
         asyncio.run(refused())
@@ -168,7 +166,7 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
         calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [
             ToolCall("c3", "quick", "{}")
         ]
-        async for event in box.use(calls):
+        async for event in box.run(calls):
             assert open_questions == 0
             order.append(f"told {event.id} {event.text}")
 
@@ -208,7 +206,7 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
         return [
             event.text
             for event in sorted(
-                [event async for event in box.use(calls)], key=lambda event: event.id
+                [event async for event in box.run(calls)], key=lambda event: event.id
             )
         ]
 

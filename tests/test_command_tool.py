@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.agent import commands
+from chat_loop.agent import shell
 from chat_loop.agent.builtin import builtin_tools
-from chat_loop.agent.commands import MOST_BYTES, clean_environment
+from chat_loop.agent.shell import MAX_BYTES, clean_environment
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError
 
@@ -97,9 +97,9 @@ def test_much_output_keeps_its_beginning_and_its_end(tool: Tool) -> None:
     assert time.monotonic() - began < 20
     assert text.startswith("Exit code 0.\nbegin\nxxx")
     assert text.endswith("xxx\nend")
-    left_out = 50_000_000 + len("begin\n\nend\n") - 2 * MOST_BYTES
+    left_out = 50_000_000 + len("begin\n\nend\n") - 2 * MAX_BYTES
     assert f"x\n[… {left_out:,} bytes left out …]\nx" in text
-    assert len(text) < 2 * MOST_BYTES + 100
+    assert len(text) < 2 * MAX_BYTES + 100
 
 
 def test_a_command_that_takes_too_long_is_stopped_with_its_children(
@@ -121,7 +121,7 @@ def test_a_command_that_takes_too_long_is_stopped_with_its_children(
 def test_a_process_that_does_not_want_to_leave_is_killed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Tool
 ) -> None:
-    monkeypatch.setattr("chat_loop.agent.commands.TERM_SECONDS", 0.1)
+    monkeypatch.setattr("chat_loop.agent.shell.TERM_SECONDS", 0.1)
     alive = Alive(tmp_path)
     stubborn = f"trap '' TERM; exec 3> {alive.path}; echo on >&3; while :; do sleep 1; done"
     assert run(tool, stubborn, seconds=1).startswith("!It took longer")
@@ -205,7 +205,7 @@ def test_variables_that_are_named_for_a_secret_do_not_reach_commands(
     tmp_path: Path, name: str, kept: bool
 ) -> None:
     environment = clean_environment({"PATH": os.defpath, name: "/a/plain/value"})
-    text = asyncio.run(commands.run_command("env", tmp_path, environment, 20))
+    text = asyncio.run(shell.run_command("env", tmp_path, environment, 20))
     assert (f"\n{name}=" in text) == kept
 
 
@@ -229,7 +229,7 @@ def test_variables_that_repeat_a_secret_do_not_reach_commands(
 def test_the_model_says_how_long_and_gets_no_more_than_the_most(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("chat_loop.agent.commands.MOST_SECONDS", 0.2)
+    monkeypatch.setattr("chat_loop.agent.shell.MAX_SECONDS", 0.2)
     [tool] = builtin_tools(["run_command"], tmp_path, seconds=0.1)
     late = "!It took longer than 0 seconds"
     assert run(tool, "sleep 100", seconds=50).startswith(late)

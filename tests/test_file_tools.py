@@ -16,11 +16,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_loop.agent import builtin, workspace
+from chat_loop.agent import workspace
 from chat_loop.agent.builtin import NAMES, builtin_tools
 from chat_loop.agent.tools import Approvals, Toolbox
 from chat_loop.agent.workspace import Workspace
-from chat_loop.errors import ChatLoopError, ConfigError
+from chat_loop.errors import ConfigError
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED
 
@@ -53,7 +53,7 @@ class Bench:
 
         async def call() -> str:
             [returned] = [
-                event async for event in self.box.use([ToolCall("c1", name, json.dumps(given))])
+                event async for event in self.box.run([ToolCall("c1", name, json.dumps(given))])
             ]
             text = returned.text.removeprefix(f"{ALLOWED}\n")
             assert (text != returned.text) == (len(self.asked) > before and self.answer)
@@ -99,9 +99,9 @@ def test_reading(bench: Bench) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("none.py", "!There is no file none.py."),
-        ("src", "!src is a folder."),
-        (".", "!. is a folder."),
+        ("none.py", "!none.py: no such file or directory."),
+        ("src", "!src: it is not a regular file."),
+        (".", "!.: it is not a regular file."),
         ("src/a.py/b", "!src/a.py/b: not a directory."),
         ("picture.png", "!picture.png is no text in UTF-8."),
         ("zeros", "!zeros is a binary file."),
@@ -121,7 +121,7 @@ def test_what_cannot_be_read(bench: Bench, path: str, text: str) -> None:
 def test_a_file_that_is_too_large_is_not_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace, "LARGEST", 1_000_000)
+    monkeypatch.setattr(workspace, "MAX_FILE_BYTES", 1_000_000)
     (bench.root / "large").write_text("x" * 1_000_001)
     assert bench.use("read_file", path="large") == "!large is too large to be read: 1 MB."
 
@@ -136,11 +136,11 @@ def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("list_files", path=".git") == ".git/config"
     assert bench.use("list_files", pattern="*.c") == "(nothing)"
     assert bench.use("list_files", path="zeros") == "!zeros is no folder."
-    monkeypatch.setattr(builtin, "MOST_LISTED", 2)
+    monkeypatch.setattr(workspace, "MAX_LISTED", 2)
     assert bench.use("list_files").endswith(
         "[cut: there are more than these 2 files; a narrower pattern finds them]"
     )
-    monkeypatch.setattr(builtin, "MOST_VISITED", 1)
+    monkeypatch.setattr(workspace, "MAX_VISITED", 1)
     assert bench.use("list_files").startswith("picture.png\n[cut:") is False
     assert "[cut: there are more than these 0 files" in bench.use("list_files")
 
@@ -157,7 +157,7 @@ def test_searching(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("search_files", text="secret") == "(nothing)"
     assert bench.use("search_files", text="a.*b") == "(nothing)"
     assert bench.use("search_files", text="") == "!The text must be a part of one line."
-    monkeypatch.setattr(builtin, "MOST_FOUND", 1)
+    monkeypatch.setattr(workspace, "MAX_MATCHES", 1)
     assert (
         bench.use("search_files", text="PORT")
         == "src/a.py:3: PORT = 8443\n[cut: the first 1 lines]"
@@ -204,7 +204,7 @@ def test_overwriting_shows_a_diff_and_keeps_the_mode(bench: Bench) -> None:
 def test_long_files_are_shown_whole_without_comparing_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(builtin, "LONGEST_COMPARED", 3)
+    monkeypatch.setattr(workspace, "MAX_COMPARED", 3)
     assert bench.use("write_file", path="src/a.py", text="new\n") == "Wrote src/a.py: 1 line."
     assert bench.asked[0].endswith(
         "+++ src/a.py\n@@ line 1: 4 lines are replaced by these 1 @@\n+new"
@@ -304,7 +304,9 @@ def test_what_is_shown_of_a_change_is_what_is_done(before: list[str], after: lis
     """Carrying out the diff by hand gives the new text."""
     result: list[str] = []
     at = 0
-    for line in builtin._hunks("".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in after)):
+    for line in workspace.hunks(
+        "".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in after)
+    ):
         if line.startswith("@@"):
             first = int(line.removeprefix("@@ line ").removesuffix(" @@")) - 1
             result += before[at:first]
@@ -331,7 +333,7 @@ def test_a_file_that_changed_since_the_question_is_not_overwritten(bench: Bench)
 
     async def call() -> str:
         call = ToolCall("c1", "write_file", '{"path": "src/a.py", "text": "mine"}')
-        [returned] = [event async for event in bench.box.use([call])]
+        [returned] = [event async for event in bench.box.run([call])]
         return returned.text
 
     assert (
@@ -353,7 +355,7 @@ def test_edits_of_one_file_that_come_together_are_all_made(bench: Bench) -> None
             )
             for number in range(20)
         ]
-        return [event.failed async for event in bench.box.use(calls)]
+        return [event.failed async for event in bench.box.run(calls)]
 
     assert asyncio.run(together()) == [False] * 20
     assert (bench.root / "many").read_text() == "".join(f"LINE {number};\n" for number in range(20))
@@ -420,7 +422,7 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         denied = []
         for target in ("src/plain.txt", "src/other.txt", path):
             call = ToolCall("c1", "write_file", json.dumps({"path": target, "text": "x"}))
-            denied += [event.denied async for event in box.use([call])]
+            denied += [event.denied async for event in box.run([call])]
         return denied
 
     assert asyncio.run(calls()) == [False, False, True]
@@ -442,17 +444,13 @@ def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
             ToolCall(f"c{number}", "read_file", '{"path": "../outside.txt"}')
             for number in range(40)
         ]
-        allowed = [event.text async for event in bench.box.use(calls)]
+        allowed = [event.text async for event in bench.box.run(calls)]
         bench.answer = False
-        return allowed + [event.text async for event in bench.box.use(calls[:1])]
+        return allowed + [event.text async for event in bench.box.run(calls[:1])]
 
     assert asyncio.run(together()) == [f"{ALLOWED}\nnot yours\n"] * 40 + [
         "Not run: the user did not allow it."
     ]
-    grounds = Workspace(bench.root)
-    grounds.question(grounds.place("../outside.txt"))
-    with pytest.raises(ChatLoopError, match="lead out"):
-        grounds.entered("../outside.txt")
 
 
 def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(
@@ -471,10 +469,10 @@ def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(
             approve=turning,
         )
         call = ToolCall("c1", "write_file", '{"path": "new/a.txt", "text": "mine"}')
-        [returned] = [event async for event in box.use([call])]
+        [returned] = [event async for event in box.run([call])]
         return returned.text
 
-    turned = "new/a.txt has come to lead out of the working directory. Call the tool again."
+    turned = "new/a.txt now leads elsewhere. Call the tool again."
     assert asyncio.run(call()) == f"{ALLOWED}\n{turned}"
     assert not (tmp_path / "a.txt").exists()
 
@@ -500,7 +498,7 @@ def test_the_program_s_own_files_are_not_touched(tmp_path: Path) -> None:
     ("path", "text"),
     [
         ("picture.png", "!picture.png is no text in UTF-8."),
-        ("src", "!src is a folder."),
+        ("src", "!src: it is not a regular file."),
         ("locked.txt", "!locked.txt is write-protected."),
         ("src/a.py/new", "!src/a.py/new"),
         ("pipe", "!pipe"),

@@ -472,7 +472,7 @@ def box(tool: Tool, seconds: float = 60.0, characters: int = 50_000) -> Toolbox:
 async def returned(toolbox: Toolbox, *arguments: str) -> list[ToolReturned]:
     [name] = toolbox.tools
     calls = [ToolCall(f"c{number}", name, given) for number, given in enumerate(arguments, 1)]
-    return [event async for event in toolbox.use(calls)]
+    return [event async for event in toolbox.run(calls)]
 
 
 def test_a_function_that_hangs_is_left_behind() -> None:
@@ -579,7 +579,7 @@ def test_fifty_megabytes_are_cut_quickly() -> None:
         "\n[cut: up to character 50,000 of 50,000,000 (10,000,000 are kept); "
         'read_result with id "c1" and offset 50000 reads on]'
     )
-    assert sum(map(len, toolbox.kept.values())) == 10_000_000
+    assert sum(map(len, toolbox.cut_results.values())) == 10_000_000
 
 
 def test_what_changes_something_is_shown_first() -> None:

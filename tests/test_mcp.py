@@ -138,7 +138,7 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
         calls.append(ToolCall("c4", "test_echo", '{"text": 5}'))
         results = {
             result.id: (result.text.split("\n")[-1], result.failed)
-            async for result in box.use(calls)
+            async for result in box.run(calls)
         }
         assert results == {
             "c0": ("x", False),
@@ -316,7 +316,7 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> 
             clock=time.monotonic,
             approve=allowed,
         )
-        [result] = [result async for result in box.use([ToolCall("c1", "raw_hang", "")])]
+        [result] = [result async for result in box.run([ToolCall("c1", "raw_hang", "")])]
         assert result.text.split("\n")[-1] == "raw_hang took longer than 1 seconds and was stopped."
         await until_recorded(tmp_path, "notifications/cancelled caller cancelled")
         assert await offered.call("raw_echo") == "hello", "the connection goes on"

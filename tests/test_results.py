@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.tools import LONGEST_KEPT, MOST_KEPT, Tool, cut, read_on
+from chat_loop.agent.tools import MAX_CUT_RESULT, MAX_CUT_RESULTS, Tool, cut, read_on
 from chat_loop.events import Event, ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.values import Message, ToolCall, ToolSpec, Window
@@ -37,9 +37,9 @@ def test_all_parts_together_are_the_whole(text: str, most: int) -> None:
 def test_the_oldest_are_given_up() -> None:
     kept: dict[str, str] = {}
     for number in range(5):
-        cut(ToolCall(f"c{number}", "much", "{}"), "x" * (LONGEST_KEPT + 1), 10, kept)
+        cut(ToolCall(f"c{number}", "much", "{}"), "x" * (MAX_CUT_RESULT + 1), 10, kept)
     assert list(kept) == ["c3", "c4"]
-    assert sum(map(len, kept.values())) == MOST_KEPT
+    assert sum(map(len, kept.values())) == MAX_CUT_RESULTS
     assert cut(ToolCall("c3", "much", "{}"), "short", 10, kept) == "short"
     assert list(kept) == ["c4"]  # an id that is used again, in the next session, is another call's
 

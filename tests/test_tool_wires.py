@@ -20,7 +20,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.functions import tool_of
-from chat_loop.agent.tools import nobody
+from chat_loop.agent.tools import refuser
 from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Event, TextDelta, ToolReturned
 from chat_loop.providers import Provider
@@ -159,7 +159,7 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
         await turns.ask("Write it")
         (project / "a.txt").unlink()
         warned: list[str] = []
-        refusing = nobody(lambda sentence, hint: warned.append(sentence))
+        refusing = refuser(lambda sentence, hint: warned.append(sentence))
         turns.agent = Agent(
             name="Sally", system_prompt="", provider=provider, tools=tools, approve=refusing
         )

@@ -16,9 +16,9 @@ import pytest
 from benchmarks.support.loopback import Failure, Loopback, failing
 from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
-from chat_loop.agent.agent import MOST_STEPS, Agent
+from chat_loop.agent.agent import MAX_STEPS, Agent
 from chat_loop.agent.ask import Patience
-from chat_loop.agent.tools import LONGEST_RESULT, NO_MORE, Tool, fault
+from chat_loop.agent.tools import MAX_RESULT, NO_MORE, Tool, fault
 from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.turn import answer
 from chat_loop.display.manager import DisplayManager
@@ -304,7 +304,7 @@ def test_a_tool_that_fails_says_why_and_the_others_go_on() -> None:
     ]
 
 
-@pytest.mark.parametrize(("window", "most"), [(128_000, LONGEST_RESULT), (8_192, 8_192)])
+@pytest.mark.parametrize(("window", "most"), [(128_000, MAX_RESULT), (8_192, 8_192)])
 def test_a_long_result_is_cut(window: int, most: int) -> None:
     async def much(given: Mapping[str, object]) -> str:
         return "x" * 60_000
@@ -318,7 +318,7 @@ def test_a_long_result_is_cut(window: int, most: int) -> None:
 
 
 def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer() -> None:
-    provider = scripted(*[calling('{"query": "more"}')] * MOST_STEPS, "That is all.")
+    provider = scripted(*[calling('{"query": "more"}')] * MAX_STEPS, "That is all.")
     events = run(agent_of(provider, tool(echo)))
     results = returned(events)
     assert [identity for identity, _, _ in results] == [f"c{number}" for number in range(1, 13)]
@@ -330,9 +330,9 @@ def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer(
 
 
 def test_a_model_that_calls_where_no_tools_are_offered_is_not_obeyed() -> None:
-    provider = scripted(*[calling('{"query": "more"}')] * (MOST_STEPS + 1))
+    provider = scripted(*[calling('{"query": "more"}')] * (MAX_STEPS + 1))
     events = run(agent_of(provider, tool(echo)))
-    assert len(returned(events)) == MOST_STEPS
+    assert len(returned(events)) == MAX_STEPS
     assert isinstance(events[-1], Finished)
     assert events[-1].stop == "end"
 

@@ -5,34 +5,30 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from itertools import count
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from chat_loop.agent import tools
 from chat_loop.agent.ask import Patience, ask
+from chat_loop.agent.tools import Approve, Tool, Toolbox
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
+from chat_loop.providers.calls import tool_name
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
-if TYPE_CHECKING:
-    from chat_loop.agent.tools import Approve, Tool
-
-MOST_STEPS = 12
-"""Steps of one reply that may call tools. The calls of the last one are not run; one more, without
-tools, answers.
-"""
+MAX_STEPS = 12
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """A provider with a name and a system prompt. `path` is the file it came from, empty for the
-    built-in one.
+    """A provider with a name, a system prompt, and tools.
 
-    `memory` is what the user has noted for the project, as the model is given it. `approve` asks
-    the user about calls that change something; with None none of them runs. `steps` are the most
-    that may call tools. `kept` holds the results that were cut, so that the model can read on.
-    `max_tokens`: the longest reply, unless a request has its own. With `own_tools` the provider
-    runs tools of its own: results come with the calls in its stream.
+    `path` is the file that defines it, empty for the built-in one. `memory` is the project's block.
+    `approve` asks the user about calls that change something; with None none of them runs. `steps`
+    are the most of one reply that may call tools. `cut_results` holds long results, so that the
+    model can read on. `max_tokens` limits a reply unless its request does. With `own_tools` the
+    provider runs tools of its own: results come with the calls in its stream.
     """
 
     name: str
@@ -43,8 +39,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     patience: Patience = field(default_factory=Patience)
     memory: str = ""
     approve: Approve | None = None
-    steps: int = MOST_STEPS
-    kept: dict[str, str] = field(default_factory=dict)
+    steps: int = MAX_STEPS
+    cut_results: dict[str, str] = field(default_factory=dict)
     description: str = ""
     own_tools: bool = False
     max_tokens: int | None = None
@@ -56,12 +52,12 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def model(self) -> str:
-        """The model reference, `provider:model`."""
+        """Return the model reference, `provider:model`."""
         return f"{self.provider.name}:{self.provider.model}"
 
     @property
     def calls_tools(self) -> bool:
-        """Tell if there are tools, and a model that can be offered them."""
+        """Return True when there are tools, and a model that can be offered them."""
         return bool(self.tools) and self.provider.calls_tools
 
     async def run(
@@ -79,34 +75,32 @@ class Agent(Struct, frozen=True, kw_only=True):
         call. `max_tokens` is for a step. Calls get the ids `c1`, `c2` … from `first_call` on.
         Raises ProviderError.
         """
-        from chat_loop.agent import tools  # loaded by then, if not before the first request
-
         offered = self.tools if offer_tools and self.calls_tools else ()
         window = self.provider.window.tokens
-        box = tools.Toolbox(
+        toolbox = Toolbox(
             tools={tool.spec.name: tool for tool in offered},
             seconds=self.patience.tool,
-            characters=min(tools.LONGEST_RESULT, window),  # a quarter of a small window
+            characters=min(tools.MAX_RESULT, window),  # a quarter of a small window
             together=2 * window,  # half of the window
             clock=self.patience.clock,
             approve=self.approve or tools.never,
-            kept=self.kept,
+            cut_results=self.cut_results,
         )
         for step in count(1):
-            specs = tuple(tool.spec for tool in box.offered.values()) if step <= self.steps else ()
+            specs = tuple(tool.spec for tool in toolbox.offered.values())
             request = Request(
                 system=self.system,
                 messages=messages,
                 max_tokens=max_tokens or self.max_tokens,
-                tools=specs,
+                tools=specs if step <= self.steps else (),
             )
-            text: list[str] = []
+            takes_calls = offer_tools if self.own_tools else bool(request.tools)
+            texts: list[str] = []
             calls: list[ToolCall] = []
-            tells = offer_tools if self.own_tools else bool(specs)
-            async with aclosing(self._ask(request, first_call, tells=tells)) as events:
+            async with aclosing(self._step(request, first_call, takes_calls)) as events:
                 async for event in events:
                     if isinstance(event, TextDelta):
-                        text.append(event.text)
+                        texts.append(event.text)
                     elif isinstance(event, ToolCalled):
                         calls.append(event.call)
                     yield event
@@ -119,44 +113,42 @@ class Agent(Struct, frozen=True, kw_only=True):
                     "tools.max_steps in the config allows more.",
                 )
             results: dict[str, ToolResult] = {}
-            running = box.use(calls) if step < self.steps else tools.refuse(calls)
+            running = toolbox.run(calls) if step < self.steps else tools.refuse(calls)
             async with aclosing(running) as returned:
                 async for result in returned:
                     results[result.id] = ToolResult(result.id, result.text, result.failed)
                     yield result
-            said = "".join(text)
+            text = "".join(texts)
             messages = (
                 *messages,
-                Message("assistant", said if said.strip() else "", calls=tuple(calls)),
+                Message("assistant", text if text.strip() else "", calls=tuple(calls)),
                 Message("user", "", results=tuple(results[call.id] for call in calls)),
             )
 
-    async def _ask(
-        self, request: Request, first_call: int, *, tells: bool
+    async def _step(
+        self, request: Request, number: int, takes_calls: bool
     ) -> AsyncGenerator[Event]:
-        """Yield the events of one step. Its calls get the program's ids, and names that can be sent
-        and recorded; without `tells` they are left out.
+        """Yield the events of one request. Its calls get the program's ids from `number` on, and
+        names that can be sent and recorded; without `takes_calls` they are left out.
         """
-        from chat_loop.providers.calls import tool_name
-
         ids: dict[str, str] = {}
-        number = first_call
-        asked = cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
-        async with aclosing(asked) as events:
+        events = cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
+        async with aclosing(events):
             async for event in events:
                 match event:
-                    case ToolCalled(call) if tells:
+                    case ToolCalled(call) if takes_calls:
                         ids[call.id] = f"c{number}"
                         number += 1
-                        name = tool_name(call.name)
-                        yield ToolCalled(ToolCall(ids[call.id], name, call.arguments))
-                    case ToolReturned() if tells:
+                        yield ToolCalled(
+                            ToolCall(ids[call.id], tool_name(call.name), call.arguments)
+                        )
+                    case ToolReturned() if takes_calls:
                         yield replace(event, id=ids[event.id], name=tool_name(event.name))
                     case ToolCalled() | ToolReturned():
                         pass
-                    case Finished(stop="tool") if self.own_tools and not tells:
+                    case Finished(stop="tool") if self.own_tools and not takes_calls:
                         pass
-                    case Finished(stop="tool") if number == first_call:
+                    case Finished(stop="tool") if not ids:
                         yield replace(event, stop="end")
                     case _:
                         yield event

@@ -1,12 +1,11 @@
-"""Tools: what the model may call, and how its calls are run. Whatever goes wrong becomes a sentence
-for the model.
-"""
+"""Tools that the model may call, and how its calls run. Every failure becomes a sentence for it."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec import Struct, field
@@ -17,18 +16,18 @@ from chat_loop.providers.calls import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
 from chat_loop.wording import ALLOWED
 
-LONGEST_RESULT = 50_000
-"""Characters of a result that the model is given."""
-SHORTEST_RESULT = 1_000
-"""Characters that a result may take however much was given before it."""
-MOST_KEPT = 20_000_000
+MAX_RESULT = 50_000
+"""Characters of a result that the model gets."""
+MIN_RESULT = 1_000
+"""Characters that a result may take however much there was before it."""
+MAX_CUT_RESULTS = 20_000_000
 """Characters that are kept of all results that were cut; the oldest go first."""
-LONGEST_KEPT = MOST_KEPT // 2
+MAX_CUT_RESULT = MAX_CUT_RESULTS // 2
 """Characters that are kept of one."""
 OUTSIDE = "Outside of the working directory"
 POWERFUL = "This file can run code or steer later sessions"
 """How questions begin about such files; “always” is then for the same call only."""
-MOST_ASKED = 5
+MAX_ANSWERS = 5
 """How often an answer that means nothing is asked for again."""
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
 _TYPES: Mapping[object, tuple[type, ...]] = {
@@ -41,11 +40,43 @@ _TYPES: Mapping[object, tuple[type, ...]] = {
     "null": (type(None),),
 }
 
+Arguments = Mapping[str, Any]
+Approve = Callable[[str, str], Awaitable[bool]]
+"""Asks the user about a call: the tool's name, and what it would do. Calls come one at a time.
+
+It may raise ChatLoopError with a sentence that tells the model why the call is not run.
+"""
+
+
+class PreparedCall(Struct, frozen=True):
+    """A call as the user is asked about it, and a function that runs exactly that. The question is
+    empty when nobody need be asked.
+    """
+
+    question: str
+    run: Callable[[], Awaitable[str]]
+
+
+class Tool(Struct, frozen=True):
+    """A tool. `run` takes the arguments of a call, checked against `spec`, and returns text for the
+    model, or raises ChatLoopError with a sentence for it. It may be cancelled.
+
+    `asks` is for a tool that changes something: called in a thread, it returns the whole of what a
+    call would do, as the user is shown it before. `asks_about` names the calls that are asked
+    about, when they are not all. `seconds` is the longest that a call may take, when it is not the
+    agent's limit. `stops`: cancelling a call ends what it does.
+    """
+
+    spec: ToolSpec
+    run: Callable[[Arguments], Awaitable[str]]
+    asks: Callable[[Arguments], str | PreparedCall] | None = None
+    asks_about: str = ""
+    seconds: float | None = None
+    stops: bool = True
+
 
 def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]]) -> ToolSpec:
-    """Return the specification of a tool; its arguments are their type, what they are, and the
-    default if there is one.
-    """
+    """Return the specification of a tool from rows of type, description, and default if any."""
     properties = {
         key: {"type": kind, "description": about, **({"default": default[0]} if default else {})}
         for key, (kind, about, *default) in arguments.items()
@@ -55,7 +86,7 @@ def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]
     return ToolSpec(name, description, {**schema, "additionalProperties": False})
 
 
-READS = spec_of(
+READ_RESULT = spec_of(
     "read_result",
     "Reads on in the result of an earlier tool call that was cut because it was too long.",
     {
@@ -63,34 +94,6 @@ READS = spec_of(
         "offset": ("integer", "How many characters of the result are skipped."),
     },
 )
-
-
-class Tool(Struct, frozen=True):
-    """A tool of the program. `run` takes the arguments of a call, checked against `spec`; it
-    returns text for the model, or raises ChatLoopError with a sentence for it. It may be cancelled.
-
-    `asks` is for one that changes something: called in a thread, it returns the whole of what a
-    call would do, as the user is shown it before the call runs, or nothing where nobody need be
-    asked; None: it runs unasked. `allow` is given that text once the user has allowed the call.
-    `asks_about` names the calls that are asked about, when they are not all. `seconds` is the
-    longest that a call may take, where that is not the agent's to say. `stops`: what a call does
-    ends when it is cancelled.
-    """
-
-    spec: ToolSpec
-    run: Callable[[Mapping[str, object]], Awaitable[str]]
-    asks: Callable[[Mapping[str, object]], str] | None = None
-    allow: Callable[[str], None] | None = None
-    asks_about: str = ""
-    seconds: float | None = None
-    stops: bool = True
-
-
-Approve = Callable[[str, str], Awaitable[bool]]
-"""Asks the user about a call: the tool's name, and what it would do. Calls come one at a time.
-
-It may raise ChatLoopError with a sentence that tells the model why the call is not run.
-"""
 
 
 async def never(name: str, text: str) -> bool:
@@ -103,16 +106,14 @@ async def anything(name: str, text: str) -> bool:
     return True
 
 
-def nobody(tell: Callable[[str, str], None]) -> Callable[[str, str], Awaitable[bool]]:
-    """Return an approval that refuses, since there is nobody to ask; `tell(sentence, hint)` is for
-    who reads later.
+def refuser(tell: Callable[[str, str], None]) -> Approve:
+    """Return an approval that refuses, since there is nobody to ask, and tells the user so by
+    `tell(sentence, hint)`.
     """
 
     async def refuse(name: str, text: str) -> bool:
-        tell(
-            f"{name} was not run: it has to be allowed, and there is nobody to ask.",
-            "--yes allows all such calls.",
-        )
+        unasked = f"{name} was not run: it has to be allowed, and there is nobody to ask."
+        tell(unasked, "--yes allows all such calls.")
         raise ToolDenied(
             "Not run: the user has to allow it, and there is nobody to ask.", "Go on without it."
         )
@@ -120,20 +121,9 @@ def nobody(tell: Callable[[str, str], None]) -> Callable[[str, str], Awaitable[b
     return refuse
 
 
-def covered(name: str, text: str) -> tuple[str, str]:
-    """Return what “always” covers, for a call of the tool `name` that is shown as `text`.
-
-    All calls of the tool; of `run_command`, and where a file is touched that lies outside of the
-    working directory, or that can run code or steer later sessions, only the call that does exactly
-    the same.
-    """
-    exact = name == "run_command" or text.startswith((OUTSIDE, POWERFUL))
-    return (name, text if exact else "")
-
-
 class Approvals:
-    """The answers of one run of the program. `ask(question)` gives an answer, `show(name, text)`
-    shows a call.
+    """The user's answers in one run of the program. `ask(question)` returns an answer, `show(name,
+    text)` displays a call.
     """
 
     def __init__(
@@ -144,57 +134,66 @@ class Approvals:
         self._always: set[tuple[str, str]] = set()
 
     async def approve(self, name: str, text: str) -> bool:
-        """Tell if a call may run. Nothing is asked about what is always allowed."""
-        if covered(name, text) in self._always:
+        """Return True when a call may run. “Always” covers all calls of the tool; of `run_command`
+        and of files outside, or that can run code, only the call that does exactly the same.
+        """
+        exact = name == "run_command" or text.startswith((OUTSIDE, POWERFUL))
+        covered = (name, text if exact else "")
+        if covered in self._always:
             return True
         self._show(name, text)
-        always = "exactly this" if covered(name, text)[1] else name
+        always = "exactly this" if exact else name
         question = f"Run it? (y, n, a = always, until you leave: {always}) "
-        for number in range(MOST_ASKED):
+        for number in range(MAX_ANSWERS):
             again = "Please answer y, n or a. " if number else ""
             match (await self._ask(again + question)).strip().lower():
                 case "y" | "yes":
                     return True
                 case "a" | "always":
-                    self._always.add(covered(name, text))
+                    self._always.add(covered)
                     return True
                 case "n" | "no":
                     return False
         return False
 
 
-class Toolbox(Struct, frozen=True, kw_only=True):
+class Toolbox(Struct, kw_only=True):
     """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
     All results together take at most about `together` characters: each gets half of what is left.
-    `kept` holds the whole texts of those that were cut, by the ids of their calls.
+    `cut_results` holds the whole texts of those that were cut, by the ids of their calls.
     """
 
     tools: Mapping[str, Tool]
     seconds: float
     characters: int
-    together: int = 20 * LONGEST_RESULT
+    together: int = 20 * MAX_RESULT
     clock: Callable[[], float]
     approve: Approve = never
-    kept: dict[str, str] = field(default_factory=dict)
-    given: list[int] = field(default_factory=list)
+    cut_results: dict[str, str] = field(default_factory=dict)
+    returned: int = 0
     """The characters of the results so far."""
     asking: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
     def offered(self) -> Mapping[str, Tool]:
-        """The tools as the model is told of them now: with read_result once a result was cut."""
-        if not self.tools or not self.kept:
+        """Return the tools for the next request: with read_result once a result was cut."""
+        if not self.tools or not self.cut_results:
             return self.tools
 
-        async def run(given: Mapping[str, object]) -> str:
-            return read_on(given, self._room, self.kept)
+        async def run(arguments: Arguments) -> str:
+            return read_on(arguments, self._room, self.cut_results)
 
-        return {**self.tools, READS.name: Tool(READS, run)}
+        return {**self.tools, READ_RESULT.name: Tool(READ_RESULT, run)}
 
-    async def use(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
+    @property
+    def _room(self) -> int:
+        """The characters that the next result may take."""
+        return min(self.characters, max(MIN_RESULT, (self.together - self.returned) // 2))
+
+    async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls together; yield each result when it comes. Closing it cancels the rest."""
-        tasks = [asyncio.ensure_future(self._use(call)) for call in calls]
+        tasks = [asyncio.ensure_future(self._run(call)) for call in calls]
         try:
             for task in asyncio.as_completed(tasks):
                 returned = await task
@@ -206,76 +205,80 @@ class Toolbox(Struct, frozen=True, kw_only=True):
                 unfinished.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    async def _use(self, call: ToolCall) -> ToolReturned:
+    async def _run(self, call: ToolCall) -> ToolReturned:
         started = self.clock()
-        failed, denied, shown = True, False, ""
+        failed, denied, allowed = True, False, False
         try:
-            tool, given = self._found(call)
+            tool, arguments = self._resolve(call)
+            run: Callable[[], Awaitable[str]] = partial(tool.run, arguments)
             if tool.asks is not None:
                 async with self.asking:
-                    shown = await asyncio.to_thread(tool.asks, given)
-                    if shown and not await self.approve(call.name, shown):
-                        shown = ""
+                    question = await asyncio.to_thread(tool.asks, arguments)
+                    if isinstance(question, PreparedCall):
+                        run, question = question.run, question.question
+                    if question and not await self.approve(call.name, question):
                         raise ToolDenied("Not run: the user did not allow it.")
-                    if shown and tool.allow is not None:
-                        tool.allow(shown)
-                started = self.clock() if shown else started
-            text = await self._limited(tool, call.name, given)
+                allowed = bool(question)
+                started = self.clock() if allowed else started
+            seconds = self.seconds if tool.seconds is None else tool.seconds
+            try:
+                async with asyncio.timeout(seconds) as limit:
+                    text = await run()
+            except TimeoutError as error:
+                if not limit.expired():
+                    raise  # the tool's own
+                left = "is not waited for; it may go on in the background"
+                ended = "was stopped" if tool.stops else left
+                late = f"{call.name} took longer than {seconds:.0f} seconds and {ended}."
+                raise ChatLoopError(late) from error
             failed = False
         except ChatLoopError as error:
             denied = isinstance(error, ToolDenied)
-            shown = "" if denied else shown
             text = f"{error.message} {error.hint}".strip()
         except OSError as error:
             text = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.clock() - started, 2)
         room = self._room
-        text = cut(call, text or "(nothing)", room, self.kept)  # some wires refuse an empty one
-        self.given.append(min(len(text), room))
-        text = f"{ALLOWED}\n{text}" if shown else text
+        text = cut(
+            call, text or "(nothing)", room, self.cut_results
+        )  # some wires refuse an empty one
+        self.returned += min(len(text), room)
         return ToolReturned(
-            id=call.id, name=call.name, text=text, failed=failed, denied=denied, seconds=seconds
+            id=call.id,
+            name=call.name,
+            text=f"{ALLOWED}\n{text}" if allowed else text,
+            failed=failed,
+            denied=denied,
+            seconds=seconds,
         )
 
-    async def _limited(self, tool: Tool, name: str, given: Mapping[str, object]) -> str:
-        seconds = self.seconds if tool.seconds is None else tool.seconds
-        try:
-            async with asyncio.timeout(seconds) as limit:
-                return await tool.run(given)
-        except TimeoutError as error:
-            if not limit.expired():
-                raise  # the tool's own
-            left = "is not waited for; it may go on in the background"
-            ended = "was stopped" if tool.stops else left
-            raise ChatLoopError(
-                f"{name} took longer than {seconds:.0f} seconds and {ended}."
-            ) from error
-
-    @property
-    def _room(self) -> int:
-        """The characters that the next result may take."""
-        return min(self.characters, max(SHORTEST_RESULT, (self.together - sum(self.given)) // 2))
-
-    def _found(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
+    def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
+        """Return the tool and the arguments of a call. Raises ChatLoopError."""
         tool = self.offered.get(call.name)
         if tool is None:
             known = f"The tools are: {', '.join(self.offered)}."
             raise ChatLoopError(f"There is no tool {call.name}.", known)
-        given = arguments_of(call.arguments)
-        if given is None:
+        arguments = arguments_of(call.arguments)
+        if arguments is None:
             again = "Call the tool again with valid JSON."
             raise ChatLoopError("The arguments are not a JSON object.", again)
-        if wrong := fault(given, tool.spec.parameters):
+        if wrong := fault(arguments, tool.spec.parameters):
             raise ChatLoopError(wrong, "Call the tool again.")
-        return tool, given
+        return tool, arguments
 
 
-def call_text(title: str, given: Mapping[str, object]) -> str:
+async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
+    """Run none of the calls; tell the model that it has to answer."""
+    for call in calls:
+        yield ToolReturned(id=call.id, name=call.name, text=NO_MORE, failed=True, seconds=0.0)
+
+
+def call_text(title: str, arguments: Arguments) -> str:
     """Return a call whole, as the user is shown it: a line for each argument, texts of several
     lines below their names.
     """
     lines = [f"{title}:"]
-    for key, value in given.items():
+    for key, value in arguments.items():
         name = key if key.isidentifier() else json.dumps(key)  # it forges no line
         if isinstance(value, str) and "\n" in value:
             lines += [f"  {name}:", *(f"    {line}" for line in value.split("\n"))]
@@ -285,71 +288,65 @@ def call_text(title: str, given: Mapping[str, object]) -> str:
     return "\n".join(lines)
 
 
-async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
-    """Run none of the calls; tell the model that it has to answer."""
-    for call in calls:
-        yield ToolReturned(id=call.id, name=call.name, text=NO_MORE, failed=True, seconds=0.0)
+def fault(arguments: Arguments, schema: Mapping[str, object]) -> str:
+    """Return a sentence about what is wrong with a call's arguments by its JSON schema, or "".
 
-
-def fault(given: Mapping[str, object], schema: Mapping[str, object]) -> str:
-    """Return what is wrong with a call's arguments by its JSON schema, as a sentence or nothing.
-
-    Only the top level is looked at, and no pattern is run: schemas may come from strangers.
+    Only the top level is checked, and no pattern is run: schemas may come from strangers.
     """
-    known, required = schema.get("properties"), schema.get("required")
-    properties = known if isinstance(known, dict) else {}
+    properties, required = schema.get("properties"), schema.get("required")
+    properties = properties if isinstance(properties, dict) else {}
     for name in required if isinstance(required, list | tuple) else ():
-        if name not in given:
+        if name not in arguments:
             return f"The argument “{name}” is missing."
-    for name, value in given.items():
+    for name, value in arguments.items():
         if name not in properties and schema.get("additionalProperties") is False:
             return f"There is no argument “{name[:64]}”; there are: {', '.join(properties)}."
         argument = properties.get(name)
         argument = argument if isinstance(argument, dict) else {}
         wanted, choices = argument.get("type"), argument.get("enum")
         names = wanted if isinstance(wanted, list | tuple) else [wanted] if wanted else []
-        if names and not any(_is(value, name) for name in names):
+        if names and not any(_is_of_type(value, name) for name in names):
             return f"The argument “{name}” must be of type {' or '.join(map(str, names))}."
         if isinstance(choices, list | tuple) and value not in choices:
             return f"The argument “{name}” must be one of {', '.join(map(str, choices))}."
     return ""
 
 
-def _is(value: object, name: object) -> bool:
+def _is_of_type(value: object, name: object) -> bool:
     if isinstance(value, bool):
         return name == "boolean"
     return not isinstance(name, str) or isinstance(value, _TYPES.get(name, (object,)))
 
 
-def cut(call: ToolCall, text: str, most: int, kept: dict[str, str]) -> str:
-    """Return at most `most` characters of a call's result, then a line that says how to read on;
-    `kept` gets the whole. Halves of characters, which no request could carry, are replaced.
+def cut(call: ToolCall, text: str, limit: int, cut_results: dict[str, str]) -> str:
+    """Return at most `limit` characters of a call's result, then a line that says how to read on;
+    `cut_results` gets the whole. Halves of characters, which no request could carry, are replaced.
     """
     note = ""
-    if call.name != READS.name or len(text) > most + 200:  # it says itself how to read on
-        kept.pop(call.id, None)
-        if len(text) > most:
-            kept[call.id] = text[:LONGEST_KEPT]
-            while sum(map(len, kept.values())) > MOST_KEPT:
-                del kept[next(iter(kept))]
-            text, note = text[:most], _note(call.id, most, len(text))
+    if call.name != READ_RESULT.name or len(text) > limit + 200:  # it says itself how to read on
+        cut_results.pop(call.id, None)
+        if len(text) > limit:
+            cut_results[call.id] = text[:MAX_CUT_RESULT]
+            while sum(map(len, cut_results.values())) > MAX_CUT_RESULTS:
+                del cut_results[next(iter(cut_results))]
+            text, note = text[:limit], _cut_note(call.id, limit, len(text))
     return text.encode("utf-8", "replace").decode() + note
 
 
-def read_on(given: Mapping[str, object], most: int, kept: Mapping[str, str]) -> str:
+def read_on(arguments: Arguments, limit: int, cut_results: Mapping[str, str]) -> str:
     """Return the text after `offset` in a result that was cut. Raises ChatLoopError."""
-    identity, offset = str(given["id"]), given["offset"]
-    text = kept.get(identity)
+    identity, offset = str(arguments["id"]), arguments["offset"]
+    text = cut_results.get(identity)
     if text is None:
-        known = f"These can be read: {', '.join(kept)}." if kept else "Call the tool again."
+        known = f"These can be read: {', '.join(cut_results)}." if cut_results else ""
         raise ChatLoopError(f"No result “{identity[:64]}” is kept.", known)
     if not isinstance(offset, int) or not 0 <= offset < len(text):
         raise ChatLoopError(f"The offset must be from 0 to {len(text) - 1}.")
-    end = offset + most
-    return text[offset:end] + (_note(identity, end, len(text)) if end < len(text) else "")
+    end = offset + limit
+    return text[offset:end] + (_cut_note(identity, end, len(text)) if end < len(text) else "")
 
 
-def _note(identity: str, end: int, length: int) -> str:
-    lost = f" ({LONGEST_KEPT:,} are kept)" if length > LONGEST_KEPT else ""
-    further = f'{READS.name} with id "{identity}" and offset {end} reads on'
+def _cut_note(identity: str, end: int, length: int) -> str:
+    lost = f" ({MAX_CUT_RESULT:,} are kept)" if length > MAX_CUT_RESULT else ""
+    further = f'{READ_RESULT.name} with id "{identity}" and offset {end} reads on'
     return f"\n[cut: up to character {end:,} of {length:,}{lost}; {further}]"

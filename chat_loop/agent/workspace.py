@@ -1,12 +1,16 @@
-"""Where the file tools may go: the working directory freely, elsewhere after asking, chat-loop's
-own files never.
+"""The working directory, and the tools for its files: inside they run freely, elsewhere after
+asking, on chat-loop's own files never.
 """
 
 from __future__ import annotations
 
+import difflib
+import os
+import stat
 import threading
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from itertools import islice, takewhile
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,10 +18,20 @@ from msgspec import Struct
 from chat_loop.agent.tools import OUTSIDE, POWERFUL
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import opened
-from chat_loop.wording import size_text
+from chat_loop.wording import counted, size_text
 
-LARGEST = 10_000_000
-"""Bytes of a file that is read at all."""
+MAX_FILE_BYTES = 10_000_000
+MAX_LISTED = 1_000
+MAX_VISITED = 50_000
+MAX_MATCHES = 200
+MAX_SEARCHED = 200_000_000
+"""Characters of files that one search reads."""
+MAX_LINE = 300
+MAX_COMPARED = 2_000
+"""Lines; of longer changes only the new text is shown."""
+CONTEXT_LINES = 3
+SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
+"""Folders that are not listed or searched unless they are named themselves."""
 _STEERING = frozenset(
     {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile"}
     | {"package.json", "setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py"}
@@ -25,11 +39,12 @@ _STEERING = frozenset(
 )
 """Files that programs run, or give to a model, without being told to; in lower case."""
 
+Prepared = tuple[str, Callable[[], str]]
+"""The question about a call, empty when nobody need be asked, and the function that runs it."""
+
 
 class Place(Struct, frozen=True):
-    """A path as the model named it: where it leads with all links followed, how it is shown, and
-    if it leads out.
-    """
+    """A file that the model named: its path with all links followed, and as it is displayed."""
 
     path: Path
     shown: str
@@ -37,82 +52,222 @@ class Place(Struct, frozen=True):
 
 
 class Workspace:
-    """`root` is the working directory; `protected` are files and folders that no tool touches."""
+    """The files below `root`. Each tool is a method of its name that prepares a call.
+
+    `protected` are files and folders that no tool touches.
+    """
 
     def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
         self.root = root.resolve()
         self._protected = tuple(path.resolve() for path in protected)
-        self._asked: tuple[str, Path] | None = None
-        """The last question about a path outside, and the path; questions come one at a time."""
-        self._allowed: Counter[Path] = Counter()
-        """How many calls on a path outside the user has allowed that have not run yet."""
-        self._lock = threading.Lock()
+        self._writing = threading.Lock()
 
-    def place(self, given: str) -> Place:
+    def place(self, path: str) -> Place:
         """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
-        if not given.strip() or "\0" in given or len(given) > 4096:
+        if not path.strip() or "\0" in path or len(path) > 4096:
             raise ChatLoopError("This is no path.", "Paths are relative to the working directory.")
         try:
-            path = (self.root / Path(given).expanduser()).resolve()
-        except (RuntimeError, OSError) as error:  # a home that is not known; links in a circle
-            raise ChatLoopError(f"The path {given} leads nowhere.") from error
-        if self.protects(path):
-            raise ChatLoopError(f"{given} belongs to chat-loop itself: tools do not touch it.")
-        if path != self.root and self.root not in path.parents:
-            return Place(path, str(path), outside=True)
-        return Place(path, path.relative_to(self.root).as_posix())
+            real = (self.root / Path(path).expanduser()).resolve()
+        except (RuntimeError, OSError) as error:  # an unknown home, links in a circle
+            raise ChatLoopError(f"The path {path} leads nowhere.") from error
+        if self._protects(real):
+            raise ChatLoopError(f"{path} belongs to chat-loop itself: tools do not touch it.")
+        if real != self.root and self.root not in real.parents:
+            return Place(real, str(real), outside=True)
+        return Place(real, real.relative_to(self.root).as_posix())
 
-    def protects(self, path: Path) -> bool:
-        """Tell if a path, with all links followed, is chat-loop's own."""
-        return any(path == kept or kept in path.parents for kept in self._protected)
+    def _protects(self, path: Path) -> bool:
+        return any(path == own or own in path.parents for own in self._protected)
 
-    def question(self, place: Place, change: str = "") -> str:
-        """Return what the user is asked about a call that makes a change, or only reads.
+    def _prepared(
+        self, path: str, place: Place, act: Callable[[], str], change: str = ""
+    ) -> Prepared:
+        """Return the question about a change, or about reading, and the act.
 
-        A line before it says where “always” does not hold. Reading inside needs no question.
+        Later the act refuses to run when the path has come to lead elsewhere.
         """
+
+        def run() -> str:
+            if self.place(path) != place:
+                raise ChatLoopError(f"{path} now leads elsewhere.", "Call the tool again.")
+            return act()
+
         if place.outside:
-            question = f"{OUTSIDE} {self.root}:\n{change or f'read {place.path}'}"
-            self._asked = question, place.path
-            return question
-        parts = Path(place.shown.lower()).parts
+            return f"{OUTSIDE} {self.root}:\n{change or f'read {place.path}'}", run
+        *_, name = parts = Path(place.shown.lower()).parts or (".",)
         hidden = any(part.startswith(".") for part in parts)
-        if change and (hidden or place.shown.endswith(".pth") or _STEERING & {*parts[-1:]}):
-            return f"{POWERFUL}:\n{change}"
-        return change
+        if change and (hidden or name.endswith(".pth") or name in _STEERING):
+            return f"{POWERFUL}:\n{change}", run
+        return change, run
 
-    def allow(self, question: str) -> None:
-        """Record that the user allowed the call that this question was about."""
-        with self._lock:
-            if self._asked is not None and self._asked[0] == question:
-                self._allowed[self._asked[1]] += 1
+    def read_file(self, path: str, first: int = 1, last: int = 0) -> Prepared:
+        """Reads a text file, whole or from line `first` to line `last`."""
+        place = self.place(path)
 
-    def entered(self, given: str) -> Place:
-        """Return the place of a call that runs. Raises ChatLoopError for one that leads out and was
-        not allowed.
+        def act() -> str:
+            text = read_text(place).replace("\r\n", "\n")
+            lines = text.split("\n")
+            total = len(lines) - (not lines[-1])
+            if first <= 1 and (last <= 0 or last >= total):
+                return text
+            if first > total:
+                raise ChatLoopError(f"{place.shown} has {counted(total, 'line')}.")
+            start, end = max(first, 1), min(last, total) if last > 0 else total
+            part = "\n".join(lines[start - 1 : end])
+            return f"{part}\n[lines {start} to {end} of {total}]"
+
+        return self._prepared(path, place, act)
+
+    def list_files(self, pattern: str = "*", path: str = ".") -> Prepared:
+        """Lists the files of a folder and of the folders in it."""
+        folder = self.place(path)
+
+        def act() -> str:
+            found: list[str] = []
+            for place in self._files(folder, pattern):
+                if place is None or len(found) == MAX_LISTED:
+                    more = f"there are more than these {counted(len(found), 'file')}"
+                    cut = f"[cut: {more}; a narrower pattern finds them]"
+                    return "\n".join([*sorted(found), cut])
+                found.append(place.shown)
+            return "\n".join(sorted(found))
+
+        return self._prepared(path, folder, act)
+
+    def search_files(
+        self, text: str, pattern: str = "*", path: str = ".", ignore_case: bool = False
+    ) -> Prepared:
+        """Finds the lines that hold a text, in the files of a folder and of the folders in it:
+        path:line: text.
         """
-        place = self.place(given)
-        if place.outside:
-            with self._lock:
-                if not self._allowed[place.path]:
+        folder = self.place(path)
+        wanted = text.lower() if ignore_case else text
+        if not wanted or "\n" in wanted:
+            raise ChatLoopError("The text must be a part of one line.")
+
+        def act() -> str:
+            matches: list[str] = []
+            characters = 0
+            for place in self._files(folder, pattern):
+                if place is None or characters > MAX_SEARCHED:
+                    cut = "[cut: more files than can be searched; a narrower pattern helps]"
+                    return "\n".join([*matches, cut])
+                try:
+                    whole = read_text(place)
+                except ChatLoopError:  # binary, too large, or gone
+                    continue
+                characters += len(whole)
+                for number, line in enumerate(whole.split("\n"), 1):
+                    if wanted not in (line.lower() if ignore_case else line):
+                        continue
+                    if len(matches) == MAX_MATCHES:
+                        return "\n".join([*matches, f"[cut: the first {MAX_MATCHES} lines]"])
+                    matches.append(f"{place.shown}:{number}: {line.strip()[:MAX_LINE]}")
+            return "\n".join(matches)
+
+        return self._prepared(path, folder, act)
+
+    def _files(self, folder: Place, pattern: str) -> Iterator[Place | None]:
+        """Yield the files below a folder that match; None at last when there are too many."""
+        if len(pattern) > MAX_LINE:
+            raise ChatLoopError("The pattern is too long.")
+        if not folder.path.is_dir():
+            raise ChatLoopError(f"{folder.shown} is no folder.")
+        visited = 0
+        folders = [folder.path]
+        while folders:
+            try:
+                with os.scandir(folders.pop(0)) as scan:
+                    entries = sorted(islice(scan, MAX_VISITED + 1), key=lambda entry: entry.name)
+            except OSError:
+                continue
+            for entry in entries:
+                visited += 1
+                if visited > MAX_VISITED:
+                    yield None
+                    return
+                file = Path(entry.path)
+                if self._protects(file):
+                    continue
+                if entry.is_dir(follow_symlinks=False) and entry.name not in SKIPPED:
+                    folders.append(file)
+                inner = file.relative_to(folder.path).as_posix()
+                name = inner if "/" in pattern else entry.name
+                patterns = (pattern, pattern.replace("**/", ""))
+                matches = any(fnmatchcase(name, one) for one in patterns)
+                if matches and entry.is_file(follow_symlinks=False):
+                    yield Place(file, inner if folder.shown == "." else f"{folder.shown}/{inner}")
+
+    def write_file(self, path: str, text: str) -> Prepared:
+        """Writes a text file: a new one, or in the place of what it holds now. Small changes are
+        for edit_file.
+        """
+        place = self.place(path)
+        before = read_text(place) if os.path.lexists(place.path) else None
+        new = _with_line_ends_of(before, text)
+
+        def act() -> str:
+            with self._writing:
+                current = read_text(place) if os.path.lexists(place.path) else None
+                if current != before:
                     raise ChatLoopError(
-                        f"{given} has come to lead out of the working directory.",
-                        "Call the tool again.",
+                        f"{place.shown} has changed since the user was asked.", "Read it again."
                     )
-                self._allowed[place.path] -= 1
-        return place
+                _replace(place, new.encode())
+            return f"Wrote {place.shown}: {counted(len(_lines(text)), 'line')}."
+
+        if before is not None:
+            if new == before:
+                raise ChatLoopError(f"{place.shown} holds exactly this already.")
+            return self._prepared(path, place, act, _change(place, before, new))
+        lines = [f"New file {place.shown}:", "--- /dev/null", f"+++ {place.shown}"]
+        lines += _diff_lines("+", new)
+        return self._prepared(path, place, act, "\n".join(lines))
+
+    def edit_file(self, path: str, old: str, new: str) -> Prepared:
+        """Replaces a text in a file, exactly as it stands there and only there, by another one."""
+        place = self.place(path)
+        if old == new:
+            raise ChatLoopError("The old text and the new one are the same.")
+
+        def edited() -> tuple[str, str, int]:
+            """Return the text of the file, the new one, and where they begin to differ."""
+            whole = read_text(place)
+            text = whole.replace("\r\n", "\n") if _has_crlf(whole) else whole
+            start = text.find(old) if old else -1
+            if start < 0:
+                raise ChatLoopError(
+                    f"The old text does not stand in {place.shown}.",
+                    "It must be exactly as in the file.",
+                )
+            if text.find(old, start + 1) >= 0:
+                raise ChatLoopError(
+                    f"The old text stands in {place.shown} more than once.",
+                    "Give more of what is around it.",
+                )
+            return whole, text[:start] + new + text[start + len(old) :], start
+
+        def act() -> str:
+            with self._writing:
+                before, after, start = edited()
+                _replace(place, _with_line_ends_of(before, after).encode())
+            return f"Edited {place.shown} at line {after.count(chr(10), 0, start) + 1}."
+
+        before, after, _ = edited()
+        change = _change(place, before, _with_line_ends_of(before, after))
+        return self._prepared(path, place, act, change)
 
 
-def text_at(place: Place) -> str:
+def read_text(place: Place) -> str:
     """Return a file's text, line ends as they are. Raises ChatLoopError when it has none."""
     try:
         with opened(place.path) as (file, status):
-            if status.st_size > LARGEST:
+            if status.st_size > MAX_FILE_BYTES:
                 size = size_text(status.st_size)
                 raise ChatLoopError(f"{place.shown} is too large to be read: {size}.")
-            text = file.read(LARGEST + 1).decode()
+            text = file.read(MAX_FILE_BYTES + 1).decode()
     except OSError as error:
-        raise refusal(place, error) from error
+        raise ChatLoopError(f"{place.shown}: {os_reason(error)}.") from error
     except UnicodeDecodeError as error:
         raise ChatLoopError(f"{place.shown} is no text in UTF-8.") from error
     if "\0" in text:
@@ -120,21 +275,77 @@ def text_at(place: Place) -> str:
     return text
 
 
-def is_folder(path: Path) -> bool:
-    """Tell if there is a folder; False for a path that the system refuses to look at."""
+def _replace(place: Place, data: bytes) -> None:
+    """Replace a file in one step; its mode stays. Raises ChatLoopError."""
+    path = place.path
+    temporary = path.with_name(f".{os.urandom(8).hex()}.tmp")
     try:
-        return path.is_dir()
-    except OSError:
-        return False
+        mode = stat.S_IMODE(path.stat().st_mode) if os.path.lexists(path) else None
+        if mode is not None and not (mode & 0o222 and os.access(path, os.W_OK)):
+            raise ChatLoopError(f"{place.shown} is write-protected.")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            with temporary.open("xb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                temporary.chmod(mode)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        raise ChatLoopError(f"{place.shown}: {os_reason(error)}.") from error
 
 
-def refusal(place: Place, error: OSError) -> ChatLoopError:
-    """Return the reason why the system refused a file, for the model."""
-    if is_folder(place.path):
-        return ChatLoopError(f"{place.shown} is a folder.")
-    match error:
-        case FileNotFoundError():
-            return ChatLoopError(f"There is no file {place.shown}.")
-        case PermissionError():
-            return ChatLoopError(f"{place.shown} may not be opened.")
-    return ChatLoopError(f"{place.shown}: {os_reason(error)}.")
+def _has_crlf(text: str) -> bool:
+    """Return True when all lines end in CRLF."""
+    ends = text.count("\n")
+    return ends > 0 and text.count("\r\n") == ends
+
+
+def _with_line_ends_of(old: str | None, new: str) -> str:
+    crlf = old is not None and _has_crlf(old) and "\r" not in new
+    return new.replace("\n", "\r\n") if crlf else new
+
+
+def _lines(text: str) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []
+
+
+def _diff_lines(mark: str, text: str) -> list[str]:
+    """Return the lines of a text as a diff has them, with visible carriage returns."""
+    end = ["\\ No newline at end of file"] if text and not text.endswith("\n") else []
+    return [f"{mark}{line}".replace("\r", "␍") for line in _lines(text)] + end
+
+
+def _change(place: Place, old: str, new: str) -> str:
+    if _has_crlf(old) and _has_crlf(new):
+        old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
+    head = [f"Change {place.shown}:", f"--- {place.shown}", f"+++ {place.shown}"]
+    return "\n".join([*head, *hunks(old, new)])
+
+
+def hunks(old: str, new: str) -> list[str]:
+    """Return the hunks of a diff; for a large change the new lines, since comparing takes long."""
+    before, after = _diff_lines("", old), _diff_lines("", new)
+    common = _common_lines(before, after)
+    tail = _common_lines(before[common:][::-1], after[common:][::-1])
+    tail = max(0, tail - CONTEXT_LINES)
+    head = max(0, common - CONTEXT_LINES)
+    before, after = before[head : len(before) - tail], after[head : len(after) - tail]
+    if max(len(before), len(after)) > MAX_COMPARED:
+        replaced = f"{len(before):,} lines are replaced by these {len(after):,}"
+        return [f"@@ line {head + 1}: {replaced} @@", *(f"+{line}" for line in after)]
+    lines = list(difflib.unified_diff(before, after, n=CONTEXT_LINES, lineterm=""))[2:]
+    for number, line in enumerate(lines):
+        if line.startswith("@@ -"):
+            first = int(line.removeprefix("@@ -").split()[0].partition(",")[0])
+            lines[number] = f"@@ line {head + max(first, 1)} @@"
+    return lines
+
+
+def _common_lines(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of lines at the beginning that are the same."""
+    pairs = zip(one, other, strict=False)
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

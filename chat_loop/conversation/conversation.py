@@ -250,7 +250,7 @@ class Conversation:
         state = (
             *(self.live, len(self.session.entries), agent, self.window, self._edited),
             # a text that is counted otherwise once the encoding is loaded
-            *(bool(agent.kept), self.count("0123456789"), self._block_most),
+            *(bool(agent.cut_results), self.count("0123456789"), self._block_most),
         )
         if self._budget is None or self._budget[0] != state:
             used = self._reported()
@@ -316,9 +316,12 @@ class Conversation:
         """Return the tokens of tools; None: of those that the model is told of now."""
         agent = self.agent
         if specs is None and agent.calls_tools:
-            from chat_loop.agent.tools import READS  # not before there are tools
+            from chat_loop.agent.tools import READ_RESULT  # not before there are tools
 
-            specs = (*(tool.spec for tool in agent.tools), *([READS] if agent.kept else []))
+            specs = (
+                *(tool.spec for tool in agent.tools),
+                *([READ_RESULT] if agent.cut_results else []),
+            )
         specs = specs or ()
         if self._tools[0] != specs:
             self._tools = (specs, tools_size(specs, self.count))

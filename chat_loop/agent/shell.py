@@ -1,4 +1,4 @@
-"""Commands: run in a process group of their own, which is ended with them."""
+"""Shell commands: run in a process group of their own, which is ended with them."""
 
 from __future__ import annotations
 
@@ -8,36 +8,31 @@ import os
 import re
 import signal
 import subprocess
-import threading
 from collections.abc import Mapping
-from concurrent.futures import Future
 from pathlib import Path
 
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
 
-MOST_SECONDS = 600
-"""The longest that a command may be given."""
+MAX_SECONDS = 600
+"""The longest that a command may take."""
 TERM_SECONDS = 2.0
 """How long its processes may take to leave when they are asked to."""
-MOST_BYTES = 1_000_000
+MAX_BYTES = 1_000_000
 """Of the output's beginning and of its end, each."""
 _PIECE = 1 << 16
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
     r"|(?:^|_)(?:KEYS?|PASS|PAT|DSN)(?:_|$)|(?:^|_)AUTH$|_PWD$|^AWS_"
 )
-"""Names of variables that hold secrets, in capital letters; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD`
-hold none.
-"""
-_QUIET = {
+"""Names of variables that hold secrets; `SSH_AUTH_SOCK`, `PWD` and `OLDPWD` hold none."""
+_NONINTERACTIVE = {
     "TERM": "dumb",
     "NO_COLOR": "1",
     "PAGER": "cat",
     "GIT_PAGER": "cat",
     "GIT_TERMINAL_PROMPT": "0",
 }
-"""Nobody is there to turn pages or to answer."""
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
@@ -46,20 +41,14 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """
     named = {name for name in environment if _SECRET.search(name.upper())}
     secrets = {environment[name] for name in named if len(environment[name]) >= 8}
-    kept = {
+    clean = {
         name: value
         for name, value in environment.items()
         if name not in named
         and redacted(value) == value
         and not any(secret in value for secret in secrets)
     }
-    return kept | _QUIET
-
-
-def question(root: Path, given: Mapping[str, object]) -> str:
-    """Return the command whole, and where it runs."""
-    first, *rest = str(given["command"]).replace("\r", "␍").split("\n")
-    return "\n".join([f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
+    return clean | _NONINTERACTIVE
 
 
 async def run_command(
@@ -70,7 +59,6 @@ async def run_command(
     There is no terminal and nobody who answers questions. What it leaves in the background is
     stopped.
     """
-    # Nothing of its process group is left, when this is cancelled as well.
     loop = asyncio.get_running_loop()
     output = _Output()
     reading, writing = os.pipe()
@@ -92,24 +80,18 @@ async def run_command(
             raise ChatLoopError(f"The command cannot be run: {reason}.") from error
         finally:
             os.close(writing)
-        ended: Future[int] = Future()
-        ended.set_running_or_notify_cancel()
-        threading.Thread(
-            target=lambda: ended.set_result(process.wait()), daemon=True, name="command"
-        ).start()
-        loop.add_reader(
-            reading, lambda: output.take(reading) == b"" and loop.remove_reader(reading)
-        )
+        exit_code = asyncio.ensure_future(asyncio.to_thread(process.wait))
+        loop.add_reader(reading, lambda: output.read(reading) or loop.remove_reader(reading))
         code = None
         try:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(seconds):
-                    code = await asyncio.wrap_future(ended)
+                    code = await asyncio.shield(exit_code)
         finally:
             loop.remove_reader(reading)
-            await _end(process.pid, ended)
-            for _ in range(MOST_BYTES // _PIECE):  # somebody who left the group may still print
-                if not output.take(reading):
+            await _end_group(process.pid, exit_code)
+            for _ in range(MAX_BYTES // _PIECE):  # somebody who left the group may still print
+                if not output.read(reading):
                     break
     finally:
         os.close(reading)
@@ -121,49 +103,50 @@ async def run_command(
     return f"{outcome}\n{text}" if text else f"{outcome} It printed nothing."
 
 
-async def _end(group: int, ended: Future[int]) -> None:
+async def _end_group(group: int, exit_code: asyncio.Future[int]) -> None:
     """End the process group: politely while the command runs, then for good."""
+
+    def send(number: int) -> None:
+        with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or only zombies left
+            os.killpg(group, number)
+
     try:
-        if not ended.done():
-            _signal(group, signal.SIGTERM)
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(TERM_SECONDS):
-                    await asyncio.wrap_future(ended)
+        if not exit_code.done():
+            send(signal.SIGTERM)
+            await asyncio.wait({exit_code}, timeout=TERM_SECONDS)
     finally:
-        _signal(group, signal.SIGKILL)
-    await asyncio.wrap_future(ended)
-
-
-def _signal(group: int, number: int) -> None:
-    with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or only zombies are left
-        os.killpg(group, number)
+        send(signal.SIGKILL)
+    await asyncio.shield(exit_code)
 
 
 class _Output:
-    """The beginning and the end of what is printed."""
+    """The beginning and the end of what a command prints."""
 
     def __init__(self) -> None:
-        self._bytes = bytearray()
+        self._head = bytearray()
+        self._tail = bytearray()
         self._left_out = 0
 
-    def take(self, descriptor: int) -> bytes | None:
-        """Read what there is: nothing at the end, None when there is nothing yet."""
+    def read(self, descriptor: int) -> bool:
+        """Read what there is. Return False at the end; True also when there is nothing yet."""
         try:
             data = os.read(descriptor, _PIECE)
         except BlockingIOError:
-            return None
-        self._bytes += data
-        if len(self._bytes) > 3 * MOST_BYTES:
+            return True
+        room = MAX_BYTES - len(self._head)
+        self._head += data[:room]
+        self._tail += data[room:]
+        if len(self._tail) > 2 * MAX_BYTES:
             self._shorten()
-        return data
+        return bool(data)
+
+    def _shorten(self) -> None:
+        extra = max(0, len(self._tail) - MAX_BYTES)
+        del self._tail[:extra]
+        self._left_out += extra
 
     def text(self) -> str:
         self._shorten()
-        head, tail = bytes(self._bytes[:MOST_BYTES]), bytes(self._bytes[MOST_BYTES:])
         left_out = f"\n[… {self._left_out:,} bytes left out …]\n" if self._left_out else ""
-        return (head + left_out.encode() + tail).decode("utf-8", "replace").rstrip("\n")
-
-    def _shorten(self) -> None:
-        extra = max(0, len(self._bytes) - 2 * MOST_BYTES)
-        del self._bytes[MOST_BYTES : MOST_BYTES + extra]
-        self._left_out += extra
+        data = self._head + left_out.encode() + self._tail
+        return data.decode("utf-8", "replace").rstrip("\n")
