@@ -565,7 +565,7 @@ class Conversation:
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self._ratio = 1.0
         if self.live.empty:  # its header is not written yet
-            self.live.header = replace(self.live.header, model=self.agent.model)
+            self.live.change_header(model=self.agent.model)
         else:
             self.add(ModelChange(at=self.sessions.now(), text=self.agent.model))
         await before.close()
@@ -614,14 +614,14 @@ class Conversation:
     def rename(self, text: str) -> None:
         """Name the conversation; an empty text leaves it to the program again."""
         if self.live.empty and not self.live.header.parent:  # its header is not written yet
-            self.live.header = replace(self.live.header, name=text)
+            self.live.change_header(name=text)
         elif text != self.session.name:
             self.add(Name(at=self.sessions.now(), text=text))
 
     def tag(self, tags: Sequence[str]) -> None:
         """Give the conversation exactly these tags."""
         if self.live.empty and not self.live.header.parent:
-            self.live.header = replace(self.live.header, tags=tuple(tags))
+            self.live.change_header(tags=tuple(tags))
             return
         at, standing = self.sessions.now(), self.session.tags
         changes: list[Entry] = [Tag(at=at, text=tag) for tag in tags if tag not in standing]

@@ -5,10 +5,10 @@ file that others changed is compared with the memory.
 
 from __future__ import annotations
 
-import contextlib
 import errno
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.records import Entry, Header, Reply, Seal, Session
 from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
@@ -28,8 +28,8 @@ TORN = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
-    """An open session: its entries in memory and, from the first one on, in its file, as far as the
-    disk allows; without `saves` there never is one.
+    """An open session: its value and, from the first entry on, its file, as far as the disk allows;
+    without `saves` there never is one.
     """
 
     def __init__(
@@ -41,57 +41,59 @@ class LiveSession:
         monotonic: Callable[[], float],
         saves: bool = True,
     ) -> None:
-        self.header = header
+        self.session = Session(header=header)
         self.problem: OSError | None = None  # why the file is behind the memory
         self._directory = directory
         self._files = files
         self._monotonic = monotonic
         self._saves = saves
-        self._entries: list[Entry] = []
         self._held = 0  # the number of first entries that are not worth a file by themselves
-        self._headed = False
-        self._written = 0  # the number of entries that the file holds
         self._descriptor: int | None = None
         self._lock: Lock | None = None
-        self._generation = 0  # the number of files that were opened before this one
-        self._stamp = (0, 0, 0, 0)
-        self._doubted = False  # the file changed between two writes
+        self._has_header = False
+        self._written = 0  # the number of entries that the file holds
+        self._stamp: tuple[int, ...] | None = None  # the file as the last write left it
         self._torn = False  # the file ends inside a record
-        self._distrusted = False  # the system may have lost what was written
+        self._streaming = False  # a reply was begun in the file and has no end yet
+        self._lossy = False  # the system may have lost what was written
         self._ended = False
         self._synced_at = 0.0
-        self._left: list[tuple[Path, str]] = []  # files that were left, and what is wrong with each
+        self._abandoned: list[tuple[Path, str]] = []  # files that were left, with their faults
+
+    @property
+    def header(self) -> Header:
+        return self.session.header
 
     @property
     def path(self) -> Path:
         return self._directory / f"{self.header.id}.md" if self._saves else Path(os.devnull)
 
     @property
-    def session(self) -> Session:
-        return Session(header=self.header, entries=tuple(self._entries))
-
-    @property
     def next_number(self) -> int:
-        return 1 + sum(isinstance(entry, Query) for entry in self._entries)
+        return self.session.totals.queries + 1
 
     @property
     def empty(self) -> bool:
         """True when nothing was added or written: there is no file."""
-        return len(self._entries) == self._held and not self._headed
+        return len(self.session.entries) == self._held and not self._has_header
 
     @property
     def saved(self) -> bool:
         """True when every entry is known to be on disk."""
         return self._saves and not self.empty and self.problem is None
 
+    def change_header(self, **values: str | tuple[str, ...]) -> None:
+        """Give the header other values, before it is written."""
+        self.session = replace(self.session, header=replace(self.header, **values))
+
     def hold(self, entry: Entry) -> None:
         """Begin with an entry that is written together with the first one that is added."""
-        self._entries.append(entry)
-        self._held = len(self._entries)
+        self.session = self.session.with_entry(entry)
+        self._held = len(self.session.entries)
 
     def add(self, entry: Entry) -> None:
         """Append a whole entry and sync it. A failure is left in `problem`."""
-        self._entries.append(entry)
+        self.session = self.session.with_entry(entry)
         self._save()
 
     def ensure_saved(self) -> None:
@@ -104,58 +106,60 @@ class LiveSession:
         self._synced_at = self._monotonic()
         return ReplyWriter(self, number, at)
 
-    def append_piece(self, text: str, file: int | None) -> int | None:
-        """Write a piece of a record that was begun in `file` (None: begin one). Return which of the
-        session's files it is in; None when that was left meanwhile, or cannot be written.
+    def write_piece(self, text: str, *, begins: bool) -> bool:
+        """Write a piece of a reply, the first one where it `begins`. Return False when the rest of
+        it cannot be written behind it: the file was left, or cannot be written.
         """
+        if not self._saves or not (begins or self._streaming):
+            return False
         try:
-            if file is None and self._saves:
+            if begins:
                 self._flush()
-                self._fence()
-                file = self._generation
-            if file != self._generation:
-                return None
-            self._write(text.encode())
+                self._append(text)
+                self._streaming = True
+            else:
+                self._write(text.encode())
             if self._monotonic() - self._synced_at >= SYNC_SECONDS:
                 self._sync()
                 self._synced_at = self._monotonic()
         except OSError as error:
             self.problem = error
-            return None
-        return file
+            return False
+        return True
 
-    def end_record(self, entry: Entry, file: int | None, end: str | None) -> None:
-        """Add an entry whose record was begun in `file`, and write its end; None: not all of it was
-        written, and it is written once more. A failure is left in `problem`.
+    def end_reply(self, reply: Reply, *, complete: bool) -> None:
+        """Add a reply. When its pieces are `complete`, its end is written behind them, else all of
+        it is written once more. A failure is left in `problem`.
         """
-        self._entries.append(entry)
-        self._torn = self._torn or file == self._generation  # until its end is there
+        self.session = self.session.with_entry(reply)
+        self._torn = self._torn or self._streaming  # until its end is there
         try:
-            if end is not None:
-                self._open()
-                if file == self._generation:
-                    self._write(end.encode())
-                    self._written += 1
-                    self._torn = False
+            if complete:
+                self._open()  # which may leave the file with the pieces
+            if complete and self._streaming:
+                self._write(writer.reply_end(reply).encode())
+                self._written += 1
+                self._torn = False
             self._flush()
         except OSError as error:
             self.problem = error
+        self._streaming = False
 
     def take_notices(self) -> list[tuple[str, str]]:
         """Return once, as sentences with hints, why the words are in another file."""
         if self.problem is not None:
             return []
         notices = []
-        for path, fault in self._left:
+        for path, fault in self._abandoned:
             if path == self.path:
-                again = counted(self.next_number - 1, "exchange")
-                message = f"{path.name} was gone: it was written again, with {again}."
+                exchanges = counted(self.next_number - 1, "exchange")
+                message = f"{path.name} was gone: it was written again, with {exchanges}."
                 hint = f"chat-loop sessions trash {path.stem} takes it away once it has ended."
             else:
                 message = f"{path.name} {fault}: everything that was said was kept in {self.path}."
                 hint = "The conversation goes on there; the other file stays."
             notices.append((message, hint))
-        self._left.clear()
+        self._abandoned.clear()
         return notices
 
     def seal(self, seal: Seal) -> None:
@@ -178,14 +182,8 @@ class LiveSession:
         """Give back the descriptor and the lock, after a last look at an open session's file."""
         if not (self.empty or self._ended):
             self._save()
-        if self._descriptor is not None:
-            os.close(self._descriptor)
-            self._descriptor = None
+        self._close_file()
         self._release()
-
-    def _release(self) -> None:
-        lock, self._lock = self._lock, None
-        release_lock(lock)
 
     def _save(self) -> None:
         try:
@@ -197,23 +195,22 @@ class LiveSession:
         """Write the entries that are not in the file, and sync. Raises OSError."""
         if not self._saves:
             return
-        if self._distrusted or (self._torn and not self._headed):
+        if self._lossy or (self._torn and not self._has_header):
             self._rewrite()
         self._open()
-        if not self._headed:
+        if not self._has_header:
             self._write(writer.head(self.header).encode())
-            self._headed = True
-        for entry in self._entries[self._written :]:
-            self._fence()
-            self._write(writer.entry_text(entry, self.header).encode())
+            self._has_header = True
+        for entry in self.session.entries[self._written :]:
+            self._append(writer.entry_text(entry, self.header))
             self._written += 1
         self._sync()
         self.problem = None
 
-    def _fence(self) -> None:
-        if self._torn:
-            self._write(TORN)
-            self._torn = False
+    def _append(self, text: str) -> None:
+        """Write a record or its beginning, behind a fence where the file ends inside another."""
+        self._write((TORN if self._torn else b"") + text.encode())
+        self._torn = False
 
     def _write(self, data: bytes) -> None:
         assert self._descriptor is not None
@@ -226,8 +223,9 @@ class LiveSession:
             raise
         finally:
             stamp = _stamp(os.fstat(self._descriptor))
-            self._doubted = self._doubted or stamp[2] != self._stamp[2] + len(data) - len(rest)
-            self._stamp = stamp
+            # somebody else wrote, too, unless it is longer by what was written here
+            size = self._stamp[2] + len(data) - len(rest) if self._stamp else -1
+            self._stamp = stamp if stamp[2] == size else None
 
     def _sync(self) -> None:
         assert self._descriptor is not None
@@ -235,23 +233,23 @@ class LiveSession:
             self._files.sync(self._descriptor)
         except OSError:
             # the system may have dropped what it could not write: a second sync proves nothing
-            self._distrusted = True
+            self._lossy = True
             raise
 
     def _rewrite(self) -> None:
         """Put a new file, whole and synced, in the place of one whose content is in doubt."""
-        if self._descriptor is not None and not self._stands() and self._compare() is None:
+        if not self._is_current() and self._compare() is None:
             return  # it is not ours any more
         self._files.replace(self.path, writer.render(self.session))
-        self._headed, self._written = True, len(self._entries)
-        self._distrusted = False
+        self._has_header, self._written = True, len(self.session.entries)
+        self._lossy = False
         self._reopen()
 
     def _open(self) -> None:
         """Have a descriptor on a file that holds everything that was written."""
-        if self._descriptor is not None and not self._stands():
+        if self._descriptor is not None and not self._is_current():
             self._compare()
-        if self._descriptor is None and self._headed:
+        if self._descriptor is None and self._has_header:
             self._reopen()
         if self._descriptor is None:
             self._files.make_directory(self._directory)
@@ -260,13 +258,13 @@ class LiveSession:
             try:
                 self._files.sync_directory(self._directory)
             except OSError:
-                self._distrusted = True  # its name may be lost: a new file is put in its place
+                self._lossy = True  # its name may be lost: a new file is put in its place
                 raise
 
-    def _stands(self) -> bool:
+    def _is_current(self) -> bool:
         """Return whether the file is as the last write left it, as far as its status tells."""
         try:
-            return not self._doubted and _stamp(self.path.lstat()) == self._stamp
+            return _stamp(self.path.lstat()) == self._stamp
         except FileNotFoundError:
             return False
 
@@ -284,13 +282,13 @@ class LiveSession:
             elif not self._is_in(parsed.session):
                 fault = "was changed"
         if fault:
-            self._left.append((self.path, fault))
-            self._let_go()
+            self._abandoned.append((self.path, fault))
+            self._close_file()
             self._release()  # its lock file may be gone with it, and another process take the lock
-            self._headed, self._written = False, 0
-            self._distrusted = False
+            self._has_header, self._written = False, 0
+            self._lossy = False
             return None
-        if self._doubted or _stamp(status)[:3] != self._stamp[:3]:
+        if self._stamp is None or _stamp(status)[:3] != self._stamp[:3]:
             self._reopen()
             self._torn = parsed.torn
         else:
@@ -300,29 +298,29 @@ class LiveSession:
     def _is_in(self, found: Session) -> bool:
         """Return whether everything that was written is found, in this order; there may be more."""
 
-        def same(other: Entry, entry: Entry) -> bool:
-            if other == entry or type(other) is not type(entry) or other.at != entry.at:
-                return other == entry
-            text = writer.head(self.header) + writer.entry_text(entry, self.header)
-            again = parse(text.encode()).session  # as it reads when it was written
-            return again is not None and again.entries == (other,)
+        def holds(entries: Iterable[Entry]) -> bool:
+            rest = iter(found.entries)
+            return all(entry in rest for entry in entries)
 
-        rest = iter(found.entries)
-        written = self._entries[: self._written]
-        return found.header.parent == self.header.parent and all(
-            any(same(other, entry) for other in rest) for entry in written
-        )
+        written = replace(self.session, entries=self.session.entries[: self._written])
+        if found.header.parent != self.header.parent or holds(written.entries):
+            return found.header.parent == self.header.parent
+        again = parse(writer.render(written)).session  # as it reads when it was written
+        return again is not None and holds(again.entries)
 
-    def _let_go(self) -> None:
+    def _close_file(self) -> None:
         if self._descriptor is not None:
             os.close(self._descriptor)
-        self._descriptor = None
-        self._torn = self._doubted = False
-        self._generation += 1
+        self._descriptor = self._stamp = None
+        self._torn = self._streaming = False
+
+    def _release(self) -> None:
+        lock, self._lock = self._lock, None
+        release_lock(lock)
 
     def _reopen(self) -> None:
         """Have a descriptor on the file that stands at `path` now."""
-        self._let_go()
+        self._close_file()
         self._descriptor = self._files.append_to(self.path)
         self._stamp = _stamp(os.fstat(self._descriptor))
 
@@ -330,15 +328,15 @@ class LiveSession:
         """Create the file, under the next free id when this one is taken."""
         base, count = self.header.id, 1
         while True:
-            with contextlib.suppress(SessionLocked):
+            with suppress(SessionLocked):
                 if self._lock is None:
                     self._lock = take_lock(self._directory, self.header.id)
-                with contextlib.suppress(FileExistsError):
+                with suppress(FileExistsError):
                     return self._files.create(self.path)
                 self._release()
             count += 1
             suffix = f"_{count}"
-            self.header = replace(self.header, id=base[: 64 - len(suffix)] + suffix)
+            self.change_header(id=base[: 64 - len(suffix)] + suffix)
 
 
 class ReplyWriter:
@@ -348,37 +346,33 @@ class ReplyWriter:
         self._live = live
         self._opening = writer.reply_opening(number, at)
         self._encoder = StreamEncoder()
-        self._text: list[str] = []
-        self._file: int | None = None  # where it was begun; see `LiveSession.append_piece`
-        self._broken = False
+        self._pieces: list[str] = []
+        self._begun = False
+        self._complete = True  # the file holds all pieces
 
     @property
     def text(self) -> str:
-        return "".join(self._text)
+        return "".join(self._pieces)
 
     def feed(self, piece: str) -> None:
         """Take the next piece of the text and write what can be written."""
-        self._text.append(piece)
+        self._pieces.append(piece)
         if encoded := self._encoder.feed(piece):
-            self._append(encoded)
+            self._write(encoded)
 
     def finish(self, reply: Reply) -> None:
         """End the reply, whose whole text `reply` holds, and sync it."""
         encoded = self._encoder.feed("", last=True)
-        if encoded or self._file is None:
-            self._append(encoded)
-        end = None if self._broken else writer.reply_end(reply)
-        self._live.end_record(reply, self._file, end)
+        if encoded or not self._begun:
+            self._write(encoded)
+        self._live.end_reply(reply, complete=self._complete)
 
-    def _append(self, encoded: str) -> None:
-        if self._broken:
-            return
-        if self._file is None:
+    def _write(self, encoded: str) -> None:
+        begins, self._begun = not self._begun, True
+        if begins:
             label = writer.label(self._live.header.agent)
             encoded = self._opening + writer.labelled(label, encoded)
-        file = self._live.append_piece(encoded, self._file)
-        self._broken = file is None
-        self._file = self._file if file is None else file
+        self._complete = self._complete and self._live.write_piece(encoded, begins=begins)
 
 
 def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
@@ -398,7 +392,7 @@ def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
 
 
 def save_error(path: Path, error: OSError) -> SaveError:
-    """Say what the disk said, and what helps."""
+    """Return the error that says what the disk said, and what helps."""
     return SaveError(
         f"Not saved: {path}: {os_reason(error)}.",
         "Free some space or fix the permissions: it is tried again with every message. The "
@@ -406,6 +400,6 @@ def save_error(path: Path, error: OSError) -> SaveError:
     )
 
 
-def _stamp(status: os.stat_result) -> tuple[int, int, int, int]:
+def _stamp(status: os.stat_result) -> tuple[int, ...]:
     """Return which file it is (device, inode), its size in bytes, and when it was changed."""
     return status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns

@@ -5,7 +5,7 @@ attribute means in the file is in docs/format.md.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -252,131 +252,185 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     seal: Seal | None = None
     counted: Totals | None = None  # the totals, where only a part of the entries was read
 
-    @property
-    def exchanges(self) -> tuple[Exchange, ...]:
-        said: dict[int, list[QueryEntry]] = {}
-        entries, depth = self.active_entries, self.depth
-        for entry in entries:
-            if isinstance(entry, QueryEntry):
-                said.setdefault(entry.number, []).append(entry)
-        return tuple(
-            _exchange(entry, said[entry.number], depth)
-            for entry in entries
-            if isinstance(entry, Query)
-        )
+    def with_entry(self, entry: Entry) -> Session:
+        """Return the session with another entry. It takes over what is known of the others, so that
+        a turn of a long session costs what one of a short session does.
+        """
+        facts = replace(self._facts)
+        facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
+        facts.undone, facts.failed = facts.undone.copy(), facts.failed.copy()
+        if isinstance(entry, Query):
+            facts.settled = self.exchanges
+            facts.settled_entries = len(self.entries)
+        facts.add(entry)
+        later = replace(self, entries=(*self.entries, entry))
+        vars(later)["_facts"] = facts
+        return later
 
-    @property
+    @cached_property
+    def _facts(self) -> _Facts:
+        facts = _Facts(model=self.header.model)
+        for entry in self.entries:
+            facts.add(entry)
+        return facts
+
+    @cached_property
+    def exchanges(self) -> tuple[Exchange, ...]:
+        """The queries that were not undone, each with what belongs to it."""
+        facts, depth = self._facts, self.depth
+        records: dict[int, list[QueryEntry]] = {}
+        queries = []
+        for entry in self.entries[facts.settled_entries :]:
+            if isinstance(entry, QueryEntry) and entry.number not in facts.undone:
+                records.setdefault(entry.number, []).append(entry)
+                if isinstance(entry, Query):
+                    queries.append(entry)
+        made = (_exchange(query, records[query.number], depth) for query in queries)
+        return (*facts.settled, *made)
+
+    @cached_property
     def active_entries(self) -> tuple[Entry, ...]:
         """The entries without those of undone queries."""
-        undone = {entry.number for entry in self.entries if isinstance(entry, Undo)}
-        return _without(self.entries, undone)
+        return _without(self.entries, self._facts.undone)
 
-    @property
+    @cached_property
     def sent(self) -> tuple[Entry, ...]:
         """The active entries without those of failed queries: what the model is sent again."""
-        active = self.active_entries
-        failed = {entry.number for entry in active if isinstance(entry, Reply) and entry.failed}
-        return _without(active, failed)
+        return _without(self.entries, self._facts.undone | self._facts.failed)
 
     @property
     def numbers(self) -> str:
         """The numbers of its queries as the end of a sentence: `it has 1 to 7`."""
-        found = [exchange.query.number for exchange in self.exchanges]
-        if len(found) < 2:
-            return f"it has {found[0]} only" if found else "nothing was said in it"
-        return f"it has {min(found)} to {max(found)}"
+        numbers = [exchange.query.number for exchange in self.exchanges]
+        if len(numbers) < 2:
+            return f"it has {numbers[0]} only" if numbers else "nothing was said in it"
+        return f"it has {min(numbers)} to {max(numbers)}"
 
     def until(self, number: int) -> Session:
-        """Return the session as it was before a query after `number` was asked, called and tagged
-        as it is now, without its seal, which covers later words.
+        """Return the session as it was before a query after `number` was asked, with its present
+        name and tags, without its seal, which covers later words.
         """
         if all(exchange.query.number <= number for exchange in self.exchanges):
             return self
-        entries = self.entries
         end = next(
             at
-            for at, entry in enumerate(entries)
+            for at, entry in enumerate(self.entries)
             if isinstance(entry, Query) and entry.number > number
         )
-        before = [entry for entry in entries[:end] if not isinstance(entry, Name | Tag | Untag)]
-        before += [one for one in entries[end:] if isinstance(one, Undo) and one.number <= number]
+        entries = [one for one in self.entries[:end] if not isinstance(one, Name | Tag | Untag)]
+        entries += [
+            one for one in self.entries[end:] if isinstance(one, Undo) and one.number <= number
+        ]
         header = replace(self.header, name=self.name, tags=self.tags)
-        return replace(self, header=header, entries=tuple(before), seal=None)
+        return replace(self, header=header, entries=tuple(entries), seal=None)
 
     @property
     def name(self) -> str:
-        """The user's name for it. The header of a sealed session tells it, a live one's entries."""
-        notes = (entry.text for entry in reversed(self.entries) if isinstance(entry, Name))
-        return next(notes, self.header.name) if self.seal is None else self.header.name
+        """The user's name for it: in the header of a sealed session, in a live one's entries."""
+        notes = self._facts.notes if self.seal is None else []
+        names = [note.text for note in notes if isinstance(note, Name)]
+        return names[-1] if names else self.header.name
 
     @property
     def tags(self) -> tuple[str, ...]:
         """Its tags, each once, in the order in which they came."""
-        entries = self.entries if self.seal is None else ()
-        return _standing(self.header.tags, entries, Tag, Untag)
+        notes = self._facts.notes if self.seal is None else []
+        return _remaining(self.header.tags, notes, Tag, Untag)
 
     @property
     def pins(self) -> tuple[str, ...]:
         """The texts that were pinned in this session and not unpinned again."""
-        return pinned_after((), self.entries)
+        return pinned_after((), self._facts.notes)
 
     @property
     def usage_of_models(self) -> dict[str, Usage]:
         """The usage of each model by its reference, without that of the summary."""
-        found: dict[str, Usage] = {}
-        model = self.header.model
-        for entry in self.entries:
-            if isinstance(entry, ModelChange):
-                model = entry.text
-            elif isinstance(entry, Reply) and entry.usage is not None:
-                found[model] = found.get(model, Usage()) + entry.usage
-        return found
+        return self._facts.usage_of_models
 
     @property
     def depth(self) -> int:
         """The place of the session in its chain as the restoration tells it; 1 without one."""
         return self.restoration.depth if self.restoration is not None else 1
 
-    @cached_property
+    @property
     def restoration(self) -> Restoration | None:
-        return next((entry for entry in self.entries if isinstance(entry, Restoration)), None)
+        return self._facts.restoration
 
     @property
     def acknowledgment(self) -> Reply | None:
-        replies = (entry for entry in self.entries if isinstance(entry, Reply))
-        return next((reply for reply in replies if reply.number == 0), None)
+        return self._facts.acknowledgment
 
     @property
     def answered(self) -> bool:
         """True when something came in reply to at least one query."""
-        return any(
-            isinstance(entry, Reply)
-            and entry.number > 0
-            and (entry.text.strip() != "" or entry.stop not in ("error", "interrupted"))
-            for entry in self.entries
-        )
+        return self._facts.answered
 
     @property
     def totals(self) -> Totals:
-        if self.counted is not None:
-            return self.counted
-        session = restoration = Usage()
-        for entry in self.entries:
-            if isinstance(entry, Reply) and entry.usage is not None:
-                if entry.number:
-                    session += entry.usage
+        facts = self._facts
+        return self.counted or Totals(
+            queries=facts.queries, session=facts.usage, restoration=facts.restoration_usage
+        )
+
+
+class _Facts(Struct):
+    """What the entries of a session say together."""
+
+    model: str
+    notes: list[Note] = []
+    undone: set[int] = set()
+    failed: set[int] = set()
+    queries: int = 0
+    answered: bool = False
+    usage: Usage = Usage()
+    restoration_usage: Usage = Usage()
+    usage_of_models: dict[str, Usage] = {}
+    restoration: Restoration | None = None
+    acknowledgment: Reply | None = None
+    settled: tuple[Exchange, ...] = ()
+    """The exchanges before the last one, once made, of the first `settled_entries` entries."""
+    settled_entries: int = 0
+
+    def add(self, entry: Entry) -> None:
+        """Take the next entry into account."""
+        match entry:
+            case Query():
+                self.queries += 1
+            case Reply():
+                self._add_reply(entry)
+            case Undo() | Restoration():
+                self.settled, self.settled_entries = (), 0
+                if isinstance(entry, Undo):
+                    self.undone.add(entry.number)
                 else:
-                    restoration += entry.usage
-        queries = sum(isinstance(entry, Query) for entry in self.entries)
-        return Totals(queries=queries, session=session, restoration=restoration)
+                    self.restoration = self.restoration or entry
+            case Note():
+                self.notes.append(entry)
+                if isinstance(entry, ModelChange):
+                    self.model = entry.text
+
+    def _add_reply(self, reply: Reply) -> None:
+        if reply.number == 0:
+            self.acknowledgment = self.acknowledgment or reply
+        elif reply.text.strip() or reply.stop not in ("error", "interrupted"):
+            self.answered = True
+        if reply.failed:
+            self.failed.add(reply.number)
+        if reply.usage is not None:
+            if reply.number:
+                self.usage += reply.usage
+            else:
+                self.restoration_usage += reply.usage
+            total = self.usage_of_models.get(self.model, Usage())
+            self.usage_of_models[self.model] = total + reply.usage
 
 
 def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:
     """Return the pins that hold after `entries`, each once, those of `before` first."""
-    return _standing(before, entries, Pin, Unpin)
+    return _remaining(before, entries, Pin, Unpin)
 
 
-def _standing(
+def _remaining(
     before: tuple[str, ...], entries: Iterable[Entry], add: type[Note], remove: type[Note]
 ) -> tuple[str, ...]:
     """Return the texts that notes of two kinds leave."""
@@ -389,7 +443,7 @@ def _standing(
     return tuple(texts)
 
 
-def _without(entries: tuple[Entry, ...], numbers: set[int]) -> tuple[Entry, ...]:
+def _without(entries: tuple[Entry, ...], numbers: Set[int]) -> tuple[Entry, ...]:
     """Return the entries that do not belong to the queries with these numbers."""
     if not numbers:
         return entries
@@ -400,14 +454,12 @@ def _without(entries: tuple[Entry, ...], numbers: set[int]) -> tuple[Entry, ...]
     )
 
 
-def _exchange(query: Query, said: Sequence[QueryEntry], depth: int) -> Exchange:
+def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchange:
     """Return the exchange of a query from the entries with its number."""
-    if len(said) == 2 and isinstance(said[1], Reply):  # most are, and a long session has many
-        return Exchange(query, said[1], depth)
-    results = {entry.id: entry for entry in said if isinstance(entry, Result)}
-    uses = tuple(Use(call, results.get(call.id)) for call in said if isinstance(call, Call))
-    attached = tuple(entry for entry in said if isinstance(entry, Attachment))
-    replies = [entry for entry in said if isinstance(entry, Reply)]
+    results = {entry.id: entry for entry in records if isinstance(entry, Result)}
+    uses = tuple(Use(call, results.get(call.id)) for call in records if isinstance(call, Call))
+    attached = tuple(entry for entry in records if isinstance(entry, Attachment))
+    replies = [entry for entry in records if isinstance(entry, Reply)]
     reply = replies[-1] if replies else None
     if reply is not None and len(replies) > 1:  # steps of one reply, between which tools were used
         seconds = [one.seconds for one in replies if one.seconds is not None]

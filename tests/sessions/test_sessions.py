@@ -19,14 +19,19 @@ from chat_loop.sessions.manager import SessionManager, slug
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.partial import Pieces
 from chat_loop.sessions.records import (
+    Call,
+    Entry,
     Header,
+    ModelChange,
     Pin,
     Query,
     Reply,
     Restoration,
+    Result,
     Seal,
     Session,
     Summary,
+    Undo,
 )
 from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
@@ -548,3 +553,35 @@ def test_nothing_is_appended_through_a_link_or_into_a_pipe(tmp_path: Path) -> No
         with pytest.raises(OSError, match=name):
             Files().append_to(tmp_path / name)
     assert (tmp_path / "there").read_text() == "as it was"
+
+
+def test_a_session_that_grows_is_the_session_read_at_once() -> None:
+    """Whatever was asked of it before: what is known is taken over from one entry to the next."""
+    usage = Usage(input=3, output=2)
+    entries: list[Entry] = [
+        Restoration(at=START, parent_created=START, queries=1, tokens=2, block="b")
+    ]
+    entries += [Reply(number=0, at=START, text="ready", usage=usage), Pin(at=START, text="pinned")]
+    for number in range(1, 6):
+        entries += [
+            Query(number=number, at=START, text=f"q{number}"),
+            Reply(number=number, at=START, text="step", seconds=1, usage=usage),
+            Call(number=number, at=START, id=f"c{number}", name="read", arguments="{}"),
+            Result(number=number, at=START, id=f"c{number}", text="result"),
+            Reply(number=number, at=START, text="done", seconds=2, failed=number == 4, usage=usage),
+            ModelChange(at=START, text=f"model:{number}"),
+        ]
+    entries += [Undo(number=3, at=START), Query(number=6, at=START, text="q6")]
+    facts = ("exchanges", "active_entries", "sent", "totals", "usage_of_models", "pins", "depth")
+    for asked in (facts, ("exchanges",), ()):
+        header = Header(id="a", created=START, agent="A", model="model:0")
+        growing = Session(header=header)
+        for count, entry in enumerate(entries, 1):
+            growing = growing.with_entry(entry)
+            whole = Session(header=header, entries=tuple(entries[:count]))
+            assert growing == whole
+            for name in asked:
+                assert getattr(growing, name) == getattr(whole, name), (name, count)
+        for name in facts:
+            assert getattr(growing, name) == getattr(whole, name), name
+    assert [exchange.query.number for exchange in growing.exchanges] == [1, 2, 4, 5, 6]
