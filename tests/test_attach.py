@@ -196,7 +196,7 @@ def test_a_text_file(here: Path) -> None:
         sha256=sha256(data).hexdigest(),
         text="Grüße\n<!-- chat:end -->\rend\n",
     )
-    assert file_of(here, data).told == "x.txt, 34 bytes"
+    assert file_of(here, data).description == "x.txt, 34 bytes"
     assert file_of(here, "Grüße".encode("utf-16")).attachment.text == "Grüße"
     assert file_of(
         here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg"
@@ -290,7 +290,7 @@ def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> 
         width=640,
         height=480,
     )
-    assert found.told == "notes.txt, 640×480"
+    assert found.description == "notes.txt, 640×480"
 
 
 @pytest.mark.parametrize(

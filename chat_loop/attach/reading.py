@@ -47,7 +47,7 @@ class QueryFile(Struct, frozen=True):
     secret: bool = False
 
     @property
-    def told(self) -> str:
+    def description(self) -> str:
         """The file in a few words: `notes.txt, 2.1 KB` or `photo.png, 640×480`."""
         file = self.attachment
         return attached_text(file.name, file.size, file.width, file.height)
@@ -67,6 +67,18 @@ class Named(Struct, frozen=True):
 
     files: tuple[tuple[str, Path], ...]
     doubtful: tuple[str, ...] = ()
+
+
+def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
+    """Return the files that a query names with `@`, and words that may have been meant so. Raises
+    UsageError for one that cannot be sent.
+    """
+    try:
+        directory = Path.cwd()
+    except OSError:  # it was removed
+        directory = Path("/")
+    named = named_files(typed, directory)
+    return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
 
 
 def named_files(text: str, directory: Path) -> Named:

@@ -13,7 +13,7 @@ from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
     from chat_loop.commands.chat import Chat
-    from chat_loop.conversation.compaction import May
+    from chat_loop.conversation.compaction import Confirm
 
 SHOWN = 40
 """Sentences of the archive that are listed."""
@@ -44,7 +44,7 @@ async def compact(chat: Chat, argument: str) -> None:
         await chat.conversation.compact(asked.words, may)
 
 
-def _asking(chat: Chat) -> May:
+def _asking(chat: Chat) -> Confirm:
     """Return what asks the user about a compaction that gains nothing."""
 
     async def may(before: int, after: int) -> bool:

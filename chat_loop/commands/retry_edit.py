@@ -151,5 +151,5 @@ async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...]
         return kept
     if secret := [one_line(file.attachment.name, 80) for file in found if file.secret]:
         chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
-    shown = ", ".join(one_line(file.told, 80) for file in found)
+    shown = ", ".join(one_line(file.description, 80) for file in found)
     return (*kept, *found) if await chat.confirm(f"Send {shown} along? (y/n) ") else None

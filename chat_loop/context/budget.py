@@ -98,8 +98,10 @@ def trigger(window: int, limits: Limits) -> int:
     return min(int(window * limits.trigger_threshold), room(window))
 
 
-def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[float, str]:
-    """Return how near the nearest limit is, 1 being reached, and a sentence that says it."""
+def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[float, int, int, str]:
+    """Return how near the nearest limit is, 1 being reached, and what it is: the amount now, the
+    limit, and their unit.
+    """
     found = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
     for amount, limit, unit in (
         (used, limits.max_tokens, "tokens"),
@@ -107,9 +109,7 @@ def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[floa
     ):
         if limit:
             found.append((amount / limit / limits.trigger_threshold, amount, limit, unit))
-    near, amount, limit, unit = max(found)
-    texts = [str(one) if unit == "messages" else window_text(one, False) for one in (amount, limit)]
-    return near, f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
+    return max(found)
 
 
 # Sizes
@@ -231,7 +231,9 @@ def plan(
     more when the context would be nearly full again.
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
-    near, reason = nearest(used, messages[-1], window, limits)
+    near, amount, limit, unit = nearest(used, messages[-1], window, limits)
+    texts = [str(one) if unit == "messages" else window_text(one, False) for one in (amount, limit)]
+    reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:
         return Plan(reason=reason)
     sizes = [exchange_size(exchange, count, window) for exchange in exchanges]

@@ -7,37 +7,17 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import (
-    MEMORY,
-    SYSTEM,
-    TOOLS,
-    Budget,
-    Count,
-    entry_size,
-    reported,
-    room,
-    size,
-    tools_size,
-    trigger,
-    truncated,
-    weigh,
-)
-from chat_loop.context.messages import (
-    Thread,
-    block_room,
-    fitted,
-    messages_of,
-    pieces,
-    shortened_block,
-    with_task,
-)
-from chat_loop.conversation.compaction import Compaction, May, Offer, to_its_end, uncancel
+from chat_loop.agent.tools import Tool
+from chat_loop.context import budget
+from chat_loop.context.messages import Thread, with_task
+from chat_loop.conversation import attachments
+from chat_loop.conversation.compaction import Compaction, Confirm, Offer, to_its_end, uncancel
+from chat_loop.conversation.meter import MARGIN, ContextMeter
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.errors import (
@@ -61,42 +41,19 @@ from chat_loop.events import (
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redacted
-from chat_loop.sessions import summary_block
+from chat_loop.sessions import records
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import (
-    ArchiveContext,
-    Entry,
-    Exchange,
-    ModelChange,
-    Name,
-    Pin,
-    Query,
-    QueryEntry,
-    Reply,
-    Restoration,
-    Seal,
-    SealReason,
-    Session,
-    Summary,
-    Tag,
-    Undo,
-    Unpin,
-    Untag,
-)
+from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason, Session
 from chat_loop.values import Message, ToolSpec, Usage
-from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
-    from chat_loop.agent.tools import Tool
     from chat_loop.attach.reading import QueryFile
     from chat_loop.context.proposal import Draft
     from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
 
-MARGIN = 20
-"""Tokens left free where sizes are added up whose parts are counted apart."""
 LATER = "It will be made when you resume the session."
 
 
@@ -112,7 +69,7 @@ class Conversation:
         agent: Agent,
         sessions: SessionManager,
         *,
-        count: Count,
+        count: budget.Count,
         show: Callable[[Event], None],
         options: Options,
         memory: Callable[[], str] = str,
@@ -125,43 +82,30 @@ class Conversation:
         self.agent = replace(agent, memory=memory())
         self.archive: Archive | None = None
         """The sealed ancestors; None until there is one."""
-        self.own_tools = agent.tools
+        self._own_tools = agent.tools
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
         self._memory = memory
-        self._ratio = 1.0
-        """The server's tokens for one of ours, by the last report."""
-        self._fixed = 0
-        """Tokens of system prompt, memory and tools in the last reported request, by our count."""
-        self._budget: tuple[tuple[object, ...], Budget] | None = None
-        self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
-        self._told: set[str] = set()
-        """What is told once: lost images, and that the limits leave words out."""
-        self._shortened_told = 0
-        self._start(self._fresh())
+        self._meter = ContextMeter(options, count, show)
+        self._lost_images: set[str] = set()
+        self._start(self._new_session())
         self.compaction = Compaction(self)
 
-    def _fresh(self) -> LiveSession:
+    def _new_session(self) -> LiveSession:
         agent = self.agent
         return self.sessions.begin(agent=agent.name, agent_path=agent.path, model=agent.model)
 
-    def _start(
-        self,
-        live: LiveSession,
-        carried: tuple[Exchange, ...] = (),
-        block_path: Path | None = None,
-    ) -> None:
-        """Go on in a session that begins, given `carried` words and the block at `block_path`."""
+    def _start(self, live: LiveSession, offer: Offer | None = None) -> None:
+        """Go on in a session that begins, given the block and the words that are offered."""
         self.live = live
-        self._carried, self._block_path = carried, block_path
-        self._edited: Summary | None = None
+        self._carried = offer.carried if offer is not None else ()
+        self._block_path = offer.path if offer is not None and offer.in_file else None
+        self._edited: records.Summary | None = None
         """The parent's block as it is now, when it changed since this session began."""
-        self._block_most: int | None = None
-        """Tokens that the restored block may take, once a query has needed its room."""
-        self._begun_told = self._problem_told = False
+        self._begun_shown = self._problem_shown = False
 
-    # What stands in the context, and how much it is
+    # The context
 
     @property
     def session(self) -> Session:
@@ -180,12 +124,27 @@ class Conversation:
     @property
     def trigger(self) -> int:
         """The tokens from which on the context is compacted."""
-        return trigger(self.window, self.options.limits)
+        return budget.trigger(self.window, self.options.limits)
 
     @property
     def messages(self) -> tuple[Message, ...]:
-        """Return the messages that the model would be sent now."""
-        return messages_of(self._fit(self.thread)[0], tools=self.agent.provider.calls_tools)
+        """The messages that the model would be sent now."""
+        return self._meter.messages(self.thread, self.agent)
+
+    @property
+    def budget(self) -> budget.Budget:
+        """The tokens of the next request, a new query apart."""
+        return self._meter.budget(self.thread, self.agent)
+
+    @property
+    def weights(self) -> dict[str, int]:
+        """The estimated tokens of the parts of the next request."""
+        return self._meter.weights(self.thread, self.agent)
+
+    @property
+    def left_out(self) -> int:
+        """The exchanges that the limits leave out while nothing is compacted automatically."""
+        return self._meter.left_out(self.thread, self.agent)
 
     @property
     def otherwise(self) -> str:
@@ -196,136 +155,24 @@ class Conversation:
         """Return the references of what stands in the context in its own words."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
-    def reread(self) -> Thread:
-        """Return the thread with its parent's block as the user left it in its file."""
-        path, given = self._block_path, self.session.restoration
-        if path is not None and given is not None:
-            with contextlib.suppress(SessionError):  # without the file the block counts as given
-                seal = (self.sessions.load_ends(path) or self.sessions.load(path)).session.seal
-                now = seal.summary if seal is not None else None
-                if now is not None and summary_block.render(now) != given.block:
-                    from chat_loop.context.ledger import said_by_hand  # not before it was edited
-
-                    before = summary_block.parse(given.block)
-                    self._edited = said_by_hand(now, before, self.session.depth - 1)
-        return self.thread
-
-    @property
-    def left_out(self) -> int:
-        """The number of exchanges that the limits leave out of the next request while nothing is
-        compacted automatically.
-        """
-        thread = self.thread
-        short = self._within_limits(thread)
-        return 0 if short is thread else len(thread.exchanges) - len(short.exchanges)
-
-    def _within_limits(self, thread: Thread) -> Thread:
-        """Return the newest of a thread, within the limits that hold when nothing is compacted."""
-        limits = self.options.limits
-        if limits.enabled or not (limits.max_messages or limits.max_tokens):
-            return thread
-        kept = truncated(thread.exchanges, window=self.window, limits=limits, count=self.count)
-        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
-        entries = tuple(
-            entry
-            for entry in thread.session.entries
-            if not isinstance(entry, QueryEntry) or entry.number in own or not entry.number
-        )
-        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
-        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
-
-    def _fit(self, thread: Thread) -> tuple[Thread, int]:
-        """Return a thread as it is sent, and how many of its texts are shortened for it."""
-        window, count = self.window, self.count
-        most = min(block_room(window), self._block_most or window)
-        short = self._within_limits(thread)
-        return fitted(short, window, count, lambda text: shortened_block(text, most, count))
-
-    @property
-    def budget(self) -> Budget:
-        """The tokens of the next request, a new query apart: the number that is shown, and the one
-        that triggers a compaction. Asked for with every key, it is kept until something changes.
-        """
-        agent = self.agent
-        state = (
-            *(self.live, len(self.session.entries), agent, self.window, self._edited),
-            # a text that is counted otherwise once the encoding is loaded
-            *(bool(agent.cut_results), self.count("0123456789"), self._block_most),
-        )
-        if self._budget is None or self._budget[0] != state:
-            used = self._reported()
-            estimated = used is None
-            if used is None:
-                used = round(sum(self.weights.values()) * self._ratio)
-            self._budget = (state, Budget(used, agent.provider.window, estimated))
-        return self._budget[1]
-
-    @property
-    def weights(self) -> dict[str, int]:
-        """The estimated tokens of the parts of the next request."""
-        return self._weigh(self.thread)
-
     def would_hold(
         self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
     ) -> int:
         """Return the tokens of a child's next request that is given `block` and `words`, a query
         apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
         """
-        used = self._reported()
-        estimate = sum(self.weights.values()) if used is not None else 0
-        if used is not None and estimate >= 1_000:  # below, what the wire adds weighs more
-            self._ratio = min(2.0, max(0.5, used / estimate))
-        session, at = self.session, self.sessions.now()
-        given = Restoration(
-            at=at,
-            parent_created=at,
-            queries=session.totals.queries,
-            tokens=session.totals.combined,
-            block=block,
-            verbatim_from=words[0].ref if words else "",
+        path = self.live.path
+        return self._meter.child_size(
+            self.thread, self.agent, path, block, words, acknowledged=acknowledged
         )
-        confirmed: tuple[Reply, ...] = ()
-        if acknowledged and block and self.options.acknowledge:
-            confirmed = (Reply(number=0, at=at, text="-"),)
-        header = replace(session.header, parent=session.header.id, parent_path=str(self.live.path))
-        thread = Thread(Session(header=header, entries=(given, *confirmed)), tuple(words))
-        specs: tuple[ToolSpec, ...] = ()
-        if self.agent.provider.calls_tools:
-            specs = (
-                *(tool.spec for tool in (*self.own_tools, *self._server_tools)),
-                *(ToolSpec(name, *described) for name, described in archive_tools.TOOLS.items()),
-            )
-        whole = sum(self._weigh(thread, specs).values())
-        return round((whole + 80 * len(confirmed)) * self._ratio)  # a reply of a few sentences
 
-    def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...] | None = None) -> dict[str, int]:
-        agent = self.agent
-        found = pieces(self._fit(thread)[0], tools=agent.provider.calls_tools)
-        tools = self._tools_size(specs)
-        return weigh(found, agent.system_prompt, agent.memory, tools, self.count)
-
-    def _reported(self) -> int | None:
-        """Return the next request's tokens by the last report; None when all is to be estimated."""
-        used = None if self.left_out else reported(self.session, self.count, room(self.window) // 2)
-        return None if used is None else used + self._fixed_size() - self._fixed
-
-    def _fixed_size(self) -> int:
-        return self.count(self.agent.system) + self._tools_size()
-
-    def _tools_size(self, specs: tuple[ToolSpec, ...] | None = None) -> int:
-        """Return the tokens of tools; None: of those that the model is told of now."""
-        agent = self.agent
-        if specs is None and agent.calls_tools:
-            from chat_loop.agent.tools import READ_RESULT  # not before there are tools
-
-            specs = (
-                *(tool.spec for tool in agent.tools),
-                *([READ_RESULT] if agent.cut_results else []),
-            )
-        specs = specs or ()
-        if self._tools[0] != specs:
-            self._tools = (specs, tools_size(specs, self.count))
-        return self._tools[1]
+    def reread(self) -> Thread:
+        """Return the thread with its parent's block as the user left it in its file."""
+        path, given = self._block_path, self.session.restoration
+        if path is not None and given is not None:
+            edited = self.compaction.summaries.edited(path, given, self.session.depth - 1)
+            self._edited = edited or self._edited
+        return self.thread
 
     # Asking
 
@@ -333,9 +180,13 @@ class Conversation:
         """Read the files that what was typed names with `@`. Raises UsageError for one that cannot
         be sent.
         """
-        from chat_loop.conversation.attachments import files_of  # not before a file is named
+        from chat_loop.attach.reading import read_files  # not before a file is named
 
-        return await files_of(self, typed)
+        files, doubtful = await asyncio.to_thread(read_files, typed)
+        attachments.check(files, self.agent, self.count)
+        if doubtful:
+            self.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
+        return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
         """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError
@@ -346,8 +197,9 @@ class Conversation:
         when the request cannot fit. When cancelled, the partial reply is saved as interrupted and
         CancelledError goes on.
         """
-        waiting = size(text, self.count)
-        waiting += sum(entry_size(file.attachment, self.count, self.window) for file in files)
+        entries = [file.attachment for file in files]
+        waiting = budget.size(text, self.count)
+        waiting += sum(budget.entry_size(entry, self.count, self.window) for entry in entries)
         try:
             return await self._ask(text, files, waiting)
         except ContextTooLong as error:
@@ -370,24 +222,31 @@ class Conversation:
         except asyncio.CancelledError as error:
             stopped = error
         number = self.live.next_number
-        self.add(Query(number=number, at=self.sessions.now(), text=text))
+        self.add(records.Query(number=number, at=self.sessions.now(), text=text))
         if files:
-            from chat_loop.conversation.attachments import keep  # loaded by then
-
-            keep(self, number, files)
+            attachments.keep(files, number, self.sessions, self.add, self.show)
         if stopped is not None:
             self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
             raise stopped
         if self.archive is not None:
             self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
-            await self._offer_servers(self._servers)
+            await self._connect(self._servers)
         try:
-            messages = self._request()
+            messages = self._meter.request(self.thread, self.agent)
         except ContextFull:
             at = self.sessions.now()
             self.add(Reply(number=number, at=at, text="", stop="error", failed=True))
             raise
+        if any(message.images for message in messages):
+            store, takes_images = self.sessions.images, self.agent.provider.takes_images
+            messages, problems = attachments.with_images(
+                messages, lambda image: store.base64(image.file), takes_images
+            )
+            for problem in problems:
+                if problem not in self._lost_images:
+                    self.show(Warned(problem))
+            self._lost_images.update(problems)
         reply = await self._answer(self.agent, number, messages)
         await self.compaction.watch()
         return reply
@@ -398,13 +257,15 @@ class Conversation:
         if given is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
         # 400 tokens, less on a small window
-        most = min(400, self.window // 16, room(self.window) - self.budget.used - MARGIN)
+        free = budget.room(self.window) - self.budget.used - MARGIN
+        most = min(400, self.window // 16, free)
         found, refs = archive.recall(text, self.known(), most, given.block)
         if found:
-            self.add(ArchiveContext(number=number, at=self.sessions.now(), text=redacted(found)))
+            at = self.sessions.now()
+            self.add(records.ArchiveContext(number=number, at=at, text=redacted(found)))
             self.show(Recalled(refs))
 
-    async def _offer_servers(self, servers: Servers) -> None:
+    async def _connect(self, servers: Servers) -> None:
         """Give the agent the servers' tools as they are now; wait for servers that still connect,
         and say so. What has failed is told, once.
         """
@@ -414,7 +275,7 @@ class Conversation:
             waited.extend(names)
             self.show(Connecting(names))
 
-        taken = {*(tool.spec.name for tool in self.own_tools), *archive_tools.TOOLS}
+        taken = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
         # characters of all schemas; on a small window, half a character for each of its tokens
         most = min(100_000, self.window // 2)
         self.offer_tools(await servers.tools(taken, most, waiting))
@@ -426,75 +287,8 @@ class Conversation:
     def offer_tools(self, tools: Sequence[Tool]) -> None:
         """Give the agent `tools` beside its own and the archive's, in place of those before."""
         self._server_tools = tuple(tools)
-        all_tools = (*self.own_tools, *self._server_tools, *self._archive_tools)
+        all_tools = (*self._own_tools, *self._server_tools, *self._archive_tools)
         self.agent = replace(self.agent, tools=all_tools)
-
-    def _request(self) -> tuple[Message, ...]:
-        """Return the messages of the next request, and say what of them the model does not get.
-        Raises ContextFull when they do not fit.
-        """
-        limits = self.options.limits
-        if "limits" not in self._told and (left_out := self.left_out):
-            self._told.add("limits")
-            what = "max_history_messages" if limits.max_messages else "max_history_tokens"
-            self.show(
-                Warned(
-                    f"The model no longer gets the oldest {counted(left_out, 'exchange')}: "
-                    f"automatic compaction is off, and {what} is "
-                    f"{limits.max_messages or limits.max_tokens:,}.",
-                    "They are saved; compact keeps what matters in them.",
-                )
-            )
-        if self.budget.used > room(self.window):
-            self._fit_or_refuse()
-        thread, shortened = self._fit(self.thread)
-        if shortened > self._shortened_told:
-            self.show(
-                Warned(
-                    f"A message is longer than half of the window ({self.window:,} tokens): "
-                    "the model gets its beginning and its end.",
-                    "It is saved whole.",
-                )
-            )
-        self._shortened_told = shortened
-        messages = messages_of(thread, tools=self.agent.provider.calls_tools)
-        if not any(message.images for message in messages):
-            return messages
-        from chat_loop.conversation.attachments import shown  # not before there is an image
-
-        return shown(self, messages, self._told)
-
-    def _fit_or_refuse(self) -> None:
-        """Send the restored block shorter from now on where that is enough; the file keeps it
-        whole. Raises ContextFull where it is not: the request is better not sent.
-
-        A server may count too much: what is sent is counted as well.
-        """
-        most = room(self.window)
-        weights = self.weights
-        given = self.session.restoration
-        if (over := sum(weights.values()) - most) > 0 and given is not None and given.block:
-            now = min(
-                self.count(given.block), block_room(self.window), self._block_most or self.window
-            )
-            self._block_most = max(100, now - over - MARGIN)  # its headings and newest lines
-            weights = self.weights
-        used = min(self.budget.used, sum(weights.values()))
-        if used <= most:
-            return
-        largest = max((TOOLS, MEMORY, SYSTEM), key=lambda part: weights.get(part, 0))
-        hint = "compact makes room; a model with a larger window takes more."
-        if weights.get(largest, 0) > most // 2:
-            verb = "takes" if largest == SYSTEM else "take"
-            hint = (
-                f"{largest} alone {verb} {weights[largest]:,} of them, which compact cannot "
-                "change: have less of that, or take a model with a larger window."
-            )
-        raise ContextFull(
-            f"Not sent: the request would hold {used:,} tokens, and the window of "
-            f"{window_text(self.window, False)} takes {most:,} beside a reply. Nothing is lost.",
-            hint,
-        )
 
     async def _answer(
         self, agent: Agent, number: int, messages: tuple[Message, ...], most: int | None = None
@@ -508,8 +302,8 @@ class Conversation:
             return Usage(input=expected, output=self.count(text), estimated=True)
 
         def show(event: Event) -> None:
-            if not self._begun_told:
-                self._tell_saved()
+            if not self._begun_shown:
+                self._show_saved()
             self.show(event)
 
         try:
@@ -524,9 +318,9 @@ class Conversation:
                 max_tokens=most,
             )
         finally:
-            self._tell_saved()
+            self._show_saved()
         if number and reply.usage is not None and not reply.usage.estimated:
-            self._fixed = self._fixed_size()
+            self._meter.note_report(self.agent)
         return reply
 
     async def acknowledge(self) -> None:
@@ -538,21 +332,14 @@ class Conversation:
             return
         patience = self.agent.patience
         patience = replace(patience, attempts=min(2, patience.attempts), longest_asked=5.0)
-        block = messages_of(self._fit(Thread(self.session))[0])[0].text
+        agent = replace(self.agent, patience=patience)
+        block = self._meter.messages(Thread(self.session), agent)[0].text
+        most = min(2048, self.window // 8)  # a small model may not find its end
         try:
-            await self._answer(
-                replace(self.agent, patience=patience),
-                0,
-                (Message("user", with_task(block)),),
-                min(2048, self.window // 8),  # a small model may not find its end
-            )
+            await self._answer(agent, 0, (Message("user", with_task(block)),), most)
         except ProviderError as error:
-            self.show(
-                Warned(
-                    f"The acknowledgment failed: {error.message}",
-                    "The context is restored all the same.",
-                )
-            )
+            text = f"The acknowledgment failed: {error.message}"
+            self.show(Warned(text, "The context is restored all the same."))
         except asyncio.CancelledError:
             uncancel()
 
@@ -563,11 +350,11 @@ class Conversation:
         await self.compaction.background.cancel()  # it may ask the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self._ratio = 1.0
+        self._meter.change_model()
         if self.live.empty:  # its header is not written yet
             self.live.change_header(model=self.agent.model)
         else:
-            self.add(ModelChange(at=self.sessions.now(), text=self.agent.model))
+            self.add(records.ModelChange(at=self.sessions.now(), text=self.agent.model))
         await before.close()
 
     def remember(self) -> None:
@@ -576,58 +363,57 @@ class Conversation:
 
     # Entries
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: records.Entry) -> None:
         """Append an entry and tell what became of it."""
         self.live.add(entry)
-        self._tell_saved()
+        self._show_saved()
 
-    def _tell_saved(self) -> None:
+    def _show_saved(self) -> None:
         """Say once where the session is saved, that saving fails, and that it works again."""
         live, header, problem = self.live, self.live.header, self.live.problem
-        if not (self._begun_told or live.empty):
-            self._begun_told = True
-            self.show(
-                SessionBegun(
-                    id=header.id, path=str(live.path), model=header.model, parent=header.parent
-                )
-            )
+        if not (self._begun_shown or live.empty):
+            self._begun_shown = True
+            path, parent = str(live.path), header.parent
+            self.show(SessionBegun(id=header.id, path=path, model=header.model, parent=parent))
             if problem is None:
                 self.sessions.point_to(header.id)
         for message, hint in live.take_notices():
             self.sessions.point_to(header.id)
             self.show(Warned(message, hint))
-        if problem is not None and not self._problem_told:
+        if problem is not None and not self._problem_shown:
             error = save_error(live.path, problem)
             self.show(Warned(error.message, error.hint))
-        elif problem is None and self._problem_told:
+        elif problem is None and self._problem_shown:
             self.show(Warned("Saving works again: everything said so far is on disk."))
-        self._problem_told = problem is not None
+        self._problem_shown = problem is not None
 
     def pin(self, text: str) -> None:
         """Keep `text` in every later summary block of the chain, word for word."""
-        self.add(Pin(at=self.sessions.now(), text=text))
+        self.add(records.Pin(at=self.sessions.now(), text=text))
 
     def unpin(self, text: str) -> None:
         """Carry a pin no further."""
-        self.add(Unpin(at=self.sessions.now(), text=text))
+        self.add(records.Unpin(at=self.sessions.now(), text=text))
 
     def rename(self, text: str) -> None:
         """Name the conversation; an empty text leaves it to the program again."""
         if self.live.empty and not self.live.header.parent:  # its header is not written yet
             self.live.change_header(name=text)
         elif text != self.session.name:
-            self.add(Name(at=self.sessions.now(), text=text))
+            self.add(records.Name(at=self.sessions.now(), text=text))
 
     def tag(self, tags: Sequence[str]) -> None:
         """Give the conversation exactly these tags."""
         if self.live.empty and not self.live.header.parent:
             self.live.change_header(tags=tuple(tags))
             return
-        at, standing = self.sessions.now(), self.session.tags
-        changes: list[Entry] = [Tag(at=at, text=tag) for tag in tags if tag not in standing]
-        changes += (Untag(at=at, text=tag) for tag in standing if tag not in tags)
-        for change in changes:
-            self.add(change)
+        at, before = self.sessions.now(), self.session.tags
+        for tag in tags:
+            if tag not in before:
+                self.add(records.Tag(at=at, text=tag))
+        for tag in before:
+            if tag not in tags:
+                self.add(records.Untag(at=at, text=tag))
 
     def last(self) -> tuple[Exchange, Loaded | None]:
         """Return the newest exchange; and right after a compaction, the session before it, whose
@@ -639,10 +425,10 @@ class Conversation:
         if parent := self.session.header.parent:
             hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
             with contextlib.suppress(SessionError):
-                found = self.sessions.load(self.sessions.session_file(parent))
-                seal, exchanges = found.session.seal, found.session.exchanges
+                loaded = self.sessions.load(self.sessions.session_file(parent))
+                seal, exchanges = loaded.session.seal, loaded.session.exchanges
                 if seal and seal.reason == "compact" and exchanges[1:]:
-                    return exchanges[-1], found
+                    return exchanges[-1], loaded
         raise UsageError("Nothing was said in this session that could be undone.", hint)
 
     async def undo(self) -> Exchange:
@@ -652,27 +438,23 @@ class Conversation:
         last, before = self.last()
         await self.compaction.background.cancel()
         if before is None:
-            self.add(Undo(number=last.query.number, at=self.sessions.now()))
+            self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
             return last
         offer = await self.offers().forked(before, before.session.exchanges[-2].query.number)
         await self.accept(offer, acknowledge=False)
-        self.show(
-            Warned(
-                "The compaction was taken back with it: the words before it are in the context "
-                "again."
-            )
-        )
+        text = "The compaction was taken back with it: the words before it are in the context again"
+        self.show(Warned(f"{text}."))
         return last
 
     # Compaction, resume and end
 
-    async def compact(self, focus: str = "", may: May | None = None) -> bool:
+    async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
         """Seal this session with a summary and go on in a child that starts from it.
 
         Return False, with everything as it was, when the disk refuses, or it would not make the
-        context smaller and `may` says no. Raises UsageError when there is nothing to compact.
+        context smaller and `confirm` says no. Raises UsageError when there is nothing to compact.
         """
-        draft = await self.compaction.draft(focus, may)
+        draft = await self.compaction.draft(focus, confirm)
         return draft is not None and await self.take(draft)
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
@@ -684,7 +466,7 @@ class Conversation:
 
     def offers(self, *, quick: bool = False) -> Offers:
         """Return the ways to go on from stored sessions; when `quick`, without a model."""
-        from chat_loop.conversation.resume import Offers  # not before something is resumed
+        from chat_loop.conversation.resume import Offers  # loads the ledger, for a resume only
 
         return Offers(self, quick=quick)
 
@@ -716,7 +498,7 @@ class Conversation:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
             self.remember()
-            self._start(self._fresh())
+            self._start(self._new_session())
             return
         if (now := self.live.header.id) != was:  # changed from outside, it went into another file
             if offer.parent.header.id == was:
@@ -726,8 +508,8 @@ class Conversation:
             offer = replace(offer, merged=now if offer.merged == was else offer.merged)
         self.begin_child(offer, "resume")
 
-    async def seal(self, seal: Seal, why: str = "", *, anyway: bool = False) -> None:
-        """Seal and close the live session, and tell it; `why` is the reason that is told, where it
+    async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
+        """Seal and close the live session, and tell it; `reason` is the one that is told, where it
         is not the seal's.
 
         Raises SaveError, with everything as it was, when the disk refuses; `anyway`, that is told,
@@ -737,18 +519,18 @@ class Conversation:
         try:
             await asyncio.to_thread(live.seal, seal)
         except SaveError as error:
-            self._problem_told = True
+            self._problem_shown = True
             if not anyway:
                 raise
             self.show(Warned(error.message, error.hint))
-        self._tell_saved()
+        self._show_saved()
         saved, totals = live.saved, self.session.totals
         live.close()
         self.show(
             SessionSealed(
                 id=live.header.id,
                 path=str(live.path),
-                reason=why or seal.reason,
+                reason=reason or seal.reason,
                 queries=totals.queries,
                 session_tokens=totals.session,
                 restoration_tokens=totals.restoration,
@@ -759,13 +541,12 @@ class Conversation:
 
     def _seal_without_model(self, reason: SealReason) -> Seal:
         """Return a seal that costs nothing. A child without words passes its parent's block on."""
-        seal = Seal(at=self.sessions.now(), reason=reason)
-        thread = self.thread
+        seal, thread = Seal(at=self.sessions.now(), reason=reason), self.thread
         if thread.fresh and self.options.use_ai_summary:
             return seal
         if not thread.fresh and thread.inherited is None and not thread.pins:
             return seal
-        made = self.compaction.cover(thread)
+        made = self.compaction.summaries.cover(thread)
         return replace(seal, source="extracted", summary=made)
 
     def begin_child(self, offer: Offer, reason: str) -> None:
@@ -779,19 +560,18 @@ class Conversation:
         agent = self.agent
         self.show(Restoring(offer.parent.header.id, reason))
         live, entries = offer.begin(self.sessions, agent.name, agent.path, agent.model)
-        self._start(live, offer.carried, offer.path if offer.in_file else None)
+        self._start(live, offer)
         for entry in entries:
             if offer.merged:
                 self.add(entry)
             else:
                 live.hold(entry)
-        from chat_loop.agent.tools import Tool  # not before there is an archive
-        from chat_loop.library.archive import Archive
+        from chat_loop.library.archive import Archive  # the index: not before there is an archive
 
+        if self.archive is None:
+            semantic = self.options.semantic
+            self.archive = Archive(self.sessions, count=self.count, semantic=semantic)
         archive = self.archive
-        if archive is None:
-            archive = Archive(self.sessions, count=self.count, semantic=self.options.semantic)
-            self.archive = archive
         archive.follow(self.session, self.session.depth)
 
         def tool(name: str) -> Tool:
@@ -825,10 +605,10 @@ class Conversation:
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
         if not (options.summary_on_exit and options.use_ai_summary and answered):
             return seal
-        compaction = self.compaction
-        outcome = await compaction.narrate(thread, thread.fresh, otherwise=LATER, optional=True)
+        summaries = self.compaction.summaries
+        outcome = await summaries.narrate(thread, thread.fresh, otherwise=LATER, optional=True)
         if outcome.narrative is not None:
-            made = await asyncio.to_thread(compaction.cover, thread, outcome)
+            made = await asyncio.to_thread(summaries.cover, thread, outcome)
             seal = replace(seal, source="model", summary=made)
         at = self.sessions.now()
         return replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=at)
@@ -838,7 +618,7 @@ class Conversation:
         self.live.close()
         if self.archive is not None:
             self.archive.close()
-        self._tell_saved()
+        self._show_saved()
 
     async def settled(self) -> None:
         """Wait until nothing is prepared in the background and the archive can be searched."""

@@ -10,7 +10,7 @@ from msgspec import Struct, field
 from chat_loop.config import Config
 from chat_loop.context.budget import Limits
 from chat_loop.context.proposal import SummaryOptions
-from chat_loop.providers import Provider
+from chat_loop.providers import Provider, prices
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:
@@ -19,11 +19,8 @@ if TYPE_CHECKING:
 
 class Options(Struct, frozen=True, kw_only=True):
     """`summarizer` writes the summaries, before the agent's own model is asked; None: that one
-    only.
-
-    With `semantic` the archive is searched by meaning as well.
-
-    `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
+    only. With `semantic` the archive is searched by meaning as well. `cost(provider:model, usage)`
+    is in US dollars, None when the price is unknown.
     """
 
     acknowledge: bool = True
@@ -72,8 +69,6 @@ def costs(config: Config) -> Callable[[str, Usage], float | None]:
     """Return the price function: US dollars by provider:model and usage; None when unknown."""
 
     def cost(reference: str, usage: Usage) -> float | None:
-        from chat_loop.providers import prices  # not before something is priced
-
         overrides = {
             name: (model.input_price, model.output_price)
             for name, model in config.models.items()

@@ -13,9 +13,7 @@ from itertools import takewhile
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.context import ledger
-from chat_loop.context.budget import exchange_size, trigger
-from chat_loop.context.merge import Contradiction, in_both, in_room, merge, without
+from chat_loop.context import budget, ledger, merge
 from chat_loop.context.messages import Thread, place
 from chat_loop.context.proposal import Outcome
 from chat_loop.conversation.compaction import Offer, uncancel
@@ -23,19 +21,10 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.redact import redacted
-from chat_loop.sessions import summary_block
+from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import ChainReader, known_to, placed
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import (
-    Exchange,
-    QueryEntry,
-    Seal,
-    SealReason,
-    Session,
-    Summary,
-    Tag,
-    Untag,
-)
+from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
 
 class Merge(Struct, frozen=True, kw_only=True):
@@ -47,7 +36,7 @@ class Merge(Struct, frozen=True, kw_only=True):
     first: Loaded
     second: Loaded
     summary: Summary
-    contradictions: tuple[Contradiction, ...]
+    contradictions: tuple[merge.Contradiction, ...]
     common: str
     depth: int
 
@@ -62,7 +51,7 @@ class Offers:
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
         self._conversation = conversation
         self._sessions = conversation.sessions
-        self._compaction = conversation.compaction
+        self._summaries = conversation.compaction.summaries
         self._options = conversation.options
         self._quick = quick
         self._answered = True
@@ -71,11 +60,10 @@ class Offers:
         """Go on from the summary of a stored session, made now when it has none, and its `last`
         exchanges; when `whole`, from all words that its model saw. Raises SessionError.
         """
-        session, show = loaded.session, self._conversation.show
+        session, header = loaded.session, loaded.session.header
         _check_resumable(session, self._conversation.otherwise)
         queries, tokens = conversation_totals(self._sessions, session)
-        header = session.header
-        show(
+        self._conversation.show(
             SessionFound(
                 id=header.id,
                 agent=header.agent,
@@ -93,6 +81,16 @@ class Offers:
         if self._quick and _stored_summary(session) is None:  # no model tells what was said last
             last = max(last, self._options.limits.preserve_recent // 2)
         return await self._summarized(loaded, thread, thread.exchanges, last)
+
+    async def forked(self, loaded: Loaded, number: int) -> Offer:
+        """Go on from query `number` of a session, in the words that its model saw up to there.
+        Raises UsageError.
+        """
+        session = loaded.session
+        hint = "/history shows what was said, /tree the sessions before it."
+        cut = replace(loaded, session=_until_query(session, number, hint), open=True)
+        offer = await self._whole(cut, self._thread(cut))
+        return replace(offer, parent=session, until=f"{session.depth}.{number}", in_file=False)
 
     async def undone(self) -> Offer:
         """Go on as if the last compaction had not been: the words before it, then those that were
@@ -127,17 +125,15 @@ class Offers:
 
     def _compacted(self) -> tuple[Loaded, tuple[Exchange, ...], str]:
         """Return the nearest ancestor that has words which the context does not have, all that was
-        said after it, and where its child forks, if it does.
-
-        A session that forks has its parent's words: what was compacted lies before them. Raises
-        SessionError where a chain, edited by hand, comes back to a session.
+        said after it, and where its child forks, if it does. A session that forks has its parent's
+        words: what was compacted lies before them.
         """
         seen: set[str] = set()
         session, known = self._conversation.session, self._conversation.known()
         after: tuple[Exchange, ...] = ()
         while True:
             parent, given = _parent_of(session), session.restoration
-            if parent in seen:
+            if parent in seen:  # edited by hand
                 problem = f"The chain comes back to {parent}: nothing was compacted."
                 raise SessionError(problem, "/tree shows it.")
             seen.add(parent)
@@ -148,16 +144,6 @@ class Offers:
             if missing or any(exchange.ref not in known for exchange in thread.exchanges):
                 until = given.until if given is not None else ""
                 return replace(loaded, session=session, open=bool(until)), after, until
-
-    async def forked(self, loaded: Loaded, number: int) -> Offer:
-        """Go on from query `number` of a session, in the words that its model saw up to there.
-        Raises UsageError.
-        """
-        session = loaded.session
-        hint = "/history shows what was said, /tree the sessions before it."
-        cut = replace(loaded, session=_until_query(session, number, hint), open=True)
-        offer = await self._whole(cut, self._thread(cut))
-        return replace(offer, parent=session, until=f"{session.depth}.{number}", in_file=False)
 
     async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
         """Go on with a thread's words and those `after` it, as far as they fit."""
@@ -195,12 +181,12 @@ class Offers:
     def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
         """Return the newest of `words` that stay below the trigger beside a block."""
         conversation = self._conversation
-        free = trigger(conversation.window, self._options.limits)
+        count, window = conversation.count, conversation.window
+        free = budget.trigger(window, self._options.limits)
         free -= conversation.would_hold(summary_block.render(known), ())
         kept = len(words)
         while kept:
-            count, window = conversation.count, conversation.window
-            free -= exchange_size(words[kept - 1], count, window, tools=False)
+            free -= budget.exchange_size(words[kept - 1], count, window, tools=False)
             if free < 0:
                 break
             kept -= 1
@@ -218,9 +204,8 @@ class Offers:
             if not anew and (self._quick or not partly):
                 own = [] if seal.covers is None else loaded.session.exchanges
                 covers = seal.covers or 0
-                return stored, tuple(
-                    one for one in own if one.query.number > covers and not one.failed
-                )
+                rest = (one for one in own if one.query.number > covers and not one.failed)
+                return stored, tuple(rest)
         if loaded.ends:  # it was read from its ends, and the middle is needed
             loaded = self._sessions.load(loaded.path)
             thread = self._thread(loaded)
@@ -229,13 +214,13 @@ class Offers:
         outcome = None
         if thread.fresh and not self._quick and self._options.use_ai_summary:
             try:
-                outcome = await self._compaction.narrate(thread, thread.fresh, optional=True)
+                outcome = await self._summaries.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
                 uncancel()
                 show(SummaryEnded(source="extracted", problem="Summary skipped."))
-                return self._compaction.cover(thread), ()
+                return self._summaries.cover(thread), ()
             self._answered = outcome.answered
-        made = self._compaction.cover(thread, outcome)
+        made = self._summaries.cover(thread, outcome)
         if thread.fresh and not self._quick and loaded.sealable:
             try:
                 self._seal(loaded, "resume", made, outcome)
@@ -245,7 +230,7 @@ class Offers:
         return made, ()
 
     def _seal(
-        self, loaded: Loaded, reason: SealReason, made: Summary, outcome: Outcome | None
+        self, loaded: Loaded, reason: records.SealReason, made: Summary, outcome: Outcome | None
     ) -> Seal:
         """Write a summary that was made late into its session; return the seal."""
         before = loaded.session.seal
@@ -274,18 +259,17 @@ class Offers:
             raise SessionError(f"Nothing was said in session {identity} that could be summarized.")
         if self._options.use_ai_summary:
             stays = "What stands in the file stays."
-            outcome = await self._compaction.narrate(thread, thread.fresh, focus, otherwise=stays)
+            outcome = await self._summaries.narrate(thread, thread.fresh, focus, otherwise=stays)
             if outcome.narrative is None:
                 raise SessionError(f"No summary could be made of session {identity}.")
         reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
-        made = self._compaction.cover(thread, outcome)
-        return self._seal(loaded, reason, made, outcome)
+        return self._seal(loaded, reason, self._summaries.cover(thread, outcome), outcome)
 
     def sizes(self, loaded: Loaded) -> tuple[int, int]:
         """Return about how many tokens a child would hold with all words, and with a summary."""
         thread, conversation = self._thread(loaded), self._conversation
         known = summary_block.render(thread.inherited) if thread.inherited else ""
-        made = summary_block.render(self._compaction.cover(thread))
+        made = summary_block.render(self._summaries.cover(thread))
         return conversation.would_hold(known, thread.exchanges), conversation.would_hold(made, ())
 
     def only_in_archive(self) -> tuple[str, ...]:
@@ -313,8 +297,6 @@ class Offers:
             self._conversation.show(Warned(missing, hint))
         return thread
 
-    # Merging
-
     async def merge(self, first: Loaded, second: Loaded) -> Merge:
         """Put two branches together, first the one that goes on from more of the session they have
         in common. Make the summary of one that has none.
@@ -322,67 +304,62 @@ class Offers:
         Raises UsageError when one has everything that the other has, SessionError when nothing was
         said in one.
         """
-        ids = [first.session.header.id, second.session.header.id]
-        if ids[0] == ids[1]:
-            raise UsageError(
-                f"Both are {ids[0]}.",
-                "merge takes two sessions; /tree shows the branches of this one.",
-            )
-        lines = [self._line(first), self._line(second)]
-        mine = {session.header.id for session in lines[0]}
-        common = next((up.header.id for up in lines[1] if up.header.id in mine), "")
-        # the first session of each branch that is its own
-        children = [_child_of(line, common) for line in lines]
-        shared = [_last_query(child) for child in children]
-        loaded = [first, second]
-        if ids[1] == common or (ids[0] != common and shared[1] > shared[0]):
-            for both in (ids, lines, children, shared, loaded):
-                both.reverse()
-        session = lines[0][0]
-        if ids[0] == common and all(
-            last.query.number <= shared[1] for last in session.exchanges[-1:]
+        if first.session.header.id == second.session.header.id:
+            hint = "merge takes two sessions; /tree shows the branches of this one."
+            raise UsageError(f"Both are {first.session.header.id}.", hint)
+        one, other = _Branch.of(self._sessions, first), _Branch.of(self._sessions, second)
+        ids = {session.header.id for session in one.line}
+        common = next((up.header.id for up in other.line if up.header.id in ids), "")
+        if other.id == common or (
+            one.id != common and other.last_shared(common) > one.last_shared(common)
         ):
-            raise UsageError(
-                f"{ids[1]} goes on from {ids[0]}: there is nothing to merge.",
-                f"/resume {ids[1]} has both.",
-            )
-        fork = next((one.depth for one in lines[1] if one.header.id == common), 0)
-        given = [self._given(child) for child in children if child is not None]
-        merged = merge(
-            await self._whole_summary(loaded[0]),
-            await self._whole_summary(loaded[1]),
-            in_both(given[0], given[-1]) if given else None,
+            one, other = other, one
+        shared, last = other.last_shared(common), one.loaded.session.exchanges[-1:]
+        if one.id == common and all(exchange.query.number <= shared for exchange in last):
+            text = f"{other.id} goes on from {one.id}: there is nothing to merge."
+            raise UsageError(text, f"/resume {other.id} has both.")
+        fork = next((up.depth for up in other.line if up.header.id == common), 0)
+        given = []
+        for child in (one.child_of(common), other.child_of(common)):
+            if child is not None:
+                # the block of all that the child was given: its parent's, and the carried words
+                entries = takewhile(
+                    lambda entry: not isinstance(entry, records.QueryEntry), child.entries
+                )
+                begun = replace(child, entries=tuple(entries), seal=None)
+                given.append(self._summaries.cover(thread_of(self._sessions, begun)[0]))
+        depth = one.loaded.session.depth
+        merged = merge.merge(
+            await self._whole_summary(one.loaded),
+            await self._whole_summary(other.loaded),
+            merge.in_both(given[0], given[-1]) if given else None,
             fork=fork,
-            shift=session.depth - fork,
+            shift=depth - fork,
         )
         return Merge(
-            first=loaded[0],
-            second=loaded[1],
+            first=one.loaded,
+            second=other.loaded,
             summary=merged.summary,
             contradictions=merged.contradictions,
             common=common,
-            depth=session.depth + lines[1][0].depth - fork + 1,
+            depth=depth + other.loaded.session.depth - fork + 1,
         )
 
     def merged(self, both: Merge, dropped: Collection[str]) -> Offer:
         """Go on from a merge, without the lines `dropped`."""
-        room, count = self._compaction.ledger_room, self._conversation.count
+        room, count = self._summaries.ledger_room, self._conversation.count
         session, other = both.first.session, both.second.session
         tags = tuple(dict.fromkeys((*session.tags, *other.tags)))
-        entries = tuple(entry for entry in session.entries if not isinstance(entry, Tag | Untag))
+        tag_kinds = records.Tag | records.Untag
+        entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
+        summary = merge.in_room(merge.without(both.summary, dropped), room, count)
         return Offer(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
             path=both.first.path,
-            block=summary_block.render(in_room(without(both.summary, dropped), room, count)),
+            block=summary_block.render(summary),
             merged=other.header.id,
             depth=both.depth,
         )
-
-    def _line(self, loaded: Loaded) -> list[Session]:
-        """Return a session that is to be merged, then its ancestors, nearest first."""
-        _check_resumable(loaded.session)
-        chain = ChainReader(self._sessions).read(loaded.session)
-        return [loaded.session, *(one.session for one in chain.loaded)]
 
     async def _whole_summary(self, loaded: Loaded) -> Summary:
         """Return the block of all words of a session. Make it when there is none."""
@@ -392,23 +369,47 @@ class Offers:
             known, _ = await self._summary_of(loaded, thread, anew=True)
         return known
 
-    def _given(self, session: Session) -> Summary:
-        """Return the block that stands for all that a child session was given: its parent's block
-        and the words it carries.
+
+class _Branch(Struct, frozen=True):
+    """A session that is to be merged; `line` is it and its ancestors, nearest first."""
+
+    loaded: Loaded
+    line: tuple[Session, ...]
+
+    @classmethod
+    def of(cls, sessions: SessionManager, loaded: Loaded) -> _Branch:
+        _check_resumable(loaded.session)
+        chain = ChainReader(sessions).read(loaded.session)
+        return cls(loaded, (loaded.session, *(one.session for one in chain.loaded)))
+
+    @property
+    def id(self) -> str:
+        return self.loaded.session.header.id
+
+    def child_of(self, common: str) -> Session | None:
+        """Return the first session of the branch that is its own; of several the one that has most
+        of the common one.
         """
-        entries = tuple(takewhile(lambda entry: not isinstance(entry, QueryEntry), session.entries))
-        thread, _ = thread_of(self._sessions, replace(session, entries=entries, seal=None))
-        return self._compaction.cover(thread)
+        children = [one for one in self.line if common and one.header.parent == common]
+        return max(children, key=_last_query, default=None)
+
+    def last_shared(self, common: str) -> float:
+        """Return the last query of the common session that the branch has; infinite for all."""
+        return _last_query(self.child_of(common))
+
+
+def _last_query(child: Session | None) -> float:
+    given = child.restoration if child is not None else None
+    return (place(given.until)[1] if given is not None else 0) or float("inf")
 
 
 def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
     """Write a child of a session that knows what was said up to query `number`; return its id.
     Raises UsageError and SaveError.
     """
-    session = loaded.session
+    session, header = loaded.session, loaded.session.header
     thread, _ = thread_of(sessions, _until_query(session, number))
     offer = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
-    header = session.header
     live, entries = offer.begin(sessions, header.agent, header.agent_path, header.model)
     try:
         for entry in entries:
@@ -448,8 +449,8 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
             missing = f"The words from {given.verbatim_from} on are not all there: {error.message}"
             break
         here = known_to(parent, child.restoration).exchanges
-        placed_here = (replace(exchange, depth=depth) for exchange in here)
-        words = (*(one for one in placed_here if (depth, one.query.number) >= first), *words)
+        carried = [replace(one, depth=depth) for one in here if (depth, one.query.number) >= first]
+        words = (*carried, *words)
         depth, child = depth - 1, parent
     return Thread(session, words), missing
 
@@ -477,15 +478,11 @@ def _parent_of(session: Session) -> str:
     """Return the id of a session's parent. Raises UsageError when it has none, or two."""
     parent, given = session.header.parent, session.restoration
     if not parent or given is None:
-        raise UsageError(
-            "This session was not compacted: it has all its words.",
-            "sessions lists the saved ones.",
-        )
+        text = "This session was not compacted: it has all its words."
+        raise UsageError(text, "sessions lists the saved ones.")
     if given.merged:
-        raise UsageError(
-            f"Two sessions were merged here, {parent} and {given.merged}: nothing was compacted.",
-            f"/resume {parent} --full goes back to one of them.",
-        )
+        text = f"Two sessions were merged here, {parent} and {given.merged}: nothing was compacted."
+        raise UsageError(text, f"/resume {parent} --full goes back to one of them.")
     return parent
 
 
@@ -501,23 +498,8 @@ def _check_resumable(session: Session, hint: str = "/show looks into a session."
     nothing.
     """
     if all(one.failed for one in session.exchanges) and not (session.restoration or session.pins):
-        raise SessionError(
-            f"Session {session.header.id} has no exchanges: it can't be resumed.", hint
-        )
-
-
-def _child_of(line: Sequence[Session], common: str) -> Session | None:
-    """Return the first session of a branch that is its own; of several the one that has most of the
-    common one.
-    """
-    children = [one for one in line if common and one.header.parent == common]
-    return max(children, key=_last_query, default=None)
-
-
-def _last_query(child: Session | None) -> float:
-    """Return the last query of its parent that a child has; infinite when it has all."""
-    given = child.restoration if child is not None else None
-    return (place(given.until)[1] if given is not None else 0) or float("inf")
+        text = f"Session {session.header.id} has no exchanges: it can't be resumed."
+        raise SessionError(text, hint)
 
 
 def _first_ref(exchanges: Iterable[Exchange]) -> str:

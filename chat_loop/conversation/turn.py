@@ -84,22 +84,22 @@ class _Turn:
         self._running: list[str] = []
         """The ids of the calls that run."""
         self._steps: list[Reply] = []
-        self._complete = self._said = False
+        self._complete = self._answered = False
 
     def take(self, event: Event) -> None:
         """Write what an event of the agent means for the file."""
         match event:
             case TextDelta(text):
-                self._said = self._said or bool(text.strip())
+                self._answered = self._answered or bool(text.strip())
                 self._step().feed(text)
             case ToolCalled(call):
-                self._said = True
+                self._answered = True
                 self._calls.append(call)
             case Finished(stop=stop, usage=usage):
                 self._complete = not self._calls
                 self._end_step(stop, usage)
             case ToolReturned():
-                self._add_result(event.id, event.text, event.failed, event.seconds)
+                self._end_call(event.id, event.text, event.failed, event.seconds)
 
     def close(self, stop: StopReason, *, rejected: bool) -> Reply:
         """End what is open: with `stop`, unless the reply is complete. Return all steps as one
@@ -110,11 +110,11 @@ class _Turn:
         """
         if not self._complete:
             self._interrupt_calls()
-            failed = stop == "error" and (rejected or not self._said)
+            failed = stop == "error" and (rejected or not self._answered)
             self._end_step(stop, None, failed=failed)
             self._interrupt_calls()
-        asked = Query(number=self._number, at=self._at, text="")
-        [exchange] = Session(header=self._live.header, entries=(asked, *self._steps)).exchanges
+        query = Query(number=self._number, at=self._at, text="")
+        [exchange] = Session(header=self._live.header, entries=(query, *self._steps)).exchanges
         assert exchange.reply is not None
         return exchange.reply
 
@@ -132,8 +132,8 @@ class _Turn:
         writer, ended, number = self._step(), self._clock(), self._number
         text, broken_off = writer.text, stop in ("error", "interrupted")
         if usage is None and (text or self._calls or not broken_off):
-            called = (f"{call.name} {call.arguments}" for call in self._calls)
-            usage = self._estimate("\n".join([text, *called]))
+            calls = (f"{call.name} {call.arguments}" for call in self._calls)
+            usage = self._estimate("\n".join([text, *calls]))
         reply = Reply(
             number=number,
             at=self._step_at,
@@ -147,22 +147,21 @@ class _Turn:
             writer.finish(reply)
         self._steps.append(reply)
         self._writer, self._step_started = None, ended
-        calls, self._calls = self._calls, []
-        for one in calls:
+        for one in self._calls:
             at, name, arguments = self._now(), one.name, one.arguments
             self._live.add(Call(number=number, at=at, id=one.id, name=name, arguments=arguments))
             self._running.append(one.id)
+        self._calls = []
 
     def _interrupt_calls(self) -> None:
         for identity in tuple(self._running):
-            self._add_result(identity, INTERRUPTED, failed=True)
+            self._end_call(identity, INTERRUPTED, failed=True)
 
-    def _add_result(
+    def _end_call(
         self, identity: str, text: str, failed: bool, seconds: float | None = None
     ) -> None:
         self._running.remove(identity)
         at, number = self._now(), self._number
-        result = Result(
-            number=number, at=at, id=identity, text=text, failed=failed, seconds=seconds
+        self._live.add(
+            Result(number=number, at=at, id=identity, text=text, failed=failed, seconds=seconds)
         )
-        self._live.add(result)

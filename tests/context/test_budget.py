@@ -136,7 +136,7 @@ def planned(case: Case) -> Plan:
 def test_what_the_seeds_say(case: Case) -> None:
     found = planned(case)
     assert (messages_in(found.compact), found.reason) == (case.compacts, case.reason)
-    near, _ = nearest(case.used, case.messages, case.window, case.limits)
+    near = nearest(case.used, case.messages, case.window, case.limits)[0]
     assert (near >= 1) == case.due
     if case.due:
         assert (*found.compact, *found.keep) == talk(case.messages, case.size)
@@ -172,8 +172,8 @@ def test_a_reply_has_room_in_any_window() -> None:
 
 def test_the_nearest_limit_counts() -> None:
     limits = Limits(max_messages=20, max_tokens=1_000)
-    assert nearest(400, 10, 128_000, limits)[1] == "Reached 50% capacity (10/20 messages)"
-    assert nearest(900, 10, 128_000, limits)[1] == "Reached 90% capacity (900/1K tokens)"
+    assert nearest(400, 10, 128_000, limits)[1:] == (10, 20, "messages")
+    assert nearest(900, 10, 128_000, limits)[1:] == (900, 1_000, "tokens")
     assert nearest(900, 10, 128_000, limits)[0] == 0.9 / 0.8
     assert nearest(900, 0, 1_000, Limits())[0] == 900 / 800
 

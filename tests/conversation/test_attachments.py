@@ -27,7 +27,7 @@ from chat_loop.context.budget import (
 )
 from chat_loop.context.messages import Thread, fitted, messages_of, pieces, query_message
 from chat_loop.context.summary import spoken
-from chat_loop.conversation.attachments import MOST_DATA, MOST_IMAGES, with_images
+from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned
@@ -194,12 +194,12 @@ def test_a_lost_image_leaves_a_line_in_its_place() -> None:
     assert problems == ["The image lost is not sent: its copy is gone."]
 
 
-@pytest.mark.parametrize(("number", "width"), [(MOST_IMAGES + 2, 10), (5, MOST_DATA // 3)])
+@pytest.mark.parametrize(("number", "width"), [(MAX_IMAGES + 2, 10), (5, MAX_DATA // 3)])
 def test_the_newest_images_go_first(number: int, width: int) -> None:
     names = [str(one) for one in range(number)]
     messages = [Message("user", name, images=pictures(name, width=width)) for name in names]
     found, problems = with_images(messages, loaded)
-    shown = min(MOST_IMAGES, MOST_DATA // width)
+    shown = min(MAX_IMAGES, MAX_DATA // width)
     assert [bool(message.images) for message in found] == [False] * (number - shown) + [
         True
     ] * shown

@@ -33,7 +33,7 @@ from tests.screens import Script, models
 from tests.talking import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
-LINE = (110, 28)
+LINE = (102, 28)
 """Functions and modules that a typed line may go through before its request."""
 RESUME = (208, 43)
 

@@ -1,0 +1,177 @@
+"""SummaryWriter: has a model tell what was said, and makes the summary blocks of sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chat_loop.context import budget, ledger, summary
+from chat_loop.context.messages import Thread
+from chat_loop.context.proposal import Draft, Outcome
+from chat_loop.conversation.compaction import Background, to_its_end
+from chat_loop.errors import SessionError
+from chat_loop.events import Event, SummaryEnded
+from chat_loop.sessions import summary_block
+from chat_loop.sessions.records import Exchange, Restoration, Summary
+
+if TYPE_CHECKING:
+    from chat_loop.conversation.conversation import Conversation
+
+
+class SummaryWriter:
+    """Writes the summaries of a conversation and of stored sessions; `background` may hold one that
+    is ready.
+    """
+
+    def __init__(self, conversation: Conversation, background: Background) -> None:
+        self._conversation = conversation
+        self._options = conversation.options
+        self._background = background
+
+    @property
+    def ledger_room(self) -> int:
+        """The tokens that the ledger of a block may take."""
+        return budget.ledger_room(self._conversation.window, self._options.limits)
+
+    async def draft(
+        self,
+        thread: Thread,
+        plan: budget.Plan,
+        outcome: Outcome | None,
+        used: int,
+        waiting: int = 0,
+        *,
+        acknowledged: bool = False,
+    ) -> Draft:
+        """Return what a plan and what the model told of it come to, made in a worker thread."""
+        conversation = self._conversation
+
+        def after(block: str, words: Sequence[Exchange]) -> int:
+            return conversation.would_hold(block, words, acknowledged=acknowledged) + waiting
+
+        work = asyncio.to_thread(
+            summary.drafted,
+            thread,
+            plan,
+            outcome,
+            used=used,
+            after=after,
+            window=conversation.window,
+            ledger_room=self.ledger_room,
+            count=conversation.count,
+            cost=self._options.cost,
+        )
+        return await to_its_end(work)
+
+    async def narrate(
+        self,
+        thread: Thread,
+        span: Sequence[Exchange],
+        focus: str = "",
+        *,
+        otherwise: str = "",
+        optional: bool = False,
+    ) -> Outcome:
+        """Have the model tell `span`, while the user waits, and use what is ready of it.
+
+        `otherwise` says what happens when it fails and the summary is not made without a model
+        instead. `optional`: Ctrl-C does without.
+        """
+        outcome = None if focus else self._background.ready(span)
+        await self._background.cancel()
+        rest = span if outcome is None else span[len(outcome.covered) :]
+        if outcome is None or rest:
+            more = await self.ask(rest, thread.inherited, focus, optional=optional)
+            outcome = more if outcome is None else summary.together(outcome, more)
+        problem = outcome.problem.removesuffix(".")
+        if problem:
+            problem = f"Summary failed: {problem}. {otherwise or 'It is made without the model.'}"
+        if outcome.narrative is not None:
+            self._background.try_again()
+        self._conversation.show(
+            SummaryEnded(
+                source="model" if outcome.narrative else "none" if otherwise else "extracted",
+                usage=outcome.usage,
+                seconds=outcome.seconds,
+                problem=problem,
+            )
+        )
+        return outcome
+
+    async def ask(
+        self,
+        span: Sequence[Exchange],
+        parent: Summary | None,
+        focus: str = "",
+        *,
+        quiet: bool = False,
+        optional: bool = False,
+    ) -> Outcome:
+        """Ask the models for the narrative of `span`; when `quiet`, show nothing of it."""
+        conversation, own = self._conversation, self._conversation.agent.provider
+        first = self._options.summarizer
+        routes = (own,) if first is None else (first, own)
+        wanted = replace(
+            self._options.wanted,
+            patience=conversation.agent.patience,
+            optional=optional,
+            retry=not quiet,
+        )
+        if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
+            wanted = replace(wanted, limit=max(wanted.limit, 600.0))
+
+        def show(event: Event) -> None:
+            if not quiet:
+                conversation.show(event)
+
+        count = conversation.count
+        return await summary.summarize(
+            routes, span, parent, count=count, show=show, wanted=wanted, focus=focus
+        )
+
+    def cover(
+        self,
+        thread: Thread,
+        outcome: Outcome | None = None,
+        span: Sequence[Exchange] | None = None,
+        tail: Sequence[Exchange] = (),
+    ) -> Summary:
+        """Return the block of a session that ends; it covers everything, or only `span`."""
+        span = thread.fresh if span is None else span
+        room, count = self.ledger_room, self._conversation.count
+        return summary.covering(thread, outcome, span, tail, ledger_room=room, count=count).summary
+
+    def edited(self, path: Path, restoration: Restoration, depth: int) -> Summary | None:
+        """Return the block of the parent at `path`, at `depth` of the chain, as the user edited it
+        since the child was given it; None when it is as it was, or the file cannot be read.
+        """
+        sessions = self._conversation.sessions
+        try:
+            seal = (sessions.load_ends(path) or sessions.load(path)).session.seal
+        except SessionError:
+            return None
+        now = seal.summary if seal is not None else None
+        if now is None or summary_block.render(now) == restoration.block:
+            return None
+        return ledger.said_by_hand(now, summary_block.parse(restoration.block), depth)
+
+    def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
+        """Write a narrative that comes after its session was sealed by `draft` into its file, in a
+        worker thread: the next compaction reads it there.
+        """
+        sessions = self._conversation.sessions
+        late = self.cover(thread, outcome, draft.span, draft.plan.keep)
+        try:
+            loaded = sessions.load(path)
+            seal = loaded.session.seal
+            if seal is None or seal.summary != draft.summary:
+                return  # somebody has edited it meanwhile: that counts
+            usage, seconds = outcome.usage, outcome.seconds
+            seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
+            sessions.seal_later(loaded, seal)
+        except SessionError:
+            return  # what stands there is complete without it
