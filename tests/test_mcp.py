@@ -6,13 +6,16 @@ import asyncio
 import os
 import sys
 import time
+import tracemalloc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from chat_loop.agent.mcp_servers import Servers, ServerState
+from chat_loop.agent.mcp_connection import TOO_LARGE
+from chat_loop.agent.mcp_servers import Servers
+from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.agent.tools import Toolbox
 from chat_loop.config import McpServer, chosen_servers, parse
 from chat_loop.errors import UsageError
@@ -39,7 +42,6 @@ pytestmark = pytest.mark.skipif(
 
 ECHO = {"pages": [listing("echo", "quit")], "results": {"echo": text("hello")}}
 NEXT = "The next call connects it again."
-LAST = "It is not connected again."
 
 
 def with_servers(act: Callable[[Offered], Awaitable[None]], **servers: McpServer) -> None:
@@ -65,11 +67,7 @@ def test_a_tool_without_a_name_or_a_schema_costs_itself_and_no_other(tmp_path: P
         assert await offered.tools["test_echo"].run({}) == "hello"
         [state] = offered.servers.states()
         assert state.state == "connected"
-        nameless = "one without a name"
-        assert state.problem == (
-            "The MCP server test lists tools without a name or a schema, which are skipped: "
-            f"{nameless}, bare, {nameless}, odd, {nameless}."
-        )
+        assert state.problem == ("The MCP server test lists 5 tools without a name or a schema.")
         assert offered.servers.notices() == ((state.problem, "Its other tools can be called."),)
 
     with_servers(act, test=raw(tmp_path, script))
@@ -238,8 +236,12 @@ def test_the_environment_is_the_servers_own(
     asyncio.run(run())
 
 
-def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path: Path) -> None:
+def test_a_server_that_dies_is_started_again_by_the_next_call(tmp_path: Path) -> None:
     died = "The MCP server raw ended."
+    broken = tmp_path / "broken"
+    server = raw(tmp_path, ECHO)
+    code = f"test ! -e {broken} && exec {sys.executable} {' '.join(server.args)}"
+    server = McpServer(command="/bin/sh", args=("-c", code), env=server.env)
 
     async def act(offered: Offered) -> None:
         assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
@@ -250,34 +252,22 @@ def test_a_server_that_dies_is_started_again_once_until_a_call_succeeds(tmp_path
         )
         assert offered.servers.state("raw").comes_back
         assert offered.servers.notices() == ()
-        assert await offered.call("raw_quit") == f"FAILED {died} {LAST}"
-        assert await offered.call("raw_echo") == f"FAILED {died} {LAST}"
+        broken.touch()
+        assert await offered.call("raw_echo") == f"FAILED {died}"
+        assert await offered.call("raw_echo") == f"FAILED {died}"
         assert await offered.again() == []
         assert not offered.servers.state("raw").comes_back
         assert offered.servers.notices() == (
             (died, "Its tools are not there; /mcp restart raw tries again."),
         )
+        broken.unlink()
         assert (await offered.servers.restart("raw")).state == "connected"
         assert await offered.again() == ["raw_echo", "raw_quit"]
         assert await offered.call("raw_echo") == "hello"
-        assert len(processes(tmp_path)) == 4
+        assert len(processes(tmp_path)) == 3
 
-    with_servers(act, raw=raw(tmp_path, ECHO))
+    with_servers(act, raw=server)
     assert all(gone(process) for process in processes(tmp_path))
-
-
-def test_a_server_that_refuses_is_there(tmp_path: Path) -> None:
-    """A call that it says has failed counts as one that reached it."""
-
-    async def act(offered: Offered) -> None:
-        for _ in range(3):
-            assert (await offered.call("raw_quit")).endswith(NEXT)
-            assert await offered.call("raw_fail") == "FAILED No."
-
-    failing = {"isError": True, **text("No.")}
-    with_servers(
-        act, raw=raw(tmp_path, {"pages": [listing("fail", "quit")], "results": {"fail": failing}})
-    )
 
 
 def test_what_it_said_last_stands_in_the_sentence() -> None:
@@ -298,11 +288,17 @@ def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
     with_servers(act, raw=raw(tmp_path, {"pages": [listing("hang")]}))
 
 
-def test_a_line_of_eight_megabytes_is_read_in_time() -> None:
+def test_a_line_of_eight_megabytes_is_one_clear_error() -> None:
     async def act(offered: Offered) -> None:
-        began = time.monotonic()
-        assert len(await offered.call("test_large", megabytes=8)) == 8 << 20
-        assert time.monotonic() - began < 20
+        assert len(await offered.call("test_large", megabytes=3)) == 3 << 20
+        tracemalloc.start()
+        answer = await offered.call("test_large", megabytes=8)
+        assert answer == f"FAILED The MCP server test failed: {TOO_LARGE}. {NEXT}"
+        answer = await offered.call("test_large", megabytes=200)
+        assert answer == f"FAILED The MCP server test failed: {TOO_LARGE}. {NEXT}"
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        tracemalloc.stop()
+        assert await offered.call("test_echo", text="on") == "on"
 
     with_servers(act, test=sdk())
 

@@ -79,9 +79,9 @@ def test_a_server_that_runs_is_used_and_stays(tmp_path: Path) -> None:
             assert await offered.call("web_echo", text="hello") == "hello"
             assert await offered.call("web_add", a=1, b=2) == "3"
             assert await offered.call("web_fail", why="No.") == "FAILED Error executing tool fail"
-            assert len(await offered.call("web_large", megabytes=5)) == 5 << 20
+            assert len(await offered.call("web_large", megabytes=3)) == 3 << 20
             broken = await offered.call("web_large", megabytes=20)
-            sentence = "FAILED The MCP server web failed: it sent a message of more than 16 MB."
+            sentence = "FAILED The MCP server web failed: it sent a message of more than 4 MB."
             assert broken == f"{sentence} The next call connects it again."
             call = asyncio.ensure_future(offered.call("web_hang"))
             await until_recorded(tmp_path, "hangs")
@@ -194,7 +194,7 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
         ),
         (
             Answers(200, b'{"x": "' + b"y" * (17 << 20) + b'"}', content_type="application/json"),
-            "cannot be reached: it sent a message of more than 16 MB.",
+            "cannot be reached: it sent a message of more than 4 MB.",
         ),
     ],
 )

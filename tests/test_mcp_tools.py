@@ -10,18 +10,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.agent.mcp import _valid
+from chat_loop.agent.mcp_connection import is_schema
 from chat_loop.agent.mcp_tools import (
-    LONGEST_DESCRIPTION,
-    LONGEST_SCHEMA,
-    MOST_LISTED,
-    MOST_TOOLS,
+    MAX_DESCRIPTION,
+    MAX_LISTED,
+    MAX_SCHEMA,
+    MAX_TOOLS,
     McpTool,
     cleaned,
-    listed,
     named,
     parameters,
     result_text,
+    tools_of,
+    usable,
 )
 
 OPEN = {"type": "object", "properties": {}}
@@ -44,7 +45,7 @@ SCHEMAS = st.recursive(
 
 def tool(server: str, name: str, description: str = "") -> McpTool:
     return McpTool(
-        server=server, name=name, description=description, parameters=parameters(None, _valid)
+        server=server, name=name, description=description, parameters=parameters(None, is_schema)
     )
 
 
@@ -93,7 +94,7 @@ def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
 def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     many = [tool("s", f"t{number}", "x" * 100) for number in range(200)]
     chosen, left = named(many, (), 10**9, {})
-    assert (len(chosen), left) == (MOST_TOOLS, 72)
+    assert (len(chosen), left) == (MAX_TOOLS, 72)
     chosen, left = named([*many, tool("z", "small")], (), 1_000, {})
     told = [
         len(name) + len(each.description) + len(json.dumps(each.parameters))
@@ -105,12 +106,12 @@ def test_no_more_tools_than_a_model_can_be_told_of() -> None:
 
 @given(SCHEMAS)
 def test_whatever_a_schema_is_it_becomes_one_that_can_be_sent(schema: object) -> None:
-    made = parameters(schema, _valid)
+    made = parameters(schema, is_schema)
     assert made["type"] == "object"
-    assert _valid(made)
-    assert len(json.dumps(made, allow_nan=False)) <= LONGEST_SCHEMA
+    assert is_schema(made)
+    assert len(json.dumps(made, allow_nan=False)) <= MAX_SCHEMA
     assert set(made.get("required", ())) <= set(made["properties"])
-    assert parameters(made, _valid) == {**made, "required": made.get("required", [])}, (
+    assert parameters(made, is_schema) == {**made, "required": made.get("required", [])}, (
         "a second time changes nothing"
     )
 
@@ -126,7 +127,7 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
         "required": ["at"],
         "additionalProperties": False,
     }
-    assert parameters(schema, _valid) == schema
+    assert parameters(schema, is_schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -169,17 +170,17 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
     ],
 )  # fmt: skip
 def test_what_is_made_of_odd_schemas(schema: object, made: dict[str, Any]) -> None:
-    assert parameters(schema, _valid) == made
+    assert parameters(schema, is_schema) == made
 
 
 def test_a_schema_that_is_nested_without_end_or_has_a_thousand_arguments() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5_000):
         deep = {"properties": {"a": deep}}
-    made = parameters(deep, _valid)
+    made = parameters(deep, is_schema)
     assert len(json.dumps(made)) < 1_000
     wide = parameters(
-        {"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}}, _valid
+        {"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}}, is_schema
     )
     assert list(wide["properties"]) == [f"a{number}" for number in range(64)]
 
@@ -195,19 +196,20 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "", "inputSchema": {}},
         {"name": "x" * 257, "inputSchema": {}},
         {"name": "\ud800", "inputSchema": {}},
-        {"name": 5},
-        {"name": "b c/ü", "title": "Titled", "annotations": {"readOnlyHint": True}},
-        {"name": "long", "description": "y" * 5_000},
+        {"name": 5, "inputSchema": {}},
+        {"name": "bare"},
+        {"name": "odd", "inputSchema": 5},
+        {"name": "b c/ü", "title": "Titled", "inputSchema": {}},
+        {"name": "long", "description": "y" * 5_000, "inputSchema": {}},
     ]
-    found = listed("s", tools, _valid)
+    found = tools_of("s", usable(tools), is_schema)
     assert [(each.name, each.description) for each in found] == [
         ("a", "]0;xSay it.\nTwice."),
         ("b c/ü", "Titled"),
-        ("long", "y" * (LONGEST_DESCRIPTION - 1) + "…"),
+        ("long", "y" * (MAX_DESCRIPTION - 1) + "…"),
     ]
-    assert (
-        len(listed("s", ({"name": f"t{number}"} for number in range(5_000)), _valid)) == MOST_LISTED
-    )
+    many = [{"name": f"t{number}", "inputSchema": {}} for number in range(5_000)]
+    assert len(tools_of("s", many, is_schema)) == MAX_LISTED
 
 
 @given(st.text(max_size=300), st.integers(1, 200))
@@ -225,11 +227,7 @@ def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
         ([{"type": "text", "text": "a"}, {"type": "text", "text": "b\n"}], None, "a\nb\n"),
         ([], {"a": [1, "ü"]}, '{"a": [1, "ü"]}'),
         ([{"type": "text", "text": '{ "a": 1 }'}], {"a": 1}, '{ "a": 1 }'),
-        ([{"type": "text", "text": "One."}], {"a": 1}, 'One.\n{"a": 1}'),
-        ([{"type": "text", "text": "One."}], {"result": "One."}, "One."),
-        ([{"type": "text", "text": "[1, 2]"}], {"result": [1, 2]}, "[1, 2]"),
-        ([{"type": "text", "text": "1"}], {"result": 2}, '1\n{"result": 2}'),
-        ([{"type": "text", "text": "a file\n"}], {"content": "a file\n"}, "a file\n"),
+        ([{"type": "text", "text": "One."}], {"a": 1}, "One."),
         (
             [{"type": "image", "data": "A" * 4_000, "mimeType": "image/png"}],
             None,

@@ -19,7 +19,7 @@ from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from chat_loop.agent.definition import Definition
-from chat_loop.agent.isolation import Caught, described, in_thread, on_loop
+from chat_loop.agent.isolation import CapturedError, described, in_thread, on_loop
 from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
 from chat_loop.providers.calls import LONGEST_ARGUMENTS, tool_name
@@ -59,7 +59,7 @@ class ForeignProvider:
         self._known_as = self.model
         if self.model not in windows:
             self._known_as = ""
-            with Caught():  # what it tells of its model is its own code
+            with CapturedError():  # what it tells of its model is its own code
                 model: Any = getattr(agent, "model", None)
                 config = model.get_config() if hasattr(model, "get_config") else {}
                 told = config.get("model_id") or getattr(model, "model_name", "")

@@ -19,7 +19,7 @@ from typing import Any
 from msgspec import Struct
 
 from chat_loop.agent.definition import Definition, default_name, define, short_name, wants
-from chat_loop.agent.isolation import Caught, described, in_thread, one_sentence
+from chat_loop.agent.isolation import CapturedError, described, in_thread, one_sentence
 from chat_loop.config import Paths, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import Files, opened
@@ -385,7 +385,7 @@ def load_python(file: AgentFile) -> Definition:
             f"{path} has no agent: nothing in it has the name agent or root_agent.",
             'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")',
         )
-    with Caught() as caught:
+    with CapturedError() as caught:
         if not isinstance(found, Agent):
             return _foreign(found, file, (module.__doc__ or "").strip().partition("\n")[0])
         values = {one.name: getattr(found, one.name) for one in fields(Agent)}

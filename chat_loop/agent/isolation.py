@@ -40,7 +40,7 @@ class Outcome(Struct, frozen=True):
             text = f"{error.message} {error.hint}".strip()
         elif error is not None:
             said = ""
-            with Caught():  # what it says is its own code, too
+            with CapturedError():  # what it says is its own code, too
                 said = str(error)[:2_000].strip()
             text = f"{name} failed: {type(error).__name__}{': ' if said else ''}{said}"
         if self.printed.strip():
@@ -50,7 +50,7 @@ class Outcome(Struct, frozen=True):
         return text
 
 
-class Caught:
+class CapturedError:
     """Whatever is raised inside becomes `error`, the end of the program too; a cancellation goes
     on.
     """
@@ -74,7 +74,7 @@ def one_sentence(text: str) -> str:
 def described(error: BaseException) -> str:
     """Return an exception on one line: its kind, and what it says."""
     text = ""
-    with Caught():  # what it says is its own code, too
+    with CapturedError():  # what it says is its own code, too
         text = one_sentence(str(error))
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
@@ -86,7 +86,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
 
     def run() -> None:
         result: object = None
-        with _redirected() as printed, Caught() as caught:
+        with _redirected() as printed, CapturedError() as caught:
             try:
                 result = work()
             except (asyncio.CancelledError, GeneratorExit) as error:  # here errors like any other
@@ -105,7 +105,7 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
     async def run() -> Outcome:
         result: object = None
-        with _redirected() as printed, Caught() as caught:
+        with _redirected() as printed, CapturedError() as caught:
             result = await work()
         return Outcome(result, printed.getvalue(), caught.error)
 

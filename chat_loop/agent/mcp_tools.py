@@ -7,21 +7,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
 from chat_loop.providers.calls import tool_name
 
-MOST_TOOLS = 128
+MAX_TOOLS = 128
 """Tools of all servers that a model is offered."""
-MOST_LISTED = 1_000
+MAX_LISTED = 1_000
 """Tools of one server that are read at all."""
-LONGEST_DESCRIPTION = 1_024
-LONGEST_SCHEMA = 8_192
+MAX_DESCRIPTION = 1_024
+MAX_SCHEMA = 8_192
 """Characters of JSON; of a longer schema only the names and types of the arguments are kept."""
-LONGEST_NAME = 256
-LONGEST_SHOWN = 64
+MAX_NAME = 256
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """What some wires refuse at the top of a schema."""
 
@@ -37,37 +36,50 @@ class McpTool(Struct, frozen=True, kw_only=True):
     parameters: Json
 
 
-def usable(tools: Sequence[object]) -> tuple[list[Json], list[str]]:
-    """Return the tools of a list that have a name and a schema, and the names of the others.
+class ServerState(Struct, frozen=True, kw_only=True):
+    """The state of a server. `problem` says why it failed, or which of its tools cannot be called.
 
-    Their output schemas are left out: checking results with them could take for ever.
+    `missing` are tools that the config names and it does not have. `comes_back`: it failed, and the
+    next call connects it again.
     """
-    kept: list[Json] = []
-    skipped: list[str] = []
-    for tool in tools:
-        named = tool if isinstance(tool, dict) and isinstance(tool.get("name"), str) else {}
-        if named.get("name") and isinstance(named.get("inputSchema"), dict):
-            kept.append({key: value for key, value in named.items() if key != "outputSchema"})
-        else:
-            skipped.append(cleaned(named.get("name", ""), LONGEST_SHOWN))
-    return kept, skipped
+
+    name: str
+    state: Literal["not started", "connecting", "connected", "failed"]
+    where: str
+    problem: str = ""
+    tools: tuple[McpTool, ...] = ()
+    missing: tuple[str, ...] = ()
+    comes_back: bool = False
 
 
-def listed(server: str, tools: Iterable[Json], valid: Callable[[Json], bool]) -> list[McpTool]:
-    """Return the tools that can be called; `valid(schema)` tells if it is a JSON schema at all."""
-    found: dict[str, McpTool] = {}
-    for tool in tools:
-        name, about = tool.get("name"), tool.get("description") or tool.get("title") or ""
-        if not isinstance(name, str) or not 0 < len(name) <= LONGEST_NAME:
-            continue
-        if name.isprintable() and name not in found and len(found) < MOST_LISTED:
-            found[name] = McpTool(
+def usable(tools: Sequence[object]) -> list[Json]:
+    """Return those of a list of tools that have a name and a schema."""
+    return [
+        tool
+        for tool in tools
+        if isinstance(tool, dict)
+        and isinstance(tool.get("name"), str)
+        and tool["name"]
+        and isinstance(tool.get("inputSchema"), dict)
+    ]
+
+
+def tools_of(
+    server: str, listed: Iterable[Json], valid: Callable[[Json], bool]
+) -> tuple[McpTool, ...]:
+    """Return the tools of a list that can be called; `valid(schema)` checks a JSON schema."""
+    tools: dict[str, McpTool] = {}
+    for tool in listed:
+        name, about = tool["name"], tool.get("description") or tool.get("title") or ""
+        usual = len(name) <= MAX_NAME and name.isprintable()
+        if usual and name not in tools and len(tools) < MAX_LISTED:
+            tools[name] = McpTool(
                 server=server,
                 name=name,
-                description=cleaned(str(about), LONGEST_DESCRIPTION),
-                parameters=parameters(tool.get("inputSchema"), valid),
+                description=cleaned(str(about), MAX_DESCRIPTION),
+                parameters=parameters(tool["inputSchema"], valid),
             )
-    return list(found.values())
+    return tuple(tools.values())
 
 
 def named(
@@ -91,7 +103,7 @@ def named(
                 number += 1
                 name = f"{wanted[: 63 - len(str(number))]}_{number}"
         size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))
-        if len(chosen) == MOST_TOOLS or size > room:
+        if len(chosen) == MAX_TOOLS or size > room:
             left += 1
             continue
         room -= size
@@ -122,7 +134,7 @@ def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
     for made in ({**rest, "properties": properties}, {"properties": short}):
         made |= {"type": "object", "required": required}
         with suppress(ValueError):  # a number that JSON does not have
-            if len(json.dumps(made, allow_nan=False)) <= LONGEST_SCHEMA and valid(made):
+            if len(json.dumps(made, allow_nan=False)) <= MAX_SCHEMA and valid(made):
                 return made
     return {"type": "object", "properties": {}}
 
@@ -138,9 +150,8 @@ def result_text(result: Json) -> str:
     content, structured = result.get("content"), result.get("structuredContent")
     blocks = [block for block in content if isinstance(block, dict)] if content else []
     parts = [_block_text(block) for block in blocks]
-    texts = [str(block.get("text", "")) for block in blocks if block.get("type") == "text"]
-    if structured is not None and not any(_repeats(text, structured) for text in texts):
-        parts.append(json.dumps(structured, ensure_ascii=False))
+    if structured is not None and not any(block.get("type") == "text" for block in blocks):
+        parts.append(json.dumps(structured, ensure_ascii=False))  # else the text repeats it
     return "\n".join(filter(None, parts))
 
 
@@ -155,28 +166,16 @@ def _block_text(block: Json) -> str:
     return f"[{name}]\n{text}" if isinstance(text, str) else f"[{name}: not shown]"
 
 
-def _repeats(text: str, value: object) -> bool:
-    """Tell if a text repeats a structured value, as servers send it for clients that read text.
-
-    A value that is no object is wrapped in one key, whose name differs by server.
-    """
-    values = [value, *value.values()] if isinstance(value, dict) and len(value) == 1 else [value]
-    try:
-        return text in values or json.loads(text) in values
-    except (ValueError, RecursionError):
-        return False
-
-
 def _clean(value: object, depth: int) -> object:
     """Return JSON with cleaned texts; what is nested too deeply is left open."""
     if isinstance(value, str):
-        return cleaned(value, LONGEST_DESCRIPTION)
+        return cleaned(value, MAX_DESCRIPTION)
     if isinstance(value, list):
         return [_clean(inner, depth - 1) for inner in value] if depth else []
     if not isinstance(value, dict):
         return value
     made = {
-        cleaned(str(key), LONGEST_NAME): _clean(inner, depth - 1)
+        cleaned(str(key), MAX_NAME): _clean(inner, depth - 1)
         for key, inner in (value.items() if depth else ())
     }
     if made.get("type") == "array" and "prefixItems" not in made:

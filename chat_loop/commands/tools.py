@@ -20,7 +20,8 @@ from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
-    from chat_loop.agent.mcp_servers import Servers, ServerState
+    from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.agent.mcp_tools import ServerState
     from chat_loop.agent.tools import Approvals
     from chat_loop.commands.chat import Chat
     from chat_loop.display.manager import DisplayManager

@@ -24,7 +24,7 @@ from msgspec.structs import replace
 from packaging.requirements import Requirement
 
 from chat_loop import __version__
-from chat_loop.agent import mcp_servers
+from chat_loop.agent import mcp_servers, mcp_tools
 from chat_loop.agent.agent_files import AgentNames, Trust, file_of, read_file
 from chat_loop.config import Config, Paths, completed
 from chat_loop.display.rows import unlisted_text
@@ -379,7 +379,7 @@ def described(here: Here) -> Iterator[Finding]:
 def connected(here: Here) -> Iterator[Finding]:
     """Connect to the MCP servers, and tell what became of each."""
 
-    async def settled(servers: mcp_servers.Servers) -> tuple[mcp_servers.ServerState, ...]:
+    async def settled(servers: mcp_servers.Servers) -> tuple[mcp_tools.ServerState, ...]:
         try:
             await servers.settled()
             return servers.states()

@@ -1,0 +1,405 @@
+"""The connection to one MCP server. The only door to the SDK.
+
+It runs in the event loop of `mcp_servers`. What a server says of itself beside its tools is not
+given to the model, and it can ask the model and the user nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import codecs
+import inspect
+import logging
+import math
+import os
+import threading
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx2
+from jsonschema import Draft202012Validator, SchemaError
+from mcp.client import Client, IncomingMessage, Transport
+from mcp.client.stdio import StdioServerParameters, stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
+from mcp.shared.exceptions import MCPError
+from mcp.shared.message import SessionMessage
+from mcp_types import (
+    CONNECTION_CLOSED,
+    Implementation,
+    JSONRPCNotification,
+    JSONRPCResponse,
+    ToolListChangedNotification,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from msgspec.structs import replace
+
+from chat_loop import __version__
+from chat_loop.agent import mcp_tools
+from chat_loop.agent.isolation import CapturedError
+from chat_loop.agent.mcp_tools import Json, ServerState
+from chat_loop.config import McpServer, completed
+from chat_loop.errors import ChatLoopError
+from chat_loop.redact import redacted
+from chat_loop.wording import counted
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
+    from mcp.client._transport import TransportStreams
+
+MAX_MESSAGE = 4 << 20
+"""Bytes of a message from a server."""
+TOO_LARGE = f"it sent a message of more than {MAX_MESSAGE >> 20} MB"
+MAX_PAGES = 50
+MAX_REASON = 300
+MAX_STDERR = 4_096
+"""Bytes of a server's standard error that are kept."""
+_EVENT_SIZE = "max_sse_event_size"
+"""The argument that limits an event, which mcp knows from 2.3 on."""
+
+
+class McpConnection:
+    """A server and its connection. After a loss the next call connects it again."""
+
+    def __init__(self, name: str, config: McpServer, environment: Mapping[str, str]) -> None:
+        # what the SDK logs of servers would reach the terminal
+        logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
+        where = config.url or " ".join((config.command, *config.args))
+        self.state = ServerState(name=name, state="connecting", where=where)
+        self.settled = asyncio.Event()
+        """Set when it is connected, or has failed."""
+        self._config, self._environment = config, environment
+        self._client: Client | None = None
+        self._lock = asyncio.Lock()
+        self._tools_changed = False
+        self.begin()
+
+    def begin(self) -> None:
+        """Connect, in the background."""
+        self.settled.clear()
+        self.state = replace(self.state, state="connecting", problem="", comes_back=False)
+        self._opened = asyncio.Event()
+        self._ended = asyncio.Event()
+        self._too_large = False
+        self._status = 0
+        self._stderr = b""
+        self._page: list[object] = []
+        """The tools of the last page of a list, as the server sent them."""
+        deadline = anyio.current_time() + self._config.timeout
+        self._scope = anyio.CancelScope(deadline=deadline)
+        self._life = asyncio.ensure_future(self._live())
+
+    async def stop(self) -> None:
+        """End the connection, and the process with it."""
+        await self._opened.wait()  # a process that is half started would be left behind
+        self._scope.cancel()
+        await asyncio.wait({self._life})
+
+    async def restart(self) -> None:
+        """Connect anew, whatever the state; wait for the outcome."""
+        async with self._lock:
+            await self._renew()
+
+    async def _renew(self) -> None:
+        await self.stop()
+        self.begin()
+        await self.settled.wait()
+
+    async def ready(self) -> tuple[mcp_tools.McpTool, ...]:
+        """Wait until it is settled; return the tools that can be called now."""
+        await self.settled.wait()
+        if self._client is not None and self._tools_changed:
+            self._tools_changed = False
+            with CapturedError():  # else the tools from before are offered until the next change
+                async with asyncio.timeout(min(5.0, self._config.timeout)):
+                    await self._list_tools(self._client)
+        return self.state.tools if self._client is not None or self.state.comes_back else ()
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
+        """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
+        async with self._lock:
+            await self.settled.wait()
+            if self.state.comes_back:
+                await self._renew()
+            client, life = self._client, self._life
+        with CapturedError() as captured:
+            result = None if client is None else await client.call_tool(tool, dict(arguments))
+        error = captured.error
+        lost = client is None
+        if isinstance(error, MCPError):
+            lost = error.code == CONNECTION_CLOSED
+            if self._config.url:  # the code of a broken answer is the same; 404: it forgot us
+                lost = error.message == "Connection closed" or self._status == 404
+        if lost:
+            self._scope.cancel()
+            await asyncio.wait({life})
+            again = "The next call connects it again." if self.state.comes_back else ""
+            raise ChatLoopError(self.state.problem, again)
+        if error is not None or result is None:
+            verb = "refused" if isinstance(error, MCPError) else "failed"
+            reason = self._reason(error)
+            raise ChatLoopError(f"The MCP server {self.state.name} {verb}: {reason}") from error
+        json = result.model_dump(mode="json", by_alias=True, exclude_none=True)
+        text = mcp_tools.result_text(json)
+        if result.is_error:
+            raise ChatLoopError(text or f"{tool} failed, and does not say why.")
+        return text
+
+    async def _live(self) -> None:
+        """Be connected until the server ends or `stop` is called; keep why it is over."""
+        # One task, since the SDK's scopes must be left where they were entered.
+        with CapturedError() as captured, self._scope:
+            async with (
+                self._transport() as transport,
+                Client(
+                    self._filtered(transport),
+                    message_handler=self._receive,
+                    client_info=Implementation(name="chat-loop", version=__version__),
+                    cache=None,
+                ) as client,
+            ):
+                await self._list_tools(client)
+                self._scope.deadline = math.inf
+                self._client = client
+                self.state = replace(self.state, state="connected")
+                self.settled.set()
+                async with anyio.create_task_group() as group:
+                    group.start_soon(self._watch_tools, client)
+                    await self._ended.wait()
+                    group.cancel_scope.cancel()
+        self._client = None
+        self.state = replace(
+            self.state,
+            state="failed",
+            problem=self._problem(captured.error),
+            comes_back=self.settled.is_set(),
+        )
+        self._opened.set()
+        self.settled.set()
+
+    def _problem(self, error: BaseException | None) -> str:
+        """Return why the connection is over, with the last line of standard error."""
+        while isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        hint = ""
+        if isinstance(error, ChatLoopError):
+            problem = f": {error.message} {error.hint}"
+        elif self._scope.deadline <= anyio.current_time():
+            problem = f" did not answer within {self._config.timeout:g} seconds."
+        elif self._too_large:
+            problem = f" failed: {TOO_LARGE}."
+        elif self._config.command and self._ended.is_set():
+            problem = " ended."
+        elif error is not None:
+            verb = "cannot be started" if self._config.command else "cannot be reached"
+            verb = "failed" if self.settled.is_set() else verb
+            problem = f" {verb}: {self._reason(error)}"
+            if self._status in (401, 403):
+                hint = " mcp.NAME.headers in the config can hold a token."
+        else:
+            problem = " was stopped."
+        lines = mcp_tools.cleaned(self._stderr.decode("utf-8", "replace"), MAX_STDERR).split("\n")
+        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        last = f" It said: “{last[:MAX_REASON]}”" if last and last not in problem else ""
+        return redacted(f"The MCP server {self.state.name}{problem}{last}{hint}")
+
+    def _reason(self, error: BaseException | None) -> str:
+        """Return an error as the end of a sentence."""
+        status = f" (HTTP {self._status})" if self._status >= 400 else ""
+        text = error.message if isinstance(error, MCPError) else str(error)
+        if isinstance(error, OSError) and error.strerror and error.filename:
+            text = f"{error.strerror}: {error.filename}"
+        text = " ".join(mcp_tools.cleaned(text, MAX_REASON).split()) or type(error).__name__
+        return f"{text.rstrip('.')}{status}."
+
+    @asynccontextmanager
+    async def _transport(self) -> AsyncIterator[Transport]:
+        """Yield the SDK's transport, which the client opens and closes."""
+        config = self._config
+        if config.url:
+            headers = completed(config.headers, self._environment)
+            async with httpx2.AsyncClient(
+                headers={"Accept-Encoding": "identity", **headers},
+                timeout=httpx2.Timeout(30.0, read=None),  # reading is the caller's to limit
+                event_hooks={"response": [self._limit_response]},
+            ) as http:
+                parameters = inspect.signature(streamable_http_client).parameters
+                limit: dict[str, Any] = {_EVENT_SIZE: MAX_MESSAGE}
+                limit = limit if _EVENT_SIZE in parameters else {}
+                yield streamable_http_client(config.url, http_client=http, **limit)
+            return
+        process = StdioServerParameters(
+            command=_expanded(config.command),
+            args=list(config.args),
+            env=completed(config.env, self._environment),
+            cwd=_expanded(config.cwd) or None,
+            encoding=_BOUNDED_LINES,
+        )
+        reading, writing = os.pipe()
+        reader = threading.Thread(target=self._read_stderr, args=(reading,), daemon=True)
+        reader.start()
+        try:
+            with os.fdopen(writing, "w") as stderr:
+                yield stdio_client(process, stderr)
+        finally:
+            reader.join(1.0)
+
+    def _read_stderr(self, descriptor: int) -> None:
+        """Keep the end of standard error, and it out of the terminal."""
+        with os.fdopen(descriptor, "rb", buffering=0) as stderr:
+            while chunk := stderr.read(MAX_STDERR):
+                self._stderr = (self._stderr + chunk)[-MAX_STDERR:]
+
+    async def _limit_response(self, response: httpx2.Response) -> None:
+        """Limit the size of an answer; that of events is the SDK's to limit."""
+        if response.request.method == "POST":
+            self._status = response.status_code
+        if response.headers.get("content-encoding", "identity") != "identity":
+            raise httpx2.DecodingError("its answer is compressed, though that was not asked for")
+        if not response.headers.get("content-type", "").startswith("text/event-stream"):
+            assert isinstance(response.stream, httpx2.AsyncByteStream)
+            response.stream = _LimitedStream(response.stream)
+
+    @asynccontextmanager
+    async def _filtered(self, transport: Transport) -> AsyncIterator[TransportStreams]:
+        """Pass on a server's messages; notice the end of them and messages that are too large.
+
+        Of tools only those are passed on that the SDK takes, and without the schemas of their
+        results: one bad tool would cost the whole list, and checking results could take forever.
+        """
+
+        async def pass_on() -> None:
+            with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
+                async with sending:
+                    async for item in read:
+                        message = item.message if isinstance(item, SessionMessage) else None
+                        if (
+                            isinstance(message, JSONRPCNotification)
+                            and message.method == _TOO_LARGE
+                        ):
+                            self._too_large = True
+                            break
+                        if isinstance(message, JSONRPCResponse):
+                            tools = message.result.get("tools")
+                            if isinstance(tools, list):
+                                self._page = tools
+                                message.result["tools"] = [
+                                    {"name": tool["name"], "inputSchema": tool["inputSchema"]}
+                                    for tool in mcp_tools.usable(tools)
+                                ]
+                        await sending.send(item)
+            self._ended.set()
+
+        async with transport as (read, write), anyio.create_task_group() as group:
+            sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception]()
+            group.start_soon(pass_on)
+            self._opened.set()
+            async with receiving:
+                yield receiving, write
+            group.cancel_scope.cancel()
+
+    async def _list_tools(self, client: Client) -> None:
+        """Read the list of tools into the state."""
+        listed: list[object] = []
+        cursor: str | None = None
+        for _ in range(MAX_PAGES):
+            page = await client.list_tools(cursor=cursor)
+            listed += self._page
+            cursor = page.next_cursor
+            if cursor is None or len(listed) >= mcp_tools.MAX_LISTED:
+                break
+        wanted = self._config.tools
+        tools = mcp_tools.tools_of(self.state.name, mcp_tools.usable(listed), is_schema)
+        names = {tool.name for tool in tools}
+        skipped = len(listed) - len(mcp_tools.usable(listed))
+        problem = (
+            f"The MCP server {self.state.name} lists {counted(skipped, 'tool')} without a name or "
+            "a schema."
+        )
+        self.state = replace(
+            self.state,
+            tools=tuple(tool for tool in tools if not wanted or tool.name in wanted),
+            missing=tuple(name for name in wanted if name not in names),
+            problem=problem if skipped else "",
+        )
+
+    async def _receive(self, message: IncomingMessage) -> None:
+        if isinstance(message, ToolListChangedNotification):
+            self._tools_changed = True
+
+    async def _watch_tools(self, client: Client) -> None:
+        """Subscribe to changes of the tools where the protocol wants that."""
+        tools = client.server_capabilities.tools
+        modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
+        if not modern or tools is None or not tools.list_changed:
+            return
+        with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+            async with client.listen(tools_list_changed=True) as changes:
+                async for _ in changes:
+                    self._tools_changed = True
+
+
+def _expanded(path: str) -> str:
+    return str(Path(path).expanduser()) if path.startswith("~") else path
+
+
+class _LimitedStream(httpx2.AsyncByteStream):
+    """The body of an answer, up to the size that a message may have."""
+
+    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
+        self._stream = stream
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        size = 0
+        async for chunk in self._stream:
+            size += len(chunk)
+            if size > MAX_MESSAGE:
+                raise httpx2.ReadError(TOO_LARGE)
+            yield chunk
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
+
+
+_BOUNDED_LINES = "utf_8_bounded_lines"
+"""The encoding of stdio: the SDK collects lines without a limit, but takes any decoder."""
+_TOO_LARGE = "notifications/message-too-large"
+"""The method of the message that stands in for a line that is too long."""
+
+
+class _BoundedLineDecoder(codecs.IncrementalDecoder):
+    """Decodes UTF-8 line by line."""
+
+    _rest = b""
+
+    def decode(self, data: ReadableBuffer, final: bool = False) -> str:
+        lines = (self._rest + bytes(data)).split(b"\n")
+        self._rest = lines.pop()
+        if len(self._rest) > MAX_MESSAGE:
+            lines.append(b'{"jsonrpc": "2.0", "method": "%s"}' % _TOO_LARGE.encode())
+            self._rest = b""
+        return "".join(f"{line.decode('utf-8', 'replace')}\n" for line in lines)
+
+
+def _bounded_lines(name: str) -> codecs.CodecInfo | None:
+    if name != _BOUNDED_LINES:
+        return None
+    utf8 = codecs.lookup("utf-8")
+    return codecs.CodecInfo(
+        utf8.encode, utf8.decode, incrementaldecoder=_BoundedLineDecoder, name=name
+    )
+
+
+codecs.register(_bounded_lines)
+
+
+def is_schema(value: Json) -> bool:
+    """Return True for a valid JSON schema."""
+    try:
+        Draft202012Validator.check_schema(value)
+    except (SchemaError, RecursionError):
+        return False
+    return True
