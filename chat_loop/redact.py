@@ -1,9 +1,9 @@
 """Redact secrets from text that leaves the transcript: for a summary, a log, an index, an export.
 
-Three kinds of evidence count: the program's own keys (`keys_from`); the shape of a value or the
-form in which it is sent, such as tokens of known services, private keys, cards and
-`Authorization: …`; and a name beside it, as in `password = …`. There is no rule for "looks random"
-alone: it would take hashes, ids and images away from a conversation about code.
+Three kinds of evidence count: the program's own keys (`keys_from`); the shape of a value or of the
+header around it, such as tokens of known services, private keys, cards and `Authorization: …`; and
+a name beside it, as in `password = …`. There is no rule for "looks random" alone: it would take
+hashes, ids and images away from a conversation about code.
 
 Every step is linear in the text: a pattern either reads ahead a bounded number of characters, or it
 is a possessive run that is read once.
@@ -15,12 +15,13 @@ import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
-from itertools import chain
 from typing import Literal, NamedTuple
 
 _MARK = r"\[REDACTED:[a-z-]{2,16}:([0-9a-f]{1,6})\]"
 _FILLER = "\ufdd0"
 """Stands for the marks of an earlier redaction: a noncharacter, which no value contains."""
+_JUDGED = 128
+"""Characters of a value that decide on it. The rest of the run goes with it."""
 _own_keys: list[Callable[[], frozenset[str]]] = []
 
 
@@ -30,28 +31,6 @@ class Secret(NamedTuple):
     start: int
     end: int
     kind: str
-
-
-def keys_from(source: Callable[[], Iterable[str]]) -> None:
-    """Redact the values of `source`, the keys that the program uses, wherever they stand.
-
-    The source is asked once, when the first text is redacted. Values of less than 12 characters,
-    which may be a part of any word, and plain words, which servers without keys accept, stay.
-    """
-
-    def keys() -> frozenset[str]:
-        long = (key for key in source() if len(key) >= 12)
-        words = str.islower, str.isupper, str.istitle
-        return frozenset(
-            key for key in long if not (key.isalpha() and any(form(key) for form in words))
-        )
-
-    _own_keys[:] = [cache(keys)]
-
-
-def redacted(text: str) -> str:
-    """Return a text, which is a document of its own, with a mark in the place of each secret."""
-    return Redactor()(text)
 
 
 class Redactor:
@@ -88,20 +67,56 @@ class Redactor:
             self._last = max([self._last, *(number for number in numbers if number < 100_000)])
 
 
+def redacted(text: str) -> str:
+    """Return a text, which is a document of its own, with a mark in the place of each secret."""
+    return Redactor()(text)
+
+
+def keys_from(source: Callable[[], Iterable[str]]) -> None:
+    """Redact the values of `source`, the keys that the program uses, wherever they stand.
+
+    The source is asked once, when the first text is redacted. Values of less than 12 characters,
+    which may be a part of any word, and plain words, which servers without keys accept, stay.
+    """
+
+    def keys() -> frozenset[str]:
+        return frozenset(
+            key
+            for key in source()
+            if len(key) >= 12 and not (key.isalpha() and (key.isupper() or key[1:].islower()))
+        )
+
+    _own_keys[:] = [cache(keys)]
+
+
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets in a text, in order and without overlaps. Marks are no secrets."""
     if "[REDACTED:" in text:
         text = _compiled(_MARK).sub(lambda mark: _FILLER * len(mark[0]), text)
     lowered = text.replace("\u0130", "i").lower()  # the only character that lowers to two
-    by_shape = chain(_own(text), _tokens(text), _jwts(text), _private_keys(text), _cards(text))
-    by_place = chain(_passwords_in_urls(text), _headers(text, lowered), _named(text, lowered))
-    found: list[Secret] = []
-    for secret in sorted(chain(by_shape, by_place), key=lambda one: (one.start, -one.end)):
-        if found and secret.start < found[-1].end:
-            found[-1] = found[-1]._replace(end=max(found[-1].end, secret.end))
+    found = [
+        Secret(*match.span(), "key")
+        for keys in _own_keys
+        for key in keys()
+        if key in text
+        for match in re.finditer(re.escape(key), text)
+    ]
+    for kind, anchors, pattern, is_secret in _RULES:
+        source = lowered if kind in _FOLDED else text
+        if any(anchor in source for anchor in anchors):
+            for match in _find(pattern, source):
+                start, end = match.span(match.lastindex or 0)
+                value = text[start:end].rstrip(".")
+                if is_secret(value):
+                    found.append(Secret(start, start + len(value), kind))
+    found += _named(text, lowered)
+    merged: list[Secret] = []
+    for secret in sorted(found, key=lambda one: (one.start, -one.end)):
+        if merged and secret.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(merged[-1].end, secret.end))
         else:
-            found.append(secret)
-    return found
+            merged.append(secret)
+    return merged
 
 
 @cache
@@ -122,183 +137,28 @@ def _has(pattern: str, text: str) -> bool:
     return _compiled(pattern).search(text) is not None
 
 
-def _run_end(pattern: str, text: str, at: int) -> int:
-    """Return the index behind the run of characters that begins at `at`; a run may be empty."""
-    found = _compiled(pattern).match(text, at)
-    return found.end() if found else at
-
-
-def _own(text: str) -> Iterator[Secret]:
-    for keys in _own_keys:
-        for key in keys():
-            at = text.find(key)
-            while at >= 0:
-                yield Secret(at, at + len(key), "key")
-                at = text.find(key, at + len(key))
-
-
-# Shapes: values that show what they are
+# Shapes: values that show what they are, and headers and addresses that hold them
 # --------------------------------------------------------------------------------------------------
 
-_PLAIN = r"[A-Za-z0-9]*+"
-_UPPER = r"[A-Z0-9]*+"
-_HEX = r"[0-9a-f]*+"
-_WIDE = r"[A-Za-z0-9_-]*+"
-_DOTTED = r"[A-Za-z0-9_.%-]*+"
-_PATH = r"[A-Za-z0-9_/+-]*+"
 
-_TOKENS = (
-    ("anthropic", _WIDE, 20, "sk-ant-"),
-    ("openai", _WIDE, 20, "sk-proj- sk-svcacct- sk-admin-"),
-    ("api-key", _WIDE, 20, "sk-or- sk-lf- gsk_ xai- pplx- r8_ fw_ tvly- pcsk_ nvapi- csk-"),
-    ("api-key", _PLAIN, 20, "sk-"),
-    ("google", _WIDE, 30, "AIza AQ.A"),
-    ("google", _DOTTED, 20, "GOCSPX- ya29."),
-    ("aws", _UPPER, 16, "AKIA ASIA"),
-    ("github", _WIDE, 30, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"),
-    ("gitlab", _DOTTED, 20, "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- gloas-"),
-    ("slack", _DOTTED, 15, "xoxa- xoxb- xoxc- xoxd- xoxe- xoxp- xoxr- xoxs- xapp-"),
-    ("slack", _PATH, 20, "hooks.slack.com/services/"),
-    ("stripe", _PLAIN, 16, "sk_live_ rk_live_ sk_test_ rk_test_"),
-    ("stripe", _PATH, 24, "whsec_"),
-    ("twilio", _HEX, 32, "SK AC"),
-    ("sendgrid", _DOTTED, 40, "SG."),
-    ("npm", _PLAIN, 30, "npm_"),
-    ("pypi", _WIDE, 50, "pypi-"),
-    ("huggingface", _PLAIN, 30, "hf_ api_org_"),
-    ("token", _WIDE, 30, "dop_v1_ doo_v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api_ ntn_"),
-    ("token", _WIDE, 30, "figd_ PMAK- sbp_ glsa_ glc_"),
-    ("token", _DOTTED, 20, "hvs. dp.pt. sntrys_ sntryu_ NRAK- AGE-SECRET-KEY-1 sq0atp- sq0csp-"),
-    ("token", _DOTTED, 20, "pscale_tkn_ pscale_pw_"),
-    ("token", _HEX, 32, "dapi"),
-)
-"""The kind, the run of characters after a prefix, its least length, and the prefixes."""
-_AWS_SECRET = r"(?<![A-Za-z0-9/+=])[A-Za-z0-9/+]{40}(?![A-Za-z0-9/+=])"
-
-
-def _tokens(text: str) -> Iterator[Secret]:
-    for kind, run, least, prefixes in _TOKENS:
-        for prefix in prefixes.split():
-            at = text.find(prefix)
-            while at >= 0:
-                start = at + len(prefix)
-                end = _run_end(run, text, start)
-                value = text[start:end].rstrip(".")
-                if len(value) >= least and _is_issued(text, at, prefix, value):
-                    yield Secret(at, start + len(value), kind)
-                    if kind == "aws":
-                        beside = _compiled(_AWS_SECRET).search(text, end, end + 160)
-                        yield from [Secret(*beside.span(), kind)] if beside else []
-                at = text.find(prefix, end)
-
-
-def _is_issued(text: str, at: int, prefix: str, value: str) -> bool:
+def _is_issued(value: str) -> bool:
     """Return True for a token that a service issued, False for words and placeholders."""
-    escape = text[max(0, at - 2) : at] in ("\\n", "\\r", "\\t")
-    if prefix == "sk-" and text[at - 1 : at].isalnum() and not escape:
-        return False  # disk-, task- and other words
-    if len(set(value)) < 6 or _is_placeholder(value):
+    prefix = next(prefix for prefix in _PREFIXES if value.startswith(prefix))
+    rest = value.removeprefix(prefix)
+    if len(set(rest)) < 6 or _is_placeholder(rest):
         return False
-    return prefix in ("AKIA", "ASIA") or not _is_wordy(value, humped=False)
+    return prefix in ("AKIA", "ASIA") or not _is_wordy(rest, humped=False)
 
 
-def _jwts(text: str) -> Iterator[Secret]:
-    at = text.find("eyJ")
-    while at >= 0:
-        head = _run_end(_WIDE, text, at)
-        end = _run_end(r"(?:\.[A-Za-z0-9_-]*+){1,4}+", text, head)
-        if head - at >= 12 and end - head >= 10:
-            yield Secret(at, end, "jwt")
-        else:
-            end = head
-        at = text.find("eyJ", end)
-
-
-_BETWEEN = r"[\s\"',>|#*]|\\[nrt]|\+(?=[\s\"'])"
-_PRIVATE_KEY = (
-    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-    rf"(?:(?:{_BETWEEN}|[A-Z][A-Za-z-]{{2,20}}: [^\n]{{0,120}}\n)*+[A-Za-z0-9+/=]{{16,}}+)++"
-    rf"(?:(?:{_BETWEEN})*+[A-Za-z0-9+/=]++(?![ \t]+\w))?"
-    rf"(?:(?:{_BETWEEN})*+-----END [A-Z0-9 ]{{0,40}}-----)?"
-)
-"""A block that breaks off counts as far as its lines look like one, with the short line behind."""
-
-
-def _private_keys(text: str) -> Iterator[Secret]:
-    if "-----BEGIN " in text:
-        yield from (Secret(*found.span(), "private-key") for found in _find(_PRIVATE_KEY, text))
-
-
-_CARD = (
-    r"3[47]\d\d[ -]?\d{6}[ -]?\d{5}(?!\d)|3(?:0[0-5]|[689]\d)\d[ -]?\d{6}[ -]?\d{4}(?!\d)"
-    r"|(?:4\d{3}|5[0-8]\d\d|2[2-7]\d\d|35\d\d|6\d{3})(?:[ -]?\d{4}){3}(?!\d)"
-    r"|6\d{3}(?:[ -]?\d{4}){3}[ -]?\d{3}(?!\d)"
-)
-
-
-def _cards(text: str) -> Iterator[Secret]:
-    found = _compiled(_CARD).search(text)
-    while found:
-        start, end = found.span()
-        before, after = text[max(0, start - 2) : start], text[end : end + 2]
-        decimal = _full(r"\d[.,]", before) or _full(r"[.,]\d", after)
-        word = any(sign.isalnum() or sign == "_" for sign in before[-1:] + after[:1])
-        digits = [int(sign) for sign in reversed(found[0]) if sign.isdigit()]
-        doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[1::2])
-        luhn = len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
-        if luhn and not decimal and not word:
-            yield Secret(start, end, "card")
-        else:
-            end = start + 1
-        found = _compiled(_CARD).search(text, end)
-
-
-_USERINFO = (
-    r"://[^\s/?#:@\"'<>`\ufdd0]{0,100}:"
-    r"(?:([^\s/\"'<>`\ufdd0]{1,256})|(?!\d{2,5}[/?#])([^\s\"'<>`\ufdd0]{1,256}))@(?=[\w\[])"
-)
-
-
-def _passwords_in_urls(text: str) -> Iterator[Secret]:
-    """Yield the passwords in `scheme://user:password@host`; they may contain `@`, `#`, `?`, `/`."""
-    if "://" in text:
-        for found in _find(_USERINFO, text):
-            start, end = found.span(found.lastindex or 1)
-            value = text[start:end]
-            if len(value) > 2 and not _is_placeholder(value) and not _is_prose(value):
-                yield Secret(start, end, "url-password")
-
-
-_AUTHORIZATION = (
-    r"authorization[\\\"'\])]{0,4}[ \t]{0,8}"
-    r"(?:[:=]|,(?=[ \t]{0,8}[\"'`](?:bearer|basic|token)))[ \t]{0,8}[\\\"'`]{0,4}"
-    r"(?:(?:bearer|basic|token|bot|apikey|api-key)[ \t]{1,8})?([^\s\"'`,;<>\\\ufdd0]{6,256})"
-)
-_BEARER = r"bearer[ \t]{1,8}([a-z0-9_.~+/=-]{16,256})"
-_BASIC = r"basic[ \t]{1,8}([a-z0-9+/_-]{6,256}={0,2})"
-_USER_OPTION = (
-    r"(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,2}[\"']?[^\s:\"'@/]{1,64}:([^\s\"'\ufdd0]{1,128})"
-)
-_HEADER_REST = r"[^\s\"'`,;<>\\\ufdd0]*+"
-
-
-def _headers(text: str, lowered: str) -> Iterator[Secret]:
-    for kind, anchor, pattern, is_secret in (
-        ("authorization", "authorization", _AUTHORIZATION, _is_credential),
-        ("authorization", "bearer", _BEARER, _is_credential),
-        ("authorization", "basic", _BASIC, _is_user_and_password),
-        ("password", "-u", _USER_OPTION, lambda one: _is_mixed(one) and not _is_placeholder(one)),
-    ):
-        found = _compiled(pattern).search(lowered) if anchor in lowered else None
-        while found:
-            start, end = found.span(1)
-            if is_secret(text[start:end]):
-                end = _run_end(_HEADER_REST, text, end) if end - start >= 128 else end
-                yield Secret(start, start + len(text[start:end].rstrip(".:")), kind)
-            found = _compiled(pattern).search(lowered, end)
+def _is_card(value: str) -> bool:
+    """Return True for digits whose last one is the check digit of the others (Luhn)."""
+    digits = [int(sign) for sign in reversed(value) if sign.isdigit()]
+    doubled = (digit * 2 - 9 if digit > 4 else digit * 2 for digit in digits[1::2])
+    return len(set(digits)) > 1 and (sum(digits[::2]) + sum(doubled)) % 10 == 0
 
 
 def _is_credential(value: str) -> bool:
+    value = value[:_JUDGED]
     return not (_is_placeholder(value) or _is_code(value) or _is_wordy(value))
 
 
@@ -310,6 +170,120 @@ def _is_user_and_password(value: str) -> bool:
     except ValueError:
         return False
     return ":" in plain and plain.isprintable()
+
+
+_PLAIN = r"[A-Za-z0-9]"
+_WIDE = r"[A-Za-z0-9_-]"
+_DOTTED = r"[A-Za-z0-9_.%-]"
+_PATH = r"[A-Za-z0-9_/+-]"
+_TOKENS = (
+    ("anthropic", _WIDE, 20, "sk-ant-"),
+    ("openai", _WIDE, 20, "sk-proj- sk-svcacct- sk-admin-"),
+    ("api-key", _WIDE, 20, "sk-or- sk-lf- gsk_ xai- pplx- r8_ fw_ tvly- pcsk_ nvapi- csk-"),
+    ("api-key", _PLAIN, 20, "sk-"),
+    ("google", _WIDE, 30, "AIza AQ.A"),
+    ("google", _DOTTED, 20, "GOCSPX- ya29."),
+    ("aws", r"[A-Z0-9]", 16, "AKIA ASIA"),
+    ("github", _WIDE, 30, "ghp_ gho_ ghu_ ghs_ ghr_ github_pat_"),
+    ("gitlab", _DOTTED, 20, "glpat- gldt- glrt- glcbt- glptt- glft- glsoat- gloas-"),
+    ("slack", _DOTTED, 15, "xoxa- xoxb- xoxc- xoxd- xoxe- xoxp- xoxr- xoxs- xapp-"),
+    ("slack", _PATH, 20, "hooks.slack.com/services/"),
+    ("stripe", _PLAIN, 16, "sk_live_ rk_live_ sk_test_ rk_test_"),
+    ("stripe", _PATH, 24, "whsec_"),
+    ("twilio", r"[0-9a-f]", 32, "SK AC"),
+    ("sendgrid", _DOTTED, 40, "SG."),
+    ("npm", _PLAIN, 30, "npm_"),
+    ("pypi", _WIDE, 50, "pypi-"),
+    ("huggingface", _PLAIN, 30, "hf_ api_org_"),
+    ("token", _WIDE, 30, "dop_v1_ doo_v1_ dckr_pat_ shpat_ shpca_ shppa_ shpss_ lin_api_ ntn_"),
+    ("token", _WIDE, 30, "figd_ PMAK- sbp_ glsa_ glc_"),
+    ("token", _DOTTED, 20, "hvs. dp.pt. sntrys_ sntryu_ NRAK- AGE-SECRET-KEY-1 sq0atp- sq0csp-"),
+    ("token", _DOTTED, 20, "pscale_tkn_ pscale_pw_"),
+    ("token", r"[0-9a-f]", 32, "dapi"),
+)
+"""The kind, a character after the prefix, the least number of them, and the prefixes."""
+_PREFIXES = tuple(prefix for *_, prefixes in _TOKENS for prefix in prefixes.split())
+_NOT_IN_A_WORD = r"(?:(?<![^\W_])|(?<=\\[nrt]))"  # disk-, task- and other words end with `sk-`
+
+_BETWEEN = r"[\s\"',>|#*]|\\[nrt]|\+(?=[\s\"'])"
+_PRIVATE_KEY = (
+    r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
+    rf"(?:(?:{_BETWEEN}|[A-Z][A-Za-z-]{{2,20}}: [^\n]{{0,120}}\n)*+[A-Za-z0-9+/=]{{16,}}+)++"
+    rf"(?:(?:{_BETWEEN})*+[A-Za-z0-9+/=]++(?![ \t]+\w))?"
+    rf"(?:(?:{_BETWEEN})*+-----END [A-Z0-9 ]{{0,40}}-----)?"
+)
+"""A block that breaks off counts as far as its lines look like one, with the short line behind."""
+_CARD = (
+    r"(?<!\w)(?<!\d[.,])(?=(3[47]\d\d[ -]?\d{6}[ -]?\d{5}"
+    r"|3(?:0[0-5]|[689]\d)\d[ -]?\d{6}[ -]?\d{4}"
+    r"|(?:4\d{3}|5[0-8]\d\d|2[2-7]\d\d|35\d\d|6\d{3})(?:[ -]?\d{4}){3}"
+    r"|6\d{3}(?:[ -]?\d{4}){3}[ -]?\d{3})(?!\w|[.,]\d))"
+)
+_USERINFO = (
+    r"://[^\s/?#:@\"'<>`\ufdd0]{0,100}:"
+    r"(?:([^\s/\"'<>`\ufdd0]{1,256})|(?!\d{2,5}[/?#])([^\s\"'<>`\ufdd0]{1,256}))@(?=[\w\[])"
+)
+"""`scheme://user:password@host`; the password may contain `@`, `#`, `?`, `/`."""
+_AUTHORIZATION = (
+    r"authorization[\\\"'\])]{0,4}[ \t]{0,8}"
+    r"(?:[:=]|,(?=[ \t]{0,8}[\"'`](?:bearer|basic|token)))[ \t]{0,8}[\\\"'`]{0,4}"
+    r"(?:(?:bearer|basic|token|bot|apikey|api-key)[ \t]{1,8})?([^\s\"'`,;<>\\\ufdd0]{6,}+)"
+)
+_USER_OPTION = (
+    r"(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,2}[\"']?[^\s:\"'@/]{1,64}:([^\s\"'\ufdd0]{1,128})"
+)
+_FOLDED = ("authorization", "password")
+"""The kinds whose patterns are for small letters."""
+_Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
+_RULES: tuple[_Rule, ...] = (
+    *(
+        (
+            kind,
+            tuple(prefixes.split()),
+            (_NOT_IN_A_WORD if prefixes == "sk-" else "")
+            + rf"((?:{'|'.join(map(re.escape, prefixes.split()))}){sign}{{{least},}}+)",
+            _is_issued,
+        )
+        for kind, sign, least, prefixes in _TOKENS
+    ),
+    (  # the secret that stands beside an id
+        "aws",
+        ("AKIA", "ASIA"),
+        r"A[KS]IA[A-Z0-9]{16}[^\ufdd0]{0,160}?(?<![\w/+=])([\w/+]{40})(?![\w/+=])",
+        lambda _: True,
+    ),
+    (
+        "jwt",
+        ("eyJ",),
+        rf"eyJ{_WIDE}*+(?:\.{_WIDE}*+){{0,4}}+",
+        lambda value: value.find(".") >= 12 and len(value) - value.find(".") >= 10,
+    ),
+    ("private-key", ("-----BEGIN ",), _PRIVATE_KEY, lambda _: True),
+    ("card", ("2", "3", "4", "5", "6"), _CARD, _is_card),
+    (
+        "url-password",
+        ("://",),
+        _USERINFO,
+        lambda value: len(value) > 2 and not (_is_placeholder(value) or _is_prose(value)),
+    ),
+    ("authorization", ("authorization",), _AUTHORIZATION, _is_credential),
+    ("authorization", ("bearer",), r"bearer[ \t]{1,8}([a-z0-9_.~+/=-]{16,}+)", _is_credential),
+    (
+        "authorization",
+        ("basic",),
+        r"basic[ \t]{1,8}([a-z0-9+/_-]{6,}+={0,2})",
+        _is_user_and_password,
+    ),
+    (
+        "password",
+        ("-u",),
+        _USER_OPTION,
+        lambda value: _is_mixed(value) and not _is_placeholder(value),
+    ),
+)
+"""A secret's kind, the texts one of which stands in it, its pattern, whose last group is the value
+(without a group all of it), and the judge of a value.
+"""
 
 
 # Names: values beside the name of a secret
@@ -368,8 +342,6 @@ _BARE = (
     r"|\\(?![nrt](?:[a-z_][\w.-]{0,40}\\?[\"']?[=:]|\\|[\"'\s]|\Z)|[\"']))"
 )
 """A character of a value without quotes."""
-_JUDGED = 128
-"""Characters of a bare value that decide on it. The rest of the run goes with it."""
 _VALUE = (
     r"[bfrun]{0,2}(?P<quote>\\{0,3}[\"'`])(?!(?P=quote))"
     r"(?P<quoted>(?:\\[^\n\ufdd0]|[^\\\n\ufdd0]){1,400}?)(?P=quote)"
@@ -385,24 +357,24 @@ _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 def _named(text: str, lowered: str) -> Iterator[Secret]:
     done = 0
     for name in _find(_NAME, lowered):
-        if name.start() < done or not _is_name(text, lowered, name):
+        if name.start() < done or not _names_a_secret(text, lowered, name):
             continue
         after = _compiled(_AFTER_NAME).match(lowered, name.end())
-        if after is None or not _joins(lowered, name, after):
+        value = _compiled(_VALUE).match(lowered, after.end()) if after else None
+        if after is None or value is None:
             continue
-        value = _compiled(_VALUE).match(lowered, after.end())
-        if value is None:
-            continue
+        joint = _joint(lowered, name, after, value)
         start, end = _bounds(text, lowered, name, value)
         is_secret = _is_password if name["password"] else _is_token
-        if start < end and is_secret(text[start:end], _joint(lowered, name, after, value)):
+        if joint and start < end and is_secret(text[start:end], joint):
             if end - start >= _JUDGED and not value["quote"]:
-                end = _run_end(_BARE + r"*+", lowered, end)
+                rest = _compiled(_BARE + r"*+").match(lowered, end)
+                end = rest.end() if rest else end
             done = end
             yield Secret(start, end, "password" if name["password"] else "token")
 
 
-def _is_name(text: str, lowered: str, name: re.Match[str]) -> bool:
+def _names_a_secret(text: str, lowered: str, name: re.Match[str]) -> bool:
     """Return True when a word, or a part of one, names a secret: `dbPass` does, `compass` not."""
     at, word = name.start(), name[0]
     before, owner = text[at - 1 : at], lowered[max(0, at - 14) : at].rstrip("-_ .")
@@ -417,13 +389,6 @@ def _is_name(text: str, lowered: str, name: re.Match[str]) -> bool:
     if word == "token":
         return not _has(_OWNER_OF_PUBLIC_TOKEN, owner)
     return word != "secret" or before != ":"
-
-
-def _joins(lowered: str, name: re.Match[str], after: re.Match[str]) -> bool:
-    if after["option"]:
-        return _has(_OPTION, lowered[max(0, name.start() - 110) : name.end()])
-    prose = after["apart"] or after["said"] or lowered.startswith(" :", name.end())
-    return name[0] not in _PARTS_OF_WORDS or not prose  # "if you pass `x`", "pass :class:`x`"
 
 
 def _bounds(text: str, lowered: str, name: re.Match[str], value: re.Match[str]) -> tuple[int, int]:
@@ -447,8 +412,16 @@ def _bounds(text: str, lowered: str, name: re.Match[str], value: re.Match[str]) 
     return start, end
 
 
-def _joint(lowered: str, name: re.Match[str], after: re.Match[str], value: re.Match[str]) -> _Joint:
-    before = lowered[max(0, name.start() - 80) : name.start()]
+def _joint(
+    lowered: str, name: re.Match[str], after: re.Match[str], value: re.Match[str]
+) -> _Joint | None:
+    """Return how a value is joined to its name; None when it belongs to something else."""
+    before = lowered[max(0, name.start() - 110) : name.start()]
+    if after["option"] and not _has(_OPTION, before + name[0]):
+        return None
+    prose = after["apart"] or after["said"] or lowered.startswith(" :", name.end())
+    if name[0] in _PARTS_OF_WORDS and prose:  # "if you pass `x`", "pass :class:`x`"
+        return None
     if value["quote"]:
         return "apart" if after["apart"] or after["said"] else "quoted"
     if after["said"]:
@@ -516,14 +489,12 @@ def _is_wordy(value: str, *, humped: bool = True) -> bool:
     """
     if len(set(_compiled(r"[^\w\s./:,-]").findall(value))) > 2:
         return False
-    parts = _compiled(_SIGNS).split(value)
-    return all(not part or _full(_WORD, part) or (humped and _is_humped(part)) for part in parts)
-
-
-def _is_humped(part: str) -> bool:
-    """Return True for words written together: they have few capitals, and none at random."""
-    capitals = sum(sign.isupper() for sign in part)
-    return capitals <= max(2, len(part) // (3 if len(part) < 16 else 5)) and _full(_HUMPED, part)
+    for part in filter(None, _compiled(_SIGNS).split(value)):
+        if not _full(_WORD, part):
+            few = max(2, len(part) // (3 if len(part) < 16 else 5))  # capitals, none at random
+            if not humped or sum(map(str.isupper, part)) > few or not _full(_HUMPED, part):
+                return False
+    return True
 
 
 def _is_placeholder(value: str) -> bool:

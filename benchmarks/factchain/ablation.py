@@ -33,11 +33,10 @@ NOTHING = (0.0, 0.0, 0.0, 0.0)
 WITHOUT: Mapping[str, ledger.Points] = {
     "nothing": ledger.POINTS,
     "labels": replace(ledger.POINTS, label=0.0),
-    "marked decisions": replace(ledger.POINTS, marked=0.0),
     "shapes of values": replace(ledger.POINTS, shape=NOTHING),
     "length of sentences": replace(ledger.POINTS, words=0.0),
-    "newer before older": replace(ledger.POINTS, follows=False),
-    "any order": ledger.Points(label=0.0, marked=0.0, shape=NOTHING, words=0.0),
+    "newer before older": replace(ledger.POINTS, newer_first=False),
+    "any order": ledger.Points(label=0.0, shape=NOTHING, words=0.0),
 }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from chat_loop.redact import redacted
 from chat_loop.sessions.records import Exchange, Use
@@ -16,7 +16,7 @@ _NOTABLE = 3
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
 
-Uses = Mapping[str, tuple[int, tuple[str, ...]]]
+_Uses = dict[str, tuple[int, tuple[str, ...]]]
 """For each tool how often it was used, and some notable uses."""
 
 
@@ -24,15 +24,15 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     """Return one line for each tool, `archive_search: 3 uses (port of the database; …)`, those of
     `before` counted in.
     """
-    found, others = _read(before)
+    uses, others = _read(before)
     for use in (use for exchange in exchanges for use in exchange.uses):
         texts = [str(one) for one in _arguments(use).values() if isinstance(one, str | int)]
-        told = one_line(redacted(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
-        told = told.replace("(", "[").replace(")", "]")
-        count, notable = found.get(use.call.name, (0, ()))
-        notable = tuple(dict.fromkeys(filter(None, (*notable, told)[:_NOTABLE])))
-        found[use.call.name] = (count + 1, notable)
-    return _written(found, others)
+        text = one_line(redacted(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
+        text = text.replace("(", "[").replace(")", "]")
+        count, notable = uses.get(use.call.name, (0, ()))
+        notable = tuple(dict.fromkeys(filter(None, (*notable, text)[:_NOTABLE])))
+        uses[use.call.name] = (count + 1, notable)
+    return _lines(uses, others)
 
 
 def counted_together(
@@ -40,52 +40,52 @@ def counted_together(
 ) -> tuple[str, ...]:
     """Return the lines of two branches as one: what was used before both counts once."""
     (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
-    found = {}
+    none: tuple[int, tuple[str, ...]] = (0, ())
+    uses = {}
     for name in dict.fromkeys((*ours, *theirs)):
-        (one, notable), (other, also), (known, _) = (
-            uses.get(name, (0, ())) for uses in (ours, theirs, before)
-        )
-        together = tuple(dict.fromkeys((*notable, *also)))[:_NOTABLE]
-        found[name] = (max(one, other, one + other - known), together)
-    return _written(found, list(dict.fromkeys((*others, *more))))
-
-
-def _read(lines: Sequence[str]) -> tuple[dict[str, tuple[int, tuple[str, ...]]], list[str]]:
-    """Return lines as tools by name, and those that were written by hand."""
-    matches = [(_LINE.fullmatch(line), line) for line in lines]
-    found = {
-        match[1]: (int(match[2]), tuple(match[3].split("; ")) if match[3] else ())
-        for match, _ in matches
-        if match is not None
-    }
-    return found, [line for match, line in matches if match is None]
-
-
-def _written(found: Uses, others: Sequence[str]) -> tuple[str, ...]:
-    lines = (
-        f"{name}: {count} {'use' if count == 1 else 'uses'}"
-        + (f" ({'; '.join(notable)})" if notable else "")
-        for name, (count, notable) in found.items()
-    )
-    return (*others, *lines)
+        (one, notable), (other, also) = ours.get(name, none), theirs.get(name, none)
+        count = max(one, other, one + other - before.get(name, none)[0])
+        uses[name] = (count, tuple(dict.fromkeys((*notable, *also)))[:_NOTABLE])
+    return _lines(uses, list(dict.fromkeys((*others, *more))))
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return the files that tools changed or the user gave, those of `before` first, each once, the
-    newest `MOST_FILES`.
+    """Return the files that tools changed or the user attached, those of `before` first, each once,
+    the newest `MOST_FILES`.
     """
     found = dict.fromkeys(before)
     for exchange in exchanges:
         for file in exchange.attached:
             form = f"image, {file.width}×{file.height}" if file.is_image else "attached"
             found[f"{redacted(one_line(file.name, 200))} ({form})"] = None
-    for use in (use for exchange in exchanges for use in exchange.uses):
-        if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
-            arguments = _arguments(use)
-            paths = (arguments.get(key) for key in ("path", "file_path", "file", "filename"))
-            given = (path for path in paths if isinstance(path, str) and path.strip())
-            found.update(dict.fromkeys(one_line(path, 200) for path in given))
+        for use in exchange.uses:
+            if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
+                arguments = _arguments(use)
+                for path in map(arguments.get, ("path", "file_path", "file", "filename")):
+                    if isinstance(path, str) and path.strip():
+                        found[one_line(path, 200)] = None
     return tuple(found)[-MOST_FILES:]
+
+
+def _read(lines: Sequence[str]) -> tuple[_Uses, list[str]]:
+    """Return lines as tools by name, and those that were written by hand."""
+    uses: _Uses = {}
+    others = []
+    for line in lines:
+        if (match := _LINE.fullmatch(line)) is None:
+            others.append(line)
+        else:
+            uses[match[1]] = (int(match[2]), tuple(match[3].split("; ")) if match[3] else ())
+    return uses, others
+
+
+def _lines(uses: _Uses, others: Sequence[str]) -> tuple[str, ...]:
+    lines = (
+        f"{name}: {count} {'use' if count == 1 else 'uses'}"
+        + (f" ({'; '.join(notable)})" if notable else "")
+        for name, (count, notable) in uses.items()
+    )
+    return (*others, *lines)
 
 
 def _arguments(use: Use) -> dict[str, object]:

@@ -8,6 +8,7 @@ checked decisions and open points are bullets among the lines. Nothing here know
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
@@ -38,8 +39,7 @@ PASTED_FACTS = 60
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 """A place in the chain, or several, as bullets name them: `[2.14]`, `[3, 5-7]`. It is no value."""
 _PLACE = re.compile(r" \[(\d{1,9}) (user|reply)\]\Z")
-_BULLET_PLACE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}\]\Z")
-_ASKS = re.compile(r"[?？][\"'”’)\]»*_]{0,3}\Z|\A¿")
+_QUESTION = re.compile(r"[?？][\"'”’)\]»*_]{0,3}\Z|\A¿")
 _LABEL = re.compile(
     r"[*_]{0,2}([^\W\d_][\w'’-]{1,20}(?: [\w'’-]{1,20}){0,2})[*_]{0,2}[:：][*_]{0,2}\s"
 )
@@ -78,15 +78,12 @@ class Points(Struct, frozen=True, kw_only=True):
     """Points that a line can score. The benchmark sets one to nothing to show what it earns."""
 
     label: float = 3.0
-    marked: float = 3.0
-    """A decision or an open point, by its label or a bullet of the model."""
+    """For a label, and the same for a decision or an open point."""
     shape: tuple[float, ...] = (0.0, 2.0, 4.0, 6.0)
     """By the exactness of its values."""
     words: float = 8.0
-    """A sentence of at least 18 words; a shorter one gets a part of it, since what is said on the
-    side is short.
-    """
-    follows: bool = True
+    """For at least 18 words; a shorter sentence gets a part, since asides are short."""
+    newer_first: bool = True
     """A line that may give a newer value goes before the older one stays without it."""
 
 
@@ -96,11 +93,20 @@ POINTS = Points()
 class Line(Struct, frozen=True):
     """One line of a summary block. `ref` is empty when a model's narrative made it."""
 
-    line: str
-    section: Section
     text: str
-    ref: str
-    speaker: Speaker
+    section: Section
+    ref: str = ""
+    speaker: Speaker = "narrative"
+
+    @property
+    def mark(self) -> str:
+        """Its session and its speaker as they stand at its end: of `2.14` ` [2 user]`."""
+        return f" [{self.ref.partition('.')[0]} {self.speaker}]" if self.ref else ""
+
+    @property
+    def whole(self) -> str:
+        """The line as it stands in the block."""
+        return self.text + self.mark
 
 
 class Sentence(Struct, frozen=True):
@@ -122,16 +128,16 @@ class Sentence(Struct, frozen=True):
     """The kind of label it begins with; `other` for one that is not known, empty for none."""
 
     def varies(self, other: Sentence) -> bool:
-        """Tell whether two sentences differ in their last value only."""
+        """Return True when two sentences differ in their last value only."""
         same = self.normals[:-1] == other.normals[:-1] and self.normals != other.normals
         return bool(other.normals) and same and self.measures == other.measures
 
     def apart(self, other: Sentence) -> bool:
-        """Tell whether each has words of its own: the two may be about two things."""
+        """Return True when each has words of its own: the two may be about two things."""
         return bool(self.words - other.words and other.words - self.words)
 
     def replaces(self, old: Sentence) -> bool:
-        """Tell whether it says all that an older sentence says and another value beside, or its
+        """Return True when it has all that an older sentence has and another value beside, or its
         label announces a correction of the last value.
         """
         if not (self.measures & old.measures):
@@ -153,20 +159,15 @@ class _Entry(Struct, eq=False):
     """A line on its way into the block."""
 
     line: Line
-    said: Sentence
+    sentence: Sentence
     section: Section
     pasted: bool = False
-    gone: bool = False
+    replaced: bool = False
     score: float = 0.0
-    near: list[_Entry] = field(default_factory=list)
+    older: list[_Entry] = field(default_factory=list)
     """Older ones that share a telling word or a value."""
     newer: _Entry | None = None
     """A line that may give a newer value of the same."""
-
-
-def line(text: str, ref: str, speaker: str) -> str:
-    """Write a sentence as the ledger holds it, under its session: `2.14` becomes `[2 user]`."""
-    return f"{text} [{ref.partition('.')[0]} {speaker}]"
 
 
 def items(summary: Summary) -> Iterator[Line]:
@@ -176,26 +177,10 @@ def items(summary: Summary) -> Iterator[Line]:
         for whole in lines:
             place = _PLACE.search(whole[-30:])
             if place is None:
-                yield Line(whole, section, whole, "", "narrative")
+                yield Line(whole, section)
             else:
                 text = whole[: len(whole) - len(place.group())]
-                speaker: Speaker = "reply" if place[2] == "reply" else "user"
-                yield Line(whole, section, text, place[1], speaker)
-
-
-def said_by_hand(edited: Summary, given: Summary, depth: int) -> Summary:
-    """Return a block that was edited in its file: what `given` lacks counts as the user's words."""
-    changed = {}
-    for section in SECTIONS:
-        before: tuple[str, ...] = getattr(given, section)
-        lines: tuple[str, ...] = getattr(edited, section)
-        changed[section] = tuple(
-            whole
-            if whole in before or _PLACE.search(whole[-30:])
-            else line(_BULLET_PLACE.sub("", whole), str(depth), "user")
-            for whole in lines
-        )
-    return replace(edited, **changed)
+                yield Line(text, section, place[1], "reply" if place[2] == "reply" else "user")
 
 
 # ---- harvest
@@ -203,61 +188,58 @@ def said_by_hand(edited: Summary, given: Summary, depth: int) -> Summary:
 
 def harvest(exchanges: Iterable[Exchange]) -> list[Line]:
     """Return the sentences worth keeping, without secrets, in the order they were said."""
-    return [entry.line for entry in _entries(exchanges, Redactor())]
+    return [entry.line for entry in _harvest(exchanges, Redactor())]
 
 
-def _entries(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
-    """Return what a span says; a reply's echo of its query is left out."""
+def _harvest(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
+    """Return the sentences of a span as entries; a reply's echo of its query is left out.
+
+    Nobody has decided what only a model has named: the labels of replies count for nothing.
+    """
     found: list[_Entry] = []
     for exchange in exchanges:
-        asked: set[str] = set()
         pasted = len(exchange.query.text) > OWN_WORDS
-        for said in _heard(exchange.query.text, redactor, pasted=pasted):
-            asked |= said.figures
-            section = _SECTIONS.get(said.label, "key_facts")
-            found.append(_entry(said, section, exchange.ref, "user", pasted=pasted))
+        asked: set[str] = set()
+        for sentence in _worth_keeping(exchange.query.text, redactor, pasted=pasted):
+            asked |= sentence.figures
+            section = _SECTIONS.get(sentence.label, "key_facts")
+            item = Line(sentence.text, section, exchange.ref, "user")
+            found.append(_Entry(item, sentence, section, pasted))
         if exchange.reply is not None:
-            # nobody has decided what only a model has named: its labels count for nothing
-            for said in _heard(exchange.reply.text, redactor, reply=True):
-                if not (said.figures and said.figures <= asked):
-                    found.append(_entry(said, "key_facts", exchange.ref, "reply"))
+            for sentence in _worth_keeping(exchange.reply.text, redactor, reply=True):
+                if not (sentence.figures and sentence.figures <= asked):
+                    item = Line(sentence.text, "key_facts", exchange.ref, "reply")
+                    found.append(_Entry(item, sentence, "key_facts"))
     return found
 
 
-def _entry(
-    said: Sentence, section: Section, ref: str, speaker: Speaker, *, pasted: bool = False
-) -> _Entry:
-    made = Line(line(said.text, ref, speaker), section, said.text, ref, speaker)
-    return _Entry(made, said, section, pasted)
-
-
-def _heard(
+def _worth_keeping(
     text: str, redactor: Redactor, *, pasted: bool = False, reply: bool = False
 ) -> Iterator[Sentence]:
-    """Yield the sentences of one text that are worth a line.
-
-    Those are the user's unless they only ask or say next to nothing, and the reply's that hold an
-    exact value. Of what was pasted or quoted only exact values count.
+    """Yield the user's sentences unless they only ask or say next to nothing, and those of a reply
+    with an exact value. Of what was pasted or quoted only exact values count.
     """
     if len(text) > LOOKED_AT:
         text = f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
     left = PASTED_FACTS if pasted else LOOKED_AT
-    for one in sentences(redactor(text)):
-        if one.role in ("heading", "code") or len(one.text) < 4:
+    for part in sentences(redactor(text)):
+        if part.role in ("heading", "code") or len(part.text) < 4:
             continue
-        said = read(one.text)
-        if one.role == "command":
+        sentence = read(part.text)
+        borrowed = pasted or reply or part.role in ("row", "quoted")
+        if part.role == "command":
             worth = True
-        elif _ASKS.search(said.text) and not said.label:
-            worth = said.exactness > 1 and not (pasted or reply or one.role in ("row", "quoted"))
-        elif pasted or reply or one.role in ("row", "quoted"):
-            tells = said.exactness > 1 or (said.exactness > 0 and len(said.words) > 2)
-            worth = (tells or said.label not in ("", "other")) and not said.text.endswith(":")
+        elif _QUESTION.search(sentence.text) and not sentence.label:
+            worth = sentence.exactness > 1 and not borrowed
+        elif borrowed:
+            worth = sentence.exactness > (0 if len(sentence.words) > 2 else 1)
+            worth = worth or sentence.label not in ("", "other")
+            worth = worth and not sentence.text.endswith(":")
         else:
-            worth = bool(said.values or said.label) or len(said.words) > 2
+            worth = bool(sentence.values or sentence.label) or len(sentence.words) > 2
         if worth and left:
             left -= 1
-            yield said
+            yield sentence
 
 
 @lru_cache(maxsize=8192)
@@ -294,42 +276,43 @@ def read(text: str) -> Sentence:
 
 
 class Index:
-    """Sentences by their words and values. The rarer a word, the more it weighs."""
+    """Sentences by number, words and values. The rarer a word, the more it weighs."""
 
     def __init__(self, everything: Iterable[Sentence]) -> None:
         counts: Counter[str] = Counter()
-        total = 1
-        for said in everything:
-            counts.update(said.words)
-            total += 1
-        self._weights = {word: log(1 + total / number) for word, number in counts.items()}
-        self._most = log(1 + total)
-        self._near: dict[str, list[int]] = {}
+        self._places: dict[str, list[int]] = {}
+        total = 0
+        for total, sentence in enumerate(everything, 1):
+            counts.update(sentence.words)
+            for key in (*sentence.words, *sentence.figures):
+                self._places.setdefault(key, []).append(total - 1)
+        self._most = log(2 + total)
+        self._weights = {word: log(1 + (1 + total) / number) for word, number in counts.items()}
 
-    def add(self, number: int, said: Sentence) -> None:
-        for key in (*said.words, *said.figures):
-            self._near.setdefault(key, []).append(number)
-
-    def near(self, said: Sentence) -> list[int]:
-        """Return the numbers of added sentences that share a telling word or a value: of the four
-        rarest the newest 40 each.
+    def near(self, sentence: Sentence, before: int) -> list[int]:
+        """Return the numbers below `before` of sentences that share a telling word or a value: of
+        the four rarest the newest 40 each.
         """
-        keys = [key for key in (*said.figures, *said.words) if key in self._near]
-        keys.sort(key=lambda key: (len(self._near[key]), key))
-        return sorted({number for key in keys[:4] for number in self._near[key][-40:]})
+        keys = [key for key in (*sentence.figures, *sentence.words) if key in self._places]
+        ends = {key: bisect_left(self._places[key], before) for key in keys}
+        rarest = sorted((end, key) for key, end in ends.items() if end)[:4]
+        return sorted(
+            {at for end, key in rarest for at in self._places[key][max(0, end - 40) : end]}
+        )
 
     def weight(self, words: Iterable[str]) -> float:
+        """Return how much words weigh together."""
         return fsum(self._weights.get(word, self._most) for word in words)
 
     def covered(self, one: Sentence, other: Sentence) -> float:
-        """Return how much of what `one` says in words `other` says too, from 0 to 1."""
+        """Return the share of the words of `one` that `other` has too, from 0 to 1."""
         if one.words <= other.words:
             return 1.0
         return self.weight(one.words & other.words) / self.weight(one.words)
 
-    def says(self, other: Sentence, one: Sentence, *, bullet: bool = False) -> bool:
-        """Tell whether `other` says what `one` says: all its values and nearly all its words. A
-        model's bullet says it in other words.
+    def repeats(self, one: Sentence, other: Sentence, *, bullet: bool = False) -> bool:
+        """Return True when `other` has all values of `one` and nearly all its words. A model's
+        bullet says the same in other words.
         """
         if not set(one.normals) <= set(other.normals) or (not bullet and one.apart(other)):
             return False
@@ -347,31 +330,27 @@ class Index:
 
 
 def unsaid(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
-    """Return the facts with exact values that none of the lines says."""
-    there = [read(one) for one in lines]
-    index = Index(there)
-    for number, said in enumerate(there):
-        index.add(number, said)
+    """Return the facts with exact values that none of the lines repeats."""
+    known = [read(one) for one in lines]
+    index = Index(known)
     return [
         fact
         for fact in facts
-        if (said := read(fact.text)).values
-        and not any(index.says(there[at], said) for at in index.near(said))
+        if (sentence := read(fact.text)).values
+        and not any(index.repeats(sentence, known[at]) for at in index.near(sentence, len(known)))
     ]
 
 
-def rivals(older: Sequence[Line], newer: Sequence[Line]) -> list[tuple[int, int]]:
-    """Return pairs of positions of which the newer line may give another value of the same."""
+def rivals(older: Sequence[Line], newer: Sequence[Line]) -> list[tuple[Line, Line]]:
+    """Return pairs of lines of which the newer one may give another value of the same."""
     first, second = ([read(one.text) for one in side] for side in (older, newer))
     index = Index([*first, *second])
-    for number, said in enumerate(first):
-        index.add(number, said)
     found = []
-    for number, said in enumerate(second):
-        close = [at for at in index.near(said) if not said.apart(first[at])]
-        strength, at = max(((index.likeness(said, first[at]), at) for at in close), default=(0, 0))
-        if strength >= 0.5:
-            found.append((at, number))
+    for item, sentence in zip(newer, second, strict=True):
+        close = [at for at in index.near(sentence, len(first)) if not sentence.apart(first[at])]
+        likely = max(((index.likeness(sentence, first[at]), at) for at in close), default=(0.0, 0))
+        if likely[0] >= 0.5:
+            found.append((older[likely[1]], item))
     return found
 
 
@@ -393,46 +372,46 @@ def ledger(
     `tail` stays in the context word for word: its corrections count, its facts need no line.
     """
     parent = parent or Summary()
-    redactor = Redactor(*(summary_block.render(one) for one in (parent, narrative) if one))
+    narrative = narrative or Summary(background=parent.background)
+    redactor = Redactor(summary_block.render(parent), summary_block.render(narrative))
     carried = [_Entry(item, read(item.text), item.section) for item in items(parent)]
-    pinned = [_entry(read(pin), "key_facts", "", "user") for pin in pins]
-    said, ahead = _entries(fresh, redactor), _entries(tail, redactor)
-    told = narrative or Summary()
+    pinned = [_Entry(Line(pin, "key_facts"), read(pin), "key_facts") for pin in pins]
+    new, ahead = _harvest(fresh, redactor), _harvest(tail, redactor)
     bullets = [
-        _Entry(Line(text, section, text, "", "narrative"), read(REFERENCE.sub("", text)), section)
-        for section in SECTIONS[:2]
-        for text in dict.fromkeys(told.decisions if section == "decisions" else told.pending)
-        if section == "decisions" or text not in told.decisions
+        _Entry(Line(text, section), read(REFERENCE.sub("", text)), section)
+        for text, section in {
+            **dict.fromkeys(narrative.pending, SECTIONS[1]),
+            **dict.fromkeys(narrative.decisions, SECTIONS[0]),
+        }.items()
     ]
-    everything = [*pinned, *carried, *said, *ahead, *bullets]
-    index = Index(entry.said for entry in everything)
+    bullets.sort(key=lambda bullet: bullet.section)  # decisions first
+    everything = [*pinned, *carried, *new, *ahead, *bullets]
+    index = Index(entry.sentence for entry in everything)
     for number, entry in enumerate(everything):
-        entry.near = [everything[at] for at in index.near(entry.said)]
-        index.add(number, entry.said)
-    superseded = _replace([*said, *ahead], index)
-    live = [entry for entry in (*carried, *said) if not entry.gone]
+        entry.older = [everything[at] for at in index.near(entry.sentence, number)]
+    superseded = _replace([*new, *ahead], index)
+    live = [entry for entry in (*carried, *new) if not entry.replaced]
     lines = _without_repetitions(pinned, live, bullets, index)
-    if count("".join(f"- {entry.line.line}\n" for entry in lines)) > room:
-        _score(lines, index)
-        lines = _fitting(lines, room, count)
+    if count("".join(f"- {entry.line.whole}\n" for entry in lines)) > room:
+        lines = _fitting(lines, index, room, count)
     # session by session, the user's before the model's; bullets come last
     lines.sort(
         key=lambda one: (int(one.line.ref.partition(".")[0] or 10**9), one.line.speaker != "user")
     )
-    kept = {
-        section: tuple(entry.line.line for entry in lines if entry.section == section)
+    sections = {
+        section: tuple(entry.line.whole for entry in lines if entry.section == section)
         for section in SECTIONS
     }
     summary = replace(
-        narrative or Summary(background=parent.background),
-        **kept,
+        narrative,
+        **sections,
         pinned=tuple(dict.fromkeys(pins)),
         files=activity.files(parent.files, fresh),
         tools=activity.tools(parent.tools, fresh),
     )
-    there = set(lines)
-    left = [entry.line for entry in live if entry not in there]
-    archived = unsaid(left, [*(entry.line.text for entry in lines), *pins])
+    kept = set(lines)
+    left_out = [entry.line for entry in live if entry not in kept]
+    archived = unsaid(left_out, [*(entry.line.text for entry in lines), *pins])
     return Kept(summary, tuple(archived), superseded)
 
 
@@ -442,23 +421,21 @@ def _replace(entries: Iterable[_Entry], index: Index) -> int:
     """
     superseded = 0
     for new in entries:
-        done, by_user = new.said.label == "done", new.line.speaker == "user"
-        scored = [
-            (index.covered(old.said, new.said), old)
-            for old in new.near
-            if not (old.gone or new.pasted) and (old.section == "pending") == done
-            if done or new.said.replaces(old.said)
-            if done
-            or by_user
-            or old.line.speaker != "user"
-            or (old.section == "key_facts" and old.said.figures <= new.said.figures)
-        ]
+        done = new.sentence.label == "done"
+        scored: list[tuple[float, _Entry]] = []
+        for old in new.older:
+            if old.replaced or new.pasted or (old.section == "pending") != done:
+                continue
+            overrides = new.line.speaker == "user" or old.line.speaker != "user"
+            named = old.sentence.figures <= new.sentence.figures and old.section == "key_facts"
+            if done or (new.sentence.replaces(old.sentence) and (overrides or named)):
+                scored.append((index.covered(old.sentence, new.sentence), old))
         best = max((score for score, _ in scored), default=0.0)
         winners = [old for score, old in scored if score == best >= 0.5]
-        if len({old.said.words for old in winners}) > 1:
+        if len({old.sentence.words for old in winners}) > 1:
             continue  # in doubt between two that say different things none is replaced
         for old in winners:
-            old.gone = True
+            old.replaced = True
         superseded += 0 if done else len(winners)
     return superseded
 
@@ -466,73 +443,68 @@ def _replace(entries: Iterable[_Entry], index: Index) -> int:
 def _without_repetitions(
     pinned: Sequence[_Entry], live: Sequence[_Entry], bullets: Sequence[_Entry], index: Index
 ) -> list[_Entry]:
-    """Return the lines that no pin and no older line says; what is said twice has the section of
+    """Return the lines that repeat no pin and no older line. What is said twice has the section of
     the more telling one, since the model knows what is a decision.
     """
     lines: list[_Entry] = []
-    there = {*pinned, *live}
-    for entry in live:
-        older = (old for old in entry.near if old in there and index.says(old.said, entry.said))
-        if (first := next(older, None)) is None:
-            lines.append(entry)
-            continue
-        there.discard(entry)
-        if first.section == "key_facts":
-            first.section = entry.section
-    written = {entry.line.line for entry in lines}
-    for bullet in bullets:
-        if bullet.line.line in written:
-            continue
-        older = (
-            old
-            for old in bullet.near
-            if old.line.ref and not old.gone and index.says(old.said, bullet.said, bullet=True)
+    written: set[str] = set()
+    originals = {*pinned, *live}
+    said = {entry for entry in live if entry.line.ref}
+    for entry in (*live, *bullets):
+        bullet = entry not in originals
+        known = said if bullet else originals
+        repeated = next(
+            (
+                old
+                for old in entry.older
+                if old in known and index.repeats(entry.sentence, old.sentence, bullet=bullet)
+            ),
+            None,
         )
-        if (first := next(older, None)) is None:
-            lines.append(bullet)
-        elif first.section == "key_facts" and first.line.speaker == "user":
-            first.section = bullet.section
+        if repeated is None:
+            if entry.line.whole not in written:
+                lines.append(entry)
+                written.add(entry.line.whole)
+            continue
+        originals.discard(entry)
+        if repeated.section == "key_facts" and (not bullet or repeated.line.speaker == "user"):
+            repeated.section = entry.section
     return lines
 
 
-def _score(lines: Sequence[_Entry], index: Index) -> None:
-    """Give every line its points, and find for each one that may give a newer value."""
-    points = POINTS
-    for entry in lines:
-        said = entry.said
-        entry.score = (
-            points.label * bool(said.label)
-            + points.marked * (entry.section != "key_facts")
-            + points.shape[said.exactness]
-            + points.words * min(1.0, len(said.words) / 18)
-        )
-    there = {entry for entry in lines if entry.section != "pending"}
-    for new in lines if points.follows else ():
-        older = [old for old in new.near if old in there and old.line.ref != new.line.ref]
-        scored = [(index.likeness(new.said, old.said), at) for at, old in enumerate(older)]
-        likeness, at = max(scored, default=(0.0, 0))
-        if likeness >= 0.16 and not new.pasted:
-            older[at].newer = new
-            new.score = max(new.score, older[at].score)
-
-
-def _fitting(lines: Sequence[_Entry], room: int, count: Callable[[str], int]) -> list[_Entry]:
+def _fitting(
+    lines: Sequence[_Entry], index: Index, room: int, count: Callable[[str], int]
+) -> list[_Entry]:
     """Return the lines of the highest scores as far as there is room, of equal ones the newer.
 
     An older value does not stay where one that may have replaced it goes: the newer comes first.
     """
+    points = POINTS
+    for entry in lines:
+        sentence = entry.sentence
+        entry.score = (
+            points.label * (bool(sentence.label) + (entry.section != "key_facts"))
+            + points.shape[sentence.exactness]
+            + points.words * min(1.0, len(sentence.words) / 18)
+        )
+    candidates = {entry for entry in lines if entry.section != "pending"}
+    for new in lines if points.newer_first else ():
+        older = [old for old in new.older if old in candidates and old.line.ref != new.line.ref]
+        scored = [(index.likeness(new.sentence, old.sentence), at) for at, old in enumerate(older)]
+        likeness, at = max(scored, default=(0.0, 0))
+        if likeness >= 0.16 and not new.pasted:
+            older[at].newer = new
+            new.score = max(new.score, older[at].score)
     kept: set[_Entry] = set()
     groups: set[tuple[Section, str]] = set()
-    for at in sorted(range(len(lines)), key=lambda at: (lines[at].score, at), reverse=True):
-        chain = [lines[at]]
-        while (newer := chain[-1].newer) is not None and newer not in kept and len(chain) < 8:
-            chain.append(newer)
-        for entry in reversed(chain):
+    ranked = sorted(enumerate(lines), key=lambda pair: (pair[1].score, pair[0]), reverse=True)
+    for _, best in ranked:
+        for entry in (best.newer or best, best):
             if entry in kept:
                 continue
-            group = (entry.section, entry.line.line.removeprefix(entry.line.text))
+            group = (entry.section, entry.line.mark)
             needed = count(f"- {entry.line.text}\n")
-            if group not in groups:  # the place of neighbors stands once
+            if group not in groups:  # the mark of neighbors stands once
                 needed += count(group[1])
             if needed > room:
                 break

@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.context.activity import counted_together
 from chat_loop.context.budget import Count
-from chat_loop.context.ledger import REFERENCE, SECTIONS, items, ledger, line, rivals
+from chat_loop.context.ledger import REFERENCE, SECTIONS, items, ledger, rivals
 from chat_loop.sessions.records import Summary
 
 _QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
@@ -30,27 +30,10 @@ class Contradiction(Struct, frozen=True):
     second: str
 
 
-class Merged(Struct, frozen=True):
-    """A block of two, and what the user has to decide: until then it holds both lines of a
-    contradiction.
-    """
-
-    summary: Summary
-    contradictions: tuple[Contradiction, ...]
-
-
 def in_both(first: Summary, second: Summary) -> Summary:
     """Return what two blocks have in common."""
     return _changed(
         first, lambda name, lines: [one for one in lines if one in getattr(second, name)]
-    )
-
-
-def without(summary: Summary, dropped: Collection[str]) -> Summary:
-    """Return a block without some of its lines."""
-    return _changed(
-        summary,
-        lambda name, lines: [one for one in lines if name not in SECTIONS or one not in dropped],
     )
 
 
@@ -63,11 +46,12 @@ def _changed(summary: Summary, change: Callable[[str, tuple[str, ...]], Sequence
 
 def merge(
     first: Summary, second: Summary, base: Summary | None, *, fork: int, shift: int
-) -> Merged:
-    """Return one block of two branches. `base` is what both began with.
+) -> tuple[Summary, tuple[Contradiction, ...]]:
+    """Return one block of two branches, and what the user has to decide: until then the block holds
+    both lines of a contradiction.
 
-    `fork` is the last session of the chain that both have; those of the second one's own come
-    `shift` places later.
+    `base` is what both began with. `fork` is the last session of the chain that both have; those of
+    the second one's own come `shift` places later.
     """
     base = base or Summary()
     second = _moved(second, fork, shift)
@@ -81,21 +65,19 @@ def merge(
         return list(dict.fromkeys((*stays, *comes)))
 
     nothing = Summary().background
-    told = [one.background for one in (first, second) if one.background != nothing]
-    if len(told) > 1 and told[1] in told[0]:
-        told.pop()
-    summary = replace(_changed(first, together), background=" ".join(told) or nothing)
-    known = {item.line for item in items(base)}
+    backgrounds = [one.background for one in (first, second) if one.background != nothing]
+    if len(backgrounds) > 1 and backgrounds[1] in backgrounds[0]:
+        backgrounds.pop()
+    summary = replace(_changed(first, together), background=" ".join(backgrounds) or nothing)
+    known = set(items(base))
     ours, theirs = (
-        {item.text: item for item in items(one) if item.line not in known}
-        for one in (first, second)
+        {item.text: item for item in items(one) if item not in known} for one in (first, second)
     )
     older = [item for text, item in ours.items() if text not in theirs]
     newer = [item for text, item in theirs.items() if text not in ours]
-    found = [(older[at], newer[to]) for at, to in rivals(older, newer)]
-    found += [(older[to], newer[at]) for at, to in rivals(newer, older)]
-    pairs = dict.fromkeys(Contradiction(one.line, other.line) for one, other in found)
-    return Merged(summary, tuple(pairs))
+    found = rivals(older, newer) + [(old, new) for new, old in rivals(newer, older)]
+    pairs = dict.fromkeys(Contradiction(old.whole, new.whole) for old, new in found)
+    return summary, tuple(pairs)
 
 
 def _moved(summary: Summary, fork: int, shift: int) -> Summary:
@@ -104,28 +86,34 @@ def _moved(summary: Summary, fork: int, shift: int) -> Summary:
     def place(depth: int) -> int:
         return depth + shift if depth > fork else depth
 
-    def referring(text: str) -> str:
+    def moved(text: str) -> str:
         """Move the places in a narrative's text: `[2.14]`, `[2.1-2.3]`."""
         return REFERENCE.sub(
             lambda found: _QUERY.sub(lambda query: f"{place(int(query[1]))}.", found[0]), text
         )
 
     lines = {
-        item.line: referring(item.line)
-        if item.speaker == "narrative"
-        else line(item.text, str(place(int(item.ref))), item.speaker)
+        item.whole: replace(item, ref=str(place(int(item.ref)))).whole
+        if item.ref
+        else moved(item.text)
         for item in items(summary)
     }
 
     def change(name: str, whole: tuple[str, ...]) -> Sequence[str]:
         if name in SECTIONS:
             return [lines[one] for one in whole]
-        return [referring(one) for one in whole] if name == "topics" else whole
+        return [moved(one) for one in whole] if name == "topics" else whole
 
-    return replace(_changed(summary, change), background=referring(summary.background))
+    return replace(_changed(summary, change), background=moved(summary.background))
 
 
-def in_room(summary: Summary, room: int, count: Count) -> Summary:
-    """Return a block whose lines fit into `room` tokens: those of the lowest scores go."""
+def in_room(summary: Summary, dropped: Collection[str], room: int, count: Count) -> Summary:
+    """Return a block without the lines `dropped`, whose other lines fit into `room` tokens: those
+    of the lowest scores go.
+    """
+    summary = _changed(
+        summary,
+        lambda name, lines: [one for one in lines if name not in SECTIONS or one not in dropped],
+    )
     kept = ledger(summary, summary, (), (), summary.pinned, room, count).summary
     return replace(kept, topics=summary.topics, background=summary.background)

@@ -8,39 +8,25 @@ holds; only what is too long for the window is shortened.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from itertools import accumulate
-from operator import is_
 from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.context.budget import BLOCK, CARRIED, FILES, OWN, RECALLED, USED, Count, room
-from chat_loop.sessions import marker, summary_block
+from chat_loop.context import budget
+from chat_loop.context.budget import Count, room
+from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.records import (
-    ArchiveContext,
-    Attachment,
-    Call,
-    Entry,
-    Exchange,
-    Header,
-    Query,
-    Reply,
-    Restoration,
-    Result,
-    Session,
-    Summary,
-    pinned_after,
-)
+from chat_loop.sessions.records import Attachment, Entry, Exchange, Restoration, Session, Summary
 from chat_loop.values import Image, Message, ToolCall, ToolResult
 from chat_loop.wording import counts_text, file_size_text
 
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
-Long = TypeVar("Long", bound=Query | Reply | Result | Attachment)
+Long = TypeVar("Long", bound=records.Query | records.Reply | records.Result | Attachment)
 """An entry that may be too long for the window."""
 
 TASK = """\
@@ -67,7 +53,7 @@ def place(ref: str) -> tuple[int, int]:
 
 
 class Thread(Struct, frozen=True):
-    """A session and the exchanges of its ancestors that it was given word for word, oldest first.
+    """A session and the exchanges of its ancestors that it carries word for word, oldest first.
 
     `edited` is the parent's summary block as it stands in the file now, if it is another one.
     """
@@ -85,11 +71,13 @@ class Thread(Struct, frozen=True):
     def fresh(self) -> tuple[Exchange, ...]:
         """The exchanges of the context that no summary block covers yet."""
         restoration = self.session.restoration
-        carried: tuple[Exchange, ...] = ()
-        if restoration is not None and restoration.unsummarized_from:
-            first = place(restoration.unsummarized_from)
-            carried = tuple(one for one in self.carried if (one.depth, one.query.number) >= first)
-        return tuple(one for one in (*carried, *self.session.exchanges) if not one.failed)
+        first = place(restoration.unsummarized_from) if restoration is not None else (0, 0)
+        own = self.session.depth
+        return tuple(
+            one
+            for one in self.exchanges
+            if one.depth == own or (first != (0, 0) and (one.depth, one.query.number) >= first)
+        )
 
     def uncovered(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
         """Return those of the exchanges that no summary block covers yet."""
@@ -99,18 +87,16 @@ class Thread(Struct, frozen=True):
     @property
     def inherited(self) -> Summary | None:
         """The parent's summary block."""
-        if self.edited is not None:
-            return self.edited
         restoration = self.session.restoration
-        if restoration is None or not restoration.block:
-            return None
+        if self.edited is not None or restoration is None or not restoration.block:
+            return self.edited
         return summary_block.parse(restoration.block)
 
     @property
     def pins(self) -> tuple[str, ...]:
         """The parent's pins, then this session's, each once, without those that were unpinned."""
         parent = self.inherited
-        return pinned_after(parent.pinned if parent else (), self.session.entries)
+        return records.pinned_after(parent.pinned if parent else (), self.session.entries)
 
 
 # From a thread to messages
@@ -132,21 +118,16 @@ def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message
     if restoration is not None and restoration.block:
         text = restoration_text(session.header, restoration)
         if acknowledgment is not None and acknowledgment.text.strip() and not acknowledgment.failed:
-            yield BLOCK, Message("user", with_task(text))
-            yield BLOCK, Message("assistant", acknowledgment.text)
+            yield budget.BLOCK, Message("user", with_task(text))
+            yield budget.BLOCK, Message("assistant", acknowledgment.text)
         else:
-            yield BLOCK, Message("user", text)
+            yield budget.BLOCK, Message("user", text)
     for exchange in thread.carried:
         if not exchange.failed:
-            yield from ((CARRIED, message) for message in spoken(exchange))
+            yield budget.CARRIED, query_message(exchange.query.text, exchange.attached)
+            if exchange.reply is not None and exchange.reply.text.strip():
+                yield budget.CARRIED, Message("assistant", exchange.reply.text)
     yield from _own(session.sent, tools=tools)
-
-
-def spoken(exchange: Exchange) -> Iterator[Message]:
-    """Yield the words of an exchange and the files of its query, without its tools."""
-    yield query_message(exchange.query.text, exchange.attached)
-    if exchange.reply is not None and exchange.reply.text.strip():
-        yield Message("assistant", exchange.reply.text)
 
 
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
@@ -155,71 +136,79 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
     for entry in entries:
         if isinstance(entry, Attachment):
             attached.setdefault(entry.number, []).append(entry)
-    calls: dict[str, Call] = {}
-    results: dict[str, Result] = {}
+    calls: dict[str, records.Call] = {}
+    results: dict[str, records.Result] = {}
     for entry in entries:
-        if isinstance(entry, Result) and entry.id in calls:
-            results[entry.id] = entry
-        said = list(_said(entry, attached))
-        if calls and (said or (isinstance(entry, Call) and (results or entry.id in calls))):
-            yield from _used(calls, results, tools=tools)
-            calls, results = {}, {}
-        yield from said
-        if isinstance(entry, Call):
+        words = _words(entry, attached)
+        if words or (isinstance(entry, records.Call) and (results or entry.id in calls)):
+            yield from _step(calls, results, tools=tools)
+        yield from words
+        if isinstance(entry, records.Call):
             calls[entry.id] = entry
-    if calls:
-        yield from _used(calls, results, tools=tools)
+        elif isinstance(entry, records.Result) and entry.id in calls:
+            results[entry.id] = entry
+    yield from _step(calls, results, tools=tools)
 
 
-def _said(
+def _words(
     entry: Entry, attached: Mapping[int, Sequence[Attachment]]
-) -> Iterator[tuple[str, Message]]:
-    """Yield what an entry says, if it says something. A query's files are said before it."""
+) -> Sequence[tuple[str, Message]]:
+    """Return what an entry says, a query's files before its words."""
     match entry:
-        case Query(number=number, text=text):
-            if number in attached:
-                yield FILES, query_message("", attached[number])
-            yield OWN, Message("user", text)
-        case ArchiveContext(text=text):
-            yield RECALLED, Message("user", text)
-        case Reply(text=text) if entry.number and text.strip():
-            yield OWN, Message("assistant", text)
+        case records.Query(number=number, text=text):
+            files = (
+                [(budget.FILES, query_message("", attached[number]))] if number in attached else []
+            )
+            return [*files, (budget.OWN, Message("user", text))]
+        case records.ArchiveContext(text=text):
+            return [(budget.RECALLED, Message("user", text))]
+        case records.Reply(text=text) if entry.number and text.strip():
+            return [(budget.OWN, Message("assistant", text))]
+    return ()
 
 
-def _used(
-    calls: Mapping[str, Call], results: Mapping[str, Result], *, tools: bool
+def _step(
+    calls: dict[str, records.Call], results: dict[str, records.Result], *, tools: bool
 ) -> Iterator[tuple[str, Message]]:
-    """Yield the calls of one step and their results."""
-    returned = []
-    for identity in calls:
-        found = results.get(identity)
-        text, failed = (INTERRUPTED, True) if found is None else (found.text, found.failed)
-        returned.append(ToolResult(identity, text, failed))
+    """Yield the calls of one step and their results, and clear both."""
+    if not calls:
+        return
+    answers = [
+        ToolResult(one, results[one].text, results[one].failed)
+        if one in results
+        else ToolResult(one, INTERRUPTED, failed=True)
+        for one in calls
+    ]
     if tools:
         sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls.values())
-        yield USED, Message("assistant", "", calls=sent)
-        yield USED, Message("user", "", results=tuple(returned))
-        return
-    for call, result in zip(calls.values(), returned, strict=True):
-        verb = "failed" if result.failed else "gave"
-        yield USED, Message("user", f"[{call.name} {call.arguments} {verb}: {result.text}]")
+        yield budget.USED, Message("assistant", "", calls=sent)
+        yield budget.USED, Message("user", "", results=tuple(answers))
+    else:
+        for call, answer in zip(calls.values(), answers, strict=True):
+            verb = "failed" if answer.failed else "gave"
+            yield (
+                budget.USED,
+                Message("user", f"[{call.name} {call.arguments} {verb}: {answer.text}]"),
+            )
+    calls.clear()
+    results.clear()
 
 
-def alternating(turns: Iterable[Message]) -> tuple[Message, ...]:
+def alternating(pieces: Iterable[Message]) -> tuple[Message, ...]:
     """Join neighbors of one role: a query that got no reply is sent together with the next one."""
     messages: list[Message] = []
-    for turn in turns:
-        if messages and messages[-1].role == turn.role:
+    for piece in pieces:
+        if messages and messages[-1].role == piece.role:
             last = messages[-1]
             messages[-1] = Message(
-                turn.role,
-                "\n\n".join(filter(None, (last.text, turn.text))),
-                (*last.calls, *turn.calls),
-                (*last.results, *turn.results),
-                (*last.images, *turn.images),
+                piece.role,
+                "\n\n".join(filter(None, (last.text, piece.text))),
+                (*last.calls, *piece.calls),
+                (*last.results, *piece.results),
+                (*last.images, *piece.images),
             )
         else:
-            messages.append(turn)
+            messages.append(piece)
     return tuple(messages)
 
 
@@ -230,54 +219,54 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
     """
     if not attached:
         return Message("user", text)
-    digest = sha256()
-    for one in attached:
-        if not one.is_image:
-            digest.update(sha256(one.text.encode("utf-8", "surrogatepass")).digest())
-    line = f"==== {digest.hexdigest()[:32]} ===="
-    told, images = [], []
+    whole = "".join(one.text for one in attached).encode("utf-8", "surrogatepass")
+    fence = f"==== {sha256(whole).hexdigest()[:32]} ===="
+    texts = []
     for one in attached:
         name = encode_line(one.name)
         if one.is_image:
-            images.append(Image(name, one.media, one.width, one.height, one.file))
-            told.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
+            texts.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
         else:
             size, end = file_size_text(one.size), "" if one.text.endswith("\n") else "\n"
-            told.append(
-                f"Attached file: {name}, {size}, between two lines {line}\n"
-                f"{line}\n{one.text}{end}{line}"
+            texts.append(
+                f"Attached file: {name}, {size}, between two lines {fence}\n"
+                f"{fence}\n{one.text}{end}{fence}"
             )
-    return Message("user", "\n\n".join(filter(None, (*told, text))), images=tuple(images))
+    images = tuple(
+        Image(encode_line(one.name), one.media, one.width, one.height, one.file)
+        for one in attached
+        if one.is_image
+    )
+    return Message("user", "\n\n".join(filter(None, (*texts, text))), images=images)
 
 
 # Restoration
 
 
-def restoration_text(header: Header, restoration: Restoration) -> str:
+def restoration_text(header: records.Header, restoration: Restoration) -> str:
     """Return the restored block as it is sent; the same bytes for the whole life of the session."""
     counts = counts_text(restoration.queries, restoration.tokens)
-    when = f"{restoration.parent_created:%Y-%m-%d %H:%M}"
-    lines = [
-        f"CONTEXT RESTORATION: You are continuing a previous conversation from {when}.",
-        "",
-        f"Previous session summary (Session ID: {header.parent}, {counts}):",
-        "",
-    ]
+    grandparent, since = "", ""
     if restoration.grandparent:
-        lines.append(f"This session was resumed from: {restoration.grandparent}")
-    lines += [
-        f"Previous session file: {header.parent_path}",
-        "",
-        marker.SUMMARY_START,
-        restoration.block,
-        marker.SUMMARY_END,
-        "",
-        GUIDE,
-    ]
+        grandparent = f"This session was resumed from: {restoration.grandparent}\n"
     if restoration.verbatim_from:
-        since = f"from [{restoration.verbatim_from}] on"
-        lines += ["", f"What follows are the words of the conversation itself, {since}."]
-    return "\n".join(lines)
+        since = (
+            "\n\nWhat follows are the words of the conversation itself, "
+            f"from [{restoration.verbatim_from}] on."
+        )
+    return f"""\
+CONTEXT RESTORATION: You are continuing a previous conversation from \
+{restoration.parent_created:%Y-%m-%d %H:%M}.
+
+Previous session summary (Session ID: {header.parent}, {counts}):
+
+{grandparent}Previous session file: {header.parent_path}
+
+{marker.SUMMARY_START}
+{restoration.block}
+{marker.SUMMARY_END}
+
+{GUIDE}{since}"""
 
 
 def with_task(text: str) -> str:
@@ -306,11 +295,9 @@ def clipped(text: str, most: int, count: Count) -> str:
         half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
-def fitted(
-    thread: Thread, window: int, count: Count, block_of: Callable[[str], str]
-) -> tuple[Thread, int]:
+def fitted(thread: Thread, window: int, count: Count, most_of_block: int) -> tuple[Thread, int]:
     """Return a thread as it is sent, and how many of its texts are shortened: none takes more than
-    half of the room. `block_of` shortens the restored block to `block_room`.
+    half of the room, and the restored block not more than `most_of_block` tokens.
     """
     most = room(window) // 2
     shortened = 0
@@ -324,13 +311,16 @@ def fitted(
         return replace(entry, text=text)
 
     entries: list[Entry] = []
+    changed = False
     for entry in thread.session.entries:
-        if isinstance(entry, Query | Reply | Result | Attachment):
-            entries.append(short(entry))
-        elif isinstance(entry, Restoration) and (block := block_of(entry.block)) != entry.block:
-            entries.append(replace(entry, block=block))
-        else:
-            entries.append(entry)
+        sent = entry
+        if isinstance(entry, records.Query | records.Reply | records.Result | Attachment):
+            sent = short(entry)
+        elif isinstance(entry, Restoration):
+            block = shortened_block(entry.block, most_of_block, count)
+            sent = entry if block == entry.block else replace(entry, block=block)
+        entries.append(sent)
+        changed = changed or sent is not entry
     carried = tuple(
         replace(
             one,
@@ -340,7 +330,7 @@ def fitted(
         )
         for one in thread.carried
     )
-    if not shortened and all(map(is_, entries, thread.session.entries)):
+    if not (shortened or changed):
         return thread, 0
     session = replace(thread.session, entries=tuple(entries))
     return replace(thread, session=session, carried=carried), shortened
@@ -362,9 +352,9 @@ def shortened_block(text: str, most: int, count: Count) -> str:
     summary = summary_block.parse(text)
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
-        # less is gained where neighbors share a place: it is counted again
-        while items and (over := count(summary_block.render(summary)) - most) > 0:
-            gained = enumerate(accumulate(count(item) + 1 for item in items), 1)
-            items = items[next((left for left, gain in gained if gain >= over), len(items)) :]
-            summary = replace(summary, **{name: items})
+        shorter = [replace(summary, **{name: items[cut:]}) for cut in range(len(items) + 1)]
+        fits = bisect_left(
+            shorter, True, hi=len(items), key=lambda one: count(summary_block.render(one)) <= most
+        )
+        summary = shorter[fits]
     return summary_block.render(summary)

@@ -170,7 +170,7 @@ class Conversation:
         """Return the thread with its parent's block as the user left it in its file."""
         path, given = self._block_path, self.session.restoration
         if path is not None and given is not None:
-            edited = self.compaction.summaries.edited(path, given, self.session.depth - 1)
+            edited = self.compaction.summaries.edited(path, given)
             self._edited = edited or self._edited
         return self.thread
 

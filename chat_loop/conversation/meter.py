@@ -225,9 +225,7 @@ class ContextMeter:
         most = messages.block_room(window)
         most = min(most, self._block_limits.get(thread.session.header.id, most))
         short = self._within_limits(thread, agent)
-        return messages.fitted(
-            short, window, count, lambda text: messages.shortened_block(text, most, count)
-        )
+        return messages.fitted(short, window, count, most)
 
     def _within_limits(self, thread: Thread, agent: Agent) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""

@@ -329,7 +329,7 @@ class Offers:
                 begun = replace(child, entries=tuple(entries), seal=None)
                 given.append(self._summaries.cover(thread_of(self._sessions, begun)[0]))
         depth = one.loaded.session.depth
-        merged = merge.merge(
+        summary, contradictions = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
             merge.in_both(given[0], given[-1]) if given else None,
@@ -339,8 +339,8 @@ class Offers:
         return Merge(
             first=one.loaded,
             second=other.loaded,
-            summary=merged.summary,
-            contradictions=merged.contradictions,
+            summary=summary,
+            contradictions=contradictions,
             common=common,
             depth=depth + other.loaded.session.depth - fork + 1,
         )
@@ -352,7 +352,7 @@ class Offers:
         tags = tuple(dict.fromkeys((*session.tags, *other.tags)))
         tag_kinds = records.Tag | records.Untag
         entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
-        summary = merge.in_room(merge.without(both.summary, dropped), room, count)
+        summary = merge.in_room(both.summary, dropped, room, count)
         return Offer(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
             path=both.first.path,

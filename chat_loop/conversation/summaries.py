@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.context import budget, ledger, summary
+from chat_loop.context import budget, summary
 from chat_loop.context.messages import Thread
 from chat_loop.context.proposal import Draft, Outcome
 from chat_loop.conversation.compaction import Background, to_its_end
@@ -145,9 +145,9 @@ class SummaryWriter:
         room, count = self.ledger_room, self._conversation.count
         return summary.covering(thread, outcome, span, tail, ledger_room=room, count=count).summary
 
-    def edited(self, path: Path, restoration: Restoration, depth: int) -> Summary | None:
-        """Return the block of the parent at `path`, at `depth` of the chain, as the user edited it
-        since the child was given it; None when it is as it was, or the file cannot be read.
+    def edited(self, path: Path, restoration: Restoration) -> Summary | None:
+        """Return the block of the parent at `path` as the user edited it since the child was given
+        it; None when it is as it was, or the file cannot be read.
         """
         sessions = self._conversation.sessions
         try:
@@ -155,9 +155,8 @@ class SummaryWriter:
         except SessionError:
             return None
         now = seal.summary if seal is not None else None
-        if now is None or summary_block.render(now) == restoration.block:
-            return None
-        return ledger.said_by_hand(now, summary_block.parse(restoration.block), depth)
+        unchanged = now is None or summary_block.render(now) == restoration.block
+        return None if unchanged else now
 
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
         """Write a narrative that comes after its session was sealed by `draft` into its file, in a

@@ -24,8 +24,6 @@ from chat_loop.context.ledger import (
     harvest,
     items,
     ledger,
-    line,
-    said_by_hand,
     unsaid,
 )
 from chat_loop.sessions import summary_block
@@ -35,14 +33,15 @@ from tests.strategies import lines, texts
 from tests.talking import START, words
 
 PLENTY = 100_000
+SPEAKERS: tuple[Speaker, ...] = ("user", "reply")
 
 # ---- lines
 
 
 def test_a_line_says_where_and_by_whom() -> None:
     place = Exchange(Query(number=14, at=START, text="?"), depth=2).ref
-    assert line("We take oak.", place, "user") == "We take oak. [2 user]"
-    assert line("Call Bob.", place, "reply") == "Call Bob. [2 reply]"
+    assert fact("We take oak.", place, "user").whole == "We take oak. [2 user]"
+    assert fact("Call Bob.", place, "reply").whole == "Call Bob. [2 reply]"
 
 
 def test_the_lines_of_a_block() -> None:
@@ -55,12 +54,12 @@ def test_the_lines_of_a_block() -> None:
         files=("a.py",),
     )
     assert list(items(summary)) == [
-        Line("We take oak. [1 user]", "decisions", "We take oak.", "1", "user"),
-        Line("Use beech [1.3]", "decisions", "Use beech [1.3]", "", "narrative"),
-        Line("Call Bob. [1 reply]", "pending", "Call Bob.", "1", "reply"),
-        Line("It is [5 m]. [10 user]", "key_facts", "It is [5 m].", "10", "user"),
-        Line("It is 6 m. [10 reply]", "key_facts", "It is 6 m.", "10", "reply"),
-        Line("", "key_facts", "", "", "narrative"),
+        Line("We take oak.", "decisions", "1", "user"),
+        Line("Use beech [1.3]", "decisions", "", "narrative"),
+        Line("Call Bob.", "pending", "1", "reply"),
+        Line("It is [5 m].", "key_facts", "10", "user"),
+        Line("It is 6 m.", "key_facts", "10", "reply"),
+        Line("", "key_facts", "", "narrative"),
     ]
 
 
@@ -68,25 +67,16 @@ def test_the_lines_of_a_block() -> None:
     texts,
     st.integers(1, 99),
     st.integers(1, 9999),
-    st.sampled_from(["user", "reply"]),
+    st.sampled_from(SPEAKERS),
     st.sampled_from(SECTIONS),
 )
 def test_a_line_is_read_as_it_was_written(
-    text: str, depth: int, number: int, speaker: str, section: Section
+    text: str, depth: int, number: int, speaker: Speaker, section: Section
 ) -> None:
-    written = line(text, f"{depth}.{number}", speaker)
+    written = Line(text, section, f"{depth}.{number}", speaker).whole
     summary = replace(Summary(topics=("t",)), **{section: (written,)})
     (item,) = items(summary_block.parse(summary_block.render(summary)))
-    assert (item.line, item.text, item.ref, item.speaker) == (written, text, str(depth), speaker)
-
-
-def test_lines_added_by_hand_are_the_users() -> None:
-    given_ = Summary(decisions=("We take oak. [1 user]",), key_facts=("Bullet [1.2]",))
-    edited = replace(given_, decisions=("We take beech [1.2]", *given_.decisions))
-    assert said_by_hand(edited, given_, 3).decisions == (
-        "We take beech [3 user]",
-        "We take oak. [1 user]",
-    )
+    assert (item.whole, item.text, item.ref, item.speaker) == (written, text, str(depth), speaker)
 
 
 # ---- harvest
@@ -193,12 +183,12 @@ def made(
 
 
 def fact(text: str, ref: str, speaker: Speaker) -> Line:
-    return Line(line(text, ref, speaker), "key_facts", text, ref, speaker)
+    return Line(text, "key_facts", ref, speaker)
 
 
 def cost(summary: Summary) -> int:
     """The tokens of a block's lines; the mark of a session and speaker stands once."""
-    marks = {(item.section, item.line.removeprefix(item.text)) for item in items(summary)}
+    marks = {(item.section, item.whole.removeprefix(item.text)) for item in items(summary)}
     return sum(words(f"- {item.text}\n") for item in items(summary)) + sum(
         words(mark) for _, mark in marks
     )
@@ -423,7 +413,7 @@ def chain(*queries: str) -> list[str]:
     for depth, query in enumerate(queries, 1):
         parent = made(parent, exchanges((query, "Fine."), depth=depth)).summary
     assert parent is not None
-    return [item.line for item in items(parent)]
+    return [item.whole for item in items(parent)]
 
 
 @pytest.mark.parametrize(("before", "after"), pairs(REPLACED))
@@ -431,7 +421,7 @@ def test_a_correction_takes_the_place_of_what_it_corrects(before: str, after: st
     parent = made(None, exchanges((before, "Fine."))).summary
     block = made(parent, exchanges(("Hello!", "Hello."), (after, "Noted."), depth=2))
     assert block.superseded == 1
-    assert [item.line for item in items(block.summary)] == [f"{after} [2 user]"]
+    assert [item.whole for item in items(block.summary)] == [f"{after} [2 user]"]
     assert block.archived == ()
 
 

@@ -320,13 +320,13 @@ def test_a_long_file_is_shortened_for_the_model_like_a_long_message() -> None:
     long = replace(NOTES, text="word " * 10_000)
     [exchange] = of(query(1, "Look"), long, reply(1, "Yes.")).exchanges
     thread = Thread(of(query(1, "Next"), long), (exchange,))
-    short, shortened = fitted(thread, 8_000, estimate, str)
+    short, shortened = fitted(thread, 8_000, estimate, 8_000)
     assert shortened == 2
     [kept] = short.session.exchanges[0].attached
     assert "characters left out" in kept.text
     assert short.carried[0].attached == (kept,)
     assert estimate(kept.text) <= 3_200
-    assert fitted(Thread(of(query(1, "Next"), NOTES)), 8_000, estimate, str)[1] == 0
+    assert fitted(Thread(of(query(1, "Next"), NOTES)), 8_000, estimate, 8_000)[1] == 0
 
 
 def test_files_count_when_the_newest_words_are_chosen() -> None:

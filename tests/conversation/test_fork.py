@@ -12,7 +12,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
-from chat_loop.context.messages import spoken
+from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
@@ -347,8 +347,8 @@ def test_a_fork_without_a_chat_has_the_pins_that_held(tmp_path: Path) -> None:
     loaded = talk.sessions.load(tmp_path / f"{identity}.md")
     thread, missing = thread_of(talk.sessions, loaded.session)
     assert (thread.pins, missing) == (("from the second",), "")
-    assert said(*words(2)) == tuple(
-        message for exchange in thread.exchanges for message in spoken(exchange)
+    assert messages_of(Thread(replace(thread.session, entries=()), thread.exchanges)) == said(
+        *words(2)
     )
 
 

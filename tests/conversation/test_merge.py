@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.merge import Contradiction, Merged, merge, without
+from chat_loop.context.merge import Contradiction, in_room, merge
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
@@ -39,12 +39,12 @@ BASE = Summary(
 
 def merged(
     first: Summary, second: Summary, base: Summary | None = BASE, *, fork: int = 1, shift: int = 2
-) -> Merged:
+) -> tuple[Summary, tuple[Contradiction, ...]]:
     return merge(first, second, base, fork=fork, shift=shift)
 
 
 def test_nothing_new_is_the_base_itself() -> None:
-    assert merged(BASE, BASE) == Merged(BASE, ())
+    assert merged(BASE, BASE) == (BASE, ())
 
 
 def test_what_either_side_adds_or_takes_away_counts() -> None:
@@ -73,7 +73,7 @@ def test_what_either_side_adds_or_takes_away_counts() -> None:
         files=("a.py", "c.py"),
         tools=("read_file: 3 uses (a.py; c.py)", "run: 1 use"),
     )
-    assert merged(first, second) == Merged(
+    assert merged(first, second) == (
         Summary(
             background="The shop is planned.",
             topics=("The shop [1.1]", "A loan [2.1, 3.2]", "Paint [4.1-4.3]", "Done [3]"),
@@ -101,7 +101,7 @@ def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
     other = changed(
         "The gateway now listens on port 6000. [2 user]", "Ida is 12 years old. [2 user]"
     )
-    assert merged(one, other, base, shift=1) == Merged(
+    assert merged(one, other, base, shift=1) == (
         changed(
             "The gateway now listens on port 5544. [2 user]",
             "Tom is 41 years old. [2 user]",
@@ -115,16 +115,15 @@ def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
             ),
         ),
     )
-    assert merged(one, base, base).contradictions == ()
-    assert merged(one, base, base).summary == one
-    assert merged(base, one, base, shift=0).summary == one
-    same = merged(one, changed(*one.key_facts), base, shift=1)
-    assert same.contradictions == ()
+    assert merged(one, base, base) == (one, ())
+    assert merged(base, one, base, shift=0)[0] == one
+    assert merged(one, changed(*one.key_facts), base, shift=1)[1] == ()
 
 
-def test_without_drops_lines_of_the_ledger_only() -> None:
+def test_only_lines_of_the_ledger_are_dropped() -> None:
     summary = Summary(topics=("x",), decisions=("x", "y"), pinned=("x",), key_facts=("x",))
-    assert without(summary, {"x"}) == Summary(topics=("x",), decisions=("y",), pinned=("x",))
+    left = Summary(topics=("x",), decisions=("y",), pinned=("x",))
+    assert in_room(summary, {"x"}, 100, len) == left
 
 
 # ---- whole sessions
