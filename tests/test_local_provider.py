@@ -16,7 +16,7 @@ import pytest
 from chat_loop.errors import ContextTooLong, ModelNotFound, ProviderError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
-from chat_loop.providers.local import Engine, LocalProvider
+from chat_loop.providers.local import LocalProvider
 from chat_loop.values import Message, Request, Window
 from tests.real_model import smollm2_path
 
@@ -119,30 +119,6 @@ def test_a_cancelled_task_stops_while_the_prompt_is_read(provider: Provider) -> 
     assert finished(asyncio.run(run())).stop == "length"
 
 
-def test_a_cancelled_generation_writes_no_further_token(model: Path) -> None:
-    engine, cancelled, seen = (
-        Engine(model, context=WINDOW, threads=None),
-        threading.Event(),
-        list[object](),
-    )
-
-    def forward(chunk: object) -> bool:
-        seen.append(chunk)
-        if len(seen) == 5:
-            cancelled.set()
-        return True
-
-    body = {
-        "messages": [{"role": "user", "content": "Tell a story."}],
-        "stream": True,
-        "max_tokens": 100,
-    }
-    engine.run(body, forward, cancelled)
-    engine.free()
-    assert len(seen) == 6
-    assert seen[-1] is None
-
-
 def test_two_requests_run_one_after_the_other(provider: Provider) -> None:
     async def one(text: str) -> list[Event]:
         return [event async for event in provider.stream(request(text, max_tokens=8))]
@@ -243,16 +219,13 @@ _EXITS = {
     "abandoned": "stream = provider.stream(request)\nasyncio.run(anext(stream))",
     "generating": (
         "started = threading.Event()\n"
-        "engine = provider._engine\n"
-        "body = {'messages': [{'role': 'user', 'content': 'Tell a long story.'}], 'stream': "
-        "True, 'max_tokens': 900}\n"
-        "def forward(chunk):\n    started.set()\n    return True\n"
-        "threading.Thread(target=engine.run, args=(body, forward, threading.Event()), "
-        "daemon=True).start()\n"
+        "async def generate():\n"
+        "    async for event in provider.stream(request):\n        started.set()\n"
+        "threading.Thread(target=lambda: asyncio.run(generate()), daemon=True).start()\n"
         "started.wait()"
     ),
-    "freed as soon as loaded": "for _ in range(10):\n    provider._engine.load()\n    "
-    "provider._engine.free()",
+    "freed as soon as loaded": "for _ in range(10):\n    provider.warm()\n    "
+    "asyncio.run(provider.close())",
     "loading": "threading.Thread(target=provider.warm, daemon=True).start()",
 }
 

@@ -15,7 +15,8 @@ from chat_loop.events import TextDelta, ThinkingDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.refusals import SAID_CHARACTERS, Service
-from chat_loop.providers.wire import Reply, WireProvider
+from chat_loop.providers.replies import Reply
+from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Usage, Window
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
@@ -121,7 +122,7 @@ def test_whatever_chunks_come(provider: WireProvider, data: list[dict[str, objec
     except (ProviderError, ValueError):
         return
     assert reply.usage is None or isinstance(reply.usage, Usage)
-    for told in provider._ending(reply, calls=True):
+    for told in provider._ending(reply, with_calls=True):
         assert told
 
 

@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import anthropic
@@ -31,11 +32,10 @@ from chat_loop.errors import (
     RequestRejected,
 )
 from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.providers import wire
+from chat_loop.providers import replies as state
 from chat_loop.providers.bedrock import BedrockProvider
-from chat_loop.providers.calls import MOST_KEPT, ReplayedFields
 from chat_loop.providers.catalogue import entry_of
-from chat_loop.providers.openai import AzureProvider, OpenAIProvider
+from chat_loop.providers.openai import MAX_REPLAYED, AzureProvider, OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
 from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
@@ -254,8 +254,8 @@ def test_the_region_of_the_config_decides_where_requests_go(
     provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", window=Window(1), entry=entry)
     provider.warm()
 
-    assert provider._line is not None
-    assert provider._line.service.host == "bedrock-runtime.us-west-2.amazonaws.com"
+    assert provider._connection is not None
+    assert provider._connection.service.host == "bedrock-runtime.us-west-2.amazonaws.com"
 
 
 FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "e30="}')
@@ -333,8 +333,8 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
             ),
             client=client,  # type: ignore[arg-type]  # as the SDK does it
         )
-        line: Any = None  # its frames are read from the stream alone
-        return [event async for event in provider._events(line, stream, wire.Reply())]
+        connection: Any = SimpleNamespace(error=anthropic.AnthropicError)
+        return [event async for event in provider._events(connection, stream, state.Reply())]
 
     try:
         assert all(isinstance(event, dict) for event in asyncio.run(read()))
@@ -875,22 +875,29 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
     assert "reasoning" not in str(server.requests[1].body)
 
 
-def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
-    replayed = ReplayedFields()
-    calls = [ToolCall("", "look", f"{number}") for number in range(MOST_KEPT + 1)]
-    for call in calls:
-        replayed.keep([call], [{"extra_content": {"n": call.arguments}}], f"Hm {call.arguments}")
+def after_call(provider: OpenAIProvider, arguments: str, extra: dict[str, object]) -> None:
+    """Have the provider read a reply that calls `look` with fields beside the call."""
+    reply = state.Reply()
+    reply.calls.add(0, "x", "look", arguments)
+    reply.calls.add_extra(extra)
+    list(provider._ending(reply, with_calls=True))
 
-    assert replayed.of(calls[0]) == ({}, "")
-    assert replayed.of(calls[1]) == ({"extra_content": {"n": "1"}}, "Hm 1")
+
+def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
+    provider = OpenAIProvider("m", name="gemini", window=Window(1), base_url="http://x")
+    for number in range(MAX_REPLAYED + 1):
+        after_call(provider, f"{number}", {"extra_content": {"n": number}})
+
+    kept = [provider._call_of(ToolCall("x", "look", f"{number}")) for number in (0, 1)]
+    assert [call.get("extra_content") for call in kept] == [None, {"n": 1}]
 
 
 @pytest.mark.parametrize("extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, {}])
 def test_what_could_not_be_sent_back_is_not_kept(extra: dict[str, object]) -> None:
-    replayed, call = ReplayedFields(), ToolCall("", "look", "{}")
-    replayed.keep([call], [extra], "")
+    provider = OpenAIProvider("m", name="gemini", window=Window(1), base_url="http://x")
+    after_call(provider, "{}", extra)
 
-    assert replayed.of(call) == ({}, "")
+    assert "x" not in provider._call_of(ToolCall("x", "look", "{}"))
 
 
 # --- What a server does not know

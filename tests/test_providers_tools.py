@@ -19,16 +19,16 @@ from benchmarks.support.loopback import Failure, Loopback, Reply, failing
 from chat_loop.agent.ask import Patience, ask
 from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, StreamBroken
 from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.providers.calls import (
-    LONGEST_ARGUMENTS,
-    MOST_CALLS,
-    MOST_NESTED,
+from chat_loop.providers.local import LocalProvider
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.replies import (
+    MAX_ARGUMENTS,
+    MAX_CALLS,
+    MAX_DEPTH,
     Calls,
     arguments_of,
     tool_name,
 )
-from chat_loop.providers.local import LocalProvider
-from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
@@ -639,7 +639,7 @@ def test_ten_megabytes_of_arguments_are_cut(server: Loopback, provider_at: MakeP
 
     one, two = calls_of(events_of(provider_at(server.url), ASK))
 
-    assert (one.id, one.name, len(one.arguments)) == ("x", "f", LONGEST_ARGUMENTS)
+    assert (one.id, one.name, len(one.arguments)) == ("x", "f", MAX_ARGUMENTS)
     assert two == TELL
 
 
@@ -647,7 +647,7 @@ def test_a_thousand_calls_are_cut(server: Loopback, provider_at: MakeProvider) -
     calls = [ToolCall(f"x{number}", "f", "{}") for number in range(1000)]
     server.enqueue(Reply(calls=tuple(calls), usage=None))
 
-    assert calls_of(events_of(provider_at(server.url), ASK)) == calls[:MOST_CALLS]
+    assert calls_of(events_of(provider_at(server.url), ASK)) == calls[:MAX_CALLS]
 
 
 def test_an_event_that_is_nested_without_end_breaks_the_stream(
@@ -681,8 +681,8 @@ def nested(depth: int) -> str:
         ("null", None),
         ("3", None),
         ("{}{}", None),
-        (nested(MOST_NESTED), json.loads(nested(MOST_NESTED))),
-        (nested(MOST_NESTED + 1), None),
+        (nested(MAX_DEPTH), json.loads(nested(MAX_DEPTH))),
+        (nested(MAX_DEPTH + 1), None),
         ("[" * 200_000, None),
         ('{"a":' * 200_000, None),
     ],

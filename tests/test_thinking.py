@@ -11,12 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.events import TextDelta
-from chat_loop.providers.thinking import MOST_BLANK, TAGS, Tagged
+from chat_loop.providers.replies import MAX_BLANK, THINK_TAGS, ReasoningSplitter
 
 
 def told(pieces: list[str]) -> tuple[str, str]:
     """The reasoning and the answer of a reply that comes in `pieces`."""
-    tagged = Tagged()
+    tagged = ReasoningSplitter()
     deltas = [delta for piece in pieces for delta in tagged.split(piece)] + list(tagged.rest())
     assert all(delta.text for delta in deltas)
     answer = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
@@ -25,7 +25,7 @@ def told(pieces: list[str]) -> tuple[str, str]:
 
 def meant(text: str) -> tuple[str, str]:
     """The same, from the whole reply."""
-    for begin, end in TAGS.items():
+    for begin, end in THINK_TAGS.items():
         if text.lstrip().startswith(begin):
             inside, _, after = text.lstrip()[len(begin) :].partition(end)
             return inside, after.lstrip()
@@ -62,7 +62,21 @@ def test_what_is_reasoning_and_what_is_answer(text: str, reasoning: str, answer:
 
 
 PARTS = st.sampled_from(
-    [*TAGS, *TAGS.values(), "<", "<th", "</", "</think", "[TH", " ", "\n", "a", "é", "🎉", ">"]
+    [
+        *THINK_TAGS,
+        *THINK_TAGS.values(),
+        "<",
+        "<th",
+        "</",
+        "</think",
+        "[TH",
+        " ",
+        "\n",
+        "a",
+        "é",
+        "🎉",
+        ">",
+    ]
 )
 
 
@@ -75,13 +89,13 @@ def test_the_pieces_that_it_comes_in_do_not_matter(text: str, cuts: list[int]) -
 
 
 def test_what_is_known_does_not_wait() -> None:
-    tagged = Tagged()
+    tagged = ReasoningSplitter()
     assert list(tagged.split("Hello, ")) == [TextDelta("Hello, ")]
     assert list(tagged.split("<think>")) == [TextDelta("<think>")]
 
 
 def test_white_space_is_not_held_for_ever() -> None:
-    tagged = Tagged()
-    assert list(tagged.split(" " * MOST_BLANK)) == []
-    assert list(tagged.split("\n")) == [TextDelta(" " * MOST_BLANK + "\n")]
+    tagged = ReasoningSplitter()
+    assert list(tagged.split(" " * MAX_BLANK)) == []
+    assert list(tagged.split("\n")) == [TextDelta(" " * MAX_BLANK + "\n")]
     assert list(tagged.split("<think>")) == [TextDelta("<think>")]

@@ -24,11 +24,10 @@ from chat_loop.providers.capabilities import (
     LARGEST_WINDOW,
     SMALLEST_WINDOW,
     Capabilities,
-    described,
+    from_listing,
+    from_ollama,
+    from_props,
     guessed,
-    listed,
-    loaded,
-    running,
     window_of,
 )
 from chat_loop.providers.catalogue import CATALOGUE
@@ -121,29 +120,28 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
     ],
 )
 def test_what_a_server_lists_of_a_model(entry: object, says: Capabilities) -> None:
-    assert listed(entry) == says
+    assert from_listing(entry) == says
 
 
 def test_what_llama_server_and_ollama_say_of_a_model() -> None:
-    assert loaded(
+    assert from_props(
         {"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": True}}
     ) == Capabilities(window=4096, images=True)
     shown = {
         "parameters": "stop  <|im_end|>\nnum_ctx    16384\n",
         "capabilities": ["completion", "vision"],
     }
-    assert described(shown) == Capabilities(window=16_384, images=True)
-    assert described({"parameters": "num_ctx 99999999999999", "capabilities": []}) == Capabilities(
-        images=False
-    )
+    assert from_ollama(shown, None, "m") == Capabilities(window=16_384, images=True)
+    nonsense = {"parameters": "num_ctx 99999999999999", "capabilities": []}
+    assert from_ollama(nonsense, None, "m") == Capabilities(images=False)
     processes = {
         "models": [
             {"name": "other"},
             {"name": "qwen3:latest", "model": "qwen3:latest", "context_length": 4096},
         ]
     }
-    assert running(processes, "qwen3") == Capabilities(window=4096)
-    assert running(processes, "qwen") == Capabilities()
+    assert from_ollama(shown, processes, "qwen3") == Capabilities(window=4096, images=True)
+    assert from_ollama(None, processes, "qwen") == Capabilities()
 
 
 JSON = st.recursive(
@@ -197,7 +195,7 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_whatever_a_server_says_a_window_can_be_one(said: object) -> None:
-    for says in (listed(said), loaded(said), described(said), running(said, "m")):
+    for says in (from_listing(said), from_props(said), from_ollama(said, said, "m")):
         for tokens in (says.window, says.reply):
             assert tokens == 0 or (
                 type(tokens) is int and SMALLEST_WINDOW <= tokens <= LARGEST_WINDOW

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.local import Forward, LocalProvider, WrittenCalls, written
+from chat_loop.providers.local import LocalProvider, WrittenCalls, written
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 
 NAMES = ("search", "read")
@@ -117,38 +117,35 @@ def test_calls_and_results_as_text() -> None:
     assert written(Message("user", "Hello")) == "Hello"
 
 
-class Scripted:
-    """In the place of the runtime: sends a text, and keeps what it was asked."""
+class Scripted(LocalProvider):
+    """Without the runtime: sends a text, and keeps what it was asked."""
 
-    context = 1000
+    text = ""
 
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.bodies: list[dict[str, Any]] = []
-
-    def run(self, body: dict[str, Any], forward: Forward, cancelled: threading.Event) -> None:
-        self.bodies.append(json.loads(json.dumps(body)))
+    def _ask(
+        self,
+        body: dict[str, Any] | None,
+        put: Callable[[object], None],
+        stopped: threading.Event,
+    ) -> None:
+        self.body = json.loads(json.dumps(body))
         for sign in self.text:
-            forward({"choices": [{"delta": {"content": sign}}]})
-        forward(
-            {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
-        )
-        forward(None)
+            put({"choices": [{"delta": {"content": sign}}]})
+        put({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}})
 
 
 def asked(
     text: str, request: Request, *, calls_tools: bool = True
 ) -> tuple[list[Event], dict[str, Any]]:
-    provider = LocalProvider(
+    provider = Scripted(
         Path("none"), name_of_model="m", window=Window(1000), calls_tools=calls_tools
     )
-    engine = Scripted(text)
-    provider._engine = engine  # type: ignore[assignment] # it does what the runtime does
+    provider.text = text
 
     async def collect() -> list[Event]:
         return [event async for event in provider.stream(request)]
 
-    return asyncio.run(collect()), engine.bodies[0]
+    return asyncio.run(collect()), provider.body
 
 
 SPEC = ToolSpec("search", "It searches.", {"type": "object", "properties": {}})

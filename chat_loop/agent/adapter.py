@@ -22,8 +22,8 @@ from chat_loop.agent.definition import Definition
 from chat_loop.agent.isolation import CapturedError, described, in_thread, on_loop
 from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
-from chat_loop.providers.calls import LONGEST_ARGUMENTS, tool_name
 from chat_loop.providers.capabilities import window_of
+from chat_loop.providers.replies import MAX_ARGUMENTS, tool_name
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 LONGEST_RESULT = 50_000
@@ -141,7 +141,7 @@ class Steps:
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments, default=str, ensure_ascii=False)
         self._calls += 1
-        text = _whole(arguments)[:LONGEST_ARGUMENTS]
+        text = _whole(arguments)[:MAX_ARGUMENTS]
         call = ToolCall(f"own{self._calls}", tool_name(str(name)), text)
         self._asked[str(key)] = call, time.monotonic()
         self._open = True

@@ -15,7 +15,7 @@ from chat_loop.agent.ask import Patience, ask
 from chat_loop.agent.tools import Approve, Tool, Toolbox
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
-from chat_loop.providers.calls import tool_name
+from chat_loop.providers.replies import tool_name
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
 MAX_STEPS = 12

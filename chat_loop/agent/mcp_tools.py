@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from chat_loop.providers.calls import tool_name
+from chat_loop.providers.replies import tool_name
 
 MAX_TOOLS = 128
 """Tools of all servers that a model is offered."""

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
-from chat_loop.providers.calls import arguments_of
+from chat_loop.providers.replies import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
 from chat_loop.wording import ALLOWED
 

@@ -10,14 +10,11 @@ from chat_loop.values import Request, Window
 
 
 class Provider(Protocol):
-    """A model that can be asked.
-
-    Translates its library's errors into `ProviderError`s and raises nothing else. It never retries:
-    the one visible retry loop is the agent's.
+    """A model that can be asked. Raises `ProviderError`s only, and never retries: the one visible
+    retry loop is the agent's.
     """
 
-    takes_images: bool
-    """The model can be shown images, as far as is known; a server that refuses them changes it."""
+    takes_images: bool  # as far as is known; a server that refuses images changes it
 
     @property
     def name(self) -> str:
@@ -28,21 +25,19 @@ class Provider(Protocol):
         """The model's part of a model reference, as the wire wants it."""
 
     @property
-    def window(self) -> Window:
-        """The tokens that the model takes."""
+    def window(self) -> Window: ...
 
     @property
     def first_event_seconds(self) -> float:
-        """Return how long the first content may take before the call counts as timed out."""
+        """How long the first content may take before the call counts as timed out."""
 
     @property
     def calls_tools(self) -> bool:
         """The model can be offered tools, as far as is known; a server may change it."""
 
     def warm(self) -> None:
-        """Load what the first request needs, in a thread; calling it twice is free.
-
-        Raises `ProviderError` when it cannot work.
+        """Load what the first request needs, in a thread; calling it twice is free. Raises
+        `ProviderError` when it cannot work.
         """
 
     def stream(self, request: Request) -> AsyncIterator[Event]:

@@ -1,12 +1,11 @@
-"""Members of JSON that a server sent, whatever it is."""
+"""Read members of JSON that a server sent, whatever it is."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-LARGEST_COUNT = 1_000_000_000
-"""Tokens; a larger number is taken for none."""
+LARGEST_COUNT = 1_000_000_000  # tokens; a larger number is taken for none
 
 
 def at(value: object, *path: str) -> Any:

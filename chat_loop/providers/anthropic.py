@@ -12,17 +12,11 @@ from typing import Any
 
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import wire
+from chat_loop.providers import capabilities, wire
 from chat_loop.providers.answers import at, count_at, text_at
-from chat_loop.providers.calls import INVALID, arguments_of, as_text, tool_name
-from chat_loop.providers.capabilities import (
-    NOTHING,
-    Capabilities,
-    bare_name,
-    listed,
-    refuses_images,
-)
+from chat_loop.providers.capabilities import Capabilities, bare_name
 from chat_loop.providers.refusals import Service
+from chat_loop.providers.replies import INVALID, Reply, arguments_of, arguments_text, tool_name
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
 
@@ -32,7 +26,7 @@ STOPS: Mapping[str, StopReason] = {
     "refusal": "refusal",
 }
 """`stop_reason` -> why the reply ended, where it is not `end`."""
-LEAST_REPLY = 8192
+MIN_REPLY = 8192
 """Tokens that are asked for in any case, on small windows a fifth: what the context keeps free for
 a reply.
 """
@@ -44,10 +38,10 @@ TAKES_TEMPERATURE = (
 """The models that accept `temperature`; later ones answer it with 400."""
 
 
-def quiet(client: Any) -> dict[str, Any]:
-    """Return the argument that keeps a client from reporting to OpenTelemetry, if it knows one."""
-    known = "open_telemetry" in inspect.signature(client).parameters
-    return {"open_telemetry": False} if known else {}
+def without_telemetry(client: Any) -> dict[str, Any]:
+    """Return the argument that keeps a client from reporting to OpenTelemetry, if it has one."""
+    has_setting = "open_telemetry" in inspect.signature(client).parameters
+    return {"open_telemetry": False} if has_setting else {}
 
 
 class AnthropicProvider(wire.WireProvider):
@@ -65,12 +59,12 @@ class AnthropicProvider(wire.WireProvider):
                 base_url=self._base_url,
                 max_retries=0,
                 http_client=wire.http_client(anthropic),
-                **quiet(anthropic.AsyncAnthropic),
+                **without_telemetry(anthropic.AsyncAnthropic),
             )
         except anthropic.AnthropicError as error:
-            raise self._unreadable(error) from error
+            raise self.unreadable(error) from error
         if not (client.api_key or client.auth_token or getattr(client, "credentials", None)):
-            raise self._keyless()
+            raise self.keyless()
         # anthropic 0 has no error of its own for credentials
         unreadable = getattr(anthropic, "CredentialsError", None)
         return anthropic, client, anthropic.AnthropicError, (unreadable,) if unreadable else ()
@@ -111,34 +105,34 @@ class AnthropicProvider(wire.WireProvider):
         window = self.window.tokens
         texts = (request.system, *(message.whole for message in request.messages))
         left = window - 2 * sum(map(estimate, texts))
-        return min(self.reply_tokens or LEAST_REPLY, max(min(LEAST_REPLY, window // 5), left))
+        return min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
 
     def _caches(self, request: Request) -> bool:
         """Return False for a summary, which is asked for once."""
         return request.grammar is None
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
-        refuses_images(request, status, error, known=True)
+        capabilities.refuses_images(request, status, error, takes_images=True)
 
-    async def _ask(self, line: wire.Line) -> Capabilities | None:
+    async def _ask(self, connection: wire.Connection) -> Capabilities | None:
         try:
-            return listed(await self._answer(line, "get", f"/v1/models/{self.model}"))
+            answer = await self._answer(connection, f"/v1/models/{self.model}")
+            return capabilities.from_listing(answer)
         except wire.Refusal as refusal:
-            said = text_at(refusal.body, "error", "message").lower()
-            return None if said.startswith("model") else NOTHING
+            message = text_at(refusal.body, "error", "message").lower()
+            return None if message.startswith("model") else capabilities.NOTHING
 
-    def _read(
-        self, event: Mapping[str, object], reply: wire.Reply, service: Service
-    ) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
         match event.get("type"):
             case "message_start":
                 reply.usage = usage_of(at(event, "message", "usage"), None)
             case "content_block_start":
                 block = event.get("content_block")
                 if text_at(block, "type") == "tool_use":
-                    given = as_text(at(block, "input"))  # {} unless a server does not stream it
+                    # {} unless a server does not stream it
+                    arguments = arguments_text(at(block, "input"))
                     identity, name = text_at(block, "id"), text_at(block, "name")
-                    reply.calls.add(event.get("index"), identity, name, given)
+                    reply.calls.add(event.get("index"), identity, name, arguments)
                 yield from deltas(block)
             case "content_block_delta":
                 reply.calls.add(event.get("index"), "", "", text_at(event, "delta", "partial_json"))
@@ -169,10 +163,11 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
     if message.text.strip():
         blocks.append({"type": "text", "text": wire.sendable(message.text)})
     for call in message.calls:
-        given = arguments_of(call.arguments)
-        given = {INVALID: wire.sendable(call.arguments)} if given is None else given
+        arguments = arguments_of(call.arguments)
+        if arguments is None:
+            arguments = {INVALID: wire.sendable(call.arguments)}
         name = tool_name(call.name)
-        blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": given})
+        blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": arguments})
     return blocks
 
 

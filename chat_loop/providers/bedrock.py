@@ -14,11 +14,12 @@ from importlib.util import find_spec
 from typing import Any
 
 from chat_loop.errors import AuthenticationFailed, NoProvider
-from chat_loop.providers.anthropic import AnthropicProvider, quiet
+from chat_loop.providers.anthropic import AnthropicProvider, without_telemetry
 from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
-from chat_loop.providers.wire import Line, Reply, headers_named_in, http_client
+from chat_loop.providers.replies import Reply
+from chat_loop.providers.wire import Connection, headers_named_in, http_client
 from chat_loop.values import Request
 from chat_loop.wording import install_hint
 
@@ -29,7 +30,7 @@ KEY_HINT = (
     f"Check {BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign "
     "in again if it has expired."
 )
-CACHES_NOTHING = (
+WITHOUT_CACHE = (
     *("claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-3-5-sonnet"),
     *("claude-2", "claude-instant"),
 )
@@ -60,41 +61,38 @@ class BedrockProvider(AnthropicProvider):
             base_url=self.entry.base_url or None,
             max_retries=0,
             http_client=http_client(anthropic),
-            **quiet(anthropic.AsyncAnthropicBedrock),
+            **without_telemetry(anthropic.AsyncAnthropicBedrock),
         )
+        self._withheld = dict.fromkeys(headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit)
         # a session that has expired; credentials that have gone
         return anthropic, client, anthropic.AnthropicError, (BotoCoreError, RuntimeError)
 
-    async def _ask(self, line: Line) -> Capabilities | None:
+    async def _ask(self, connection: Connection) -> Capabilities | None:
         return NOTHING  # it has no such path
 
     def _caches(self, request: Request) -> bool:
-        return super()._caches(request) and not bare_name(self.model).startswith(CACHES_NOTHING)
+        return super()._caches(request) and not bare_name(self.model).startswith(WITHOUT_CACHE)
 
-    def _headers(self, line: Line) -> Mapping[str, object]:
-        import anthropic
-
-        withheld = headers_named_in("ANTHROPIC_CUSTOM_HEADERS")
-        return {**dict.fromkeys(withheld, anthropic.omit), **super()._headers(line)}
+    def _headers(self) -> Mapping[str, object]:
+        return {**self._withheld, **super()._headers()}
 
     async def _events(
-        self, line: Line, stream: Any, reply: Reply
+        self, connection: Connection, stream: Any, reply: Reply
     ) -> AsyncGenerator[Mapping[str, object]]:
-        import anthropic
         from botocore.eventstream import ParserError
         from botocore.parsers import ResponseParserError
 
+        # frames that the decoder takes on trust
+        trusted = (struct.error, LookupError, TypeError, AttributeError)
         try:
             async for event in stream:
                 if not isinstance(event, dict):
                     raise ValueError("not a JSON object")
                 yield event
-        except anthropic.APIStatusError as error:  # an error inside the stream
-            yield error.body if isinstance(error.body, dict) else {"type": "error"}
-        except (
-            *(ParserError, ResponseParserError, struct.error),
-            *(LookupError, TypeError, AttributeError),
-        ) as error:  # frames that the decoder takes on trust
+        except connection.error as error:  # an error inside the stream
+            body = getattr(error, "body", None)
+            yield body if isinstance(body, dict) else {"type": "error"}
+        except (ParserError, ResponseParserError, *trusted) as error:
             raise ValueError("not an event stream") from error
 
 
@@ -119,8 +117,8 @@ def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = F
         session = Session(profile=None if bearer else profile)
         if not ask_machine:
             session.set_config_variable("metadata_service_num_attempts", 0)
-        named = (entry.region, *(environment.get(name, "") for name in REGIONS))
-        region = next(filter(None, named), "") or session.get_config_variable("region")
+        settings = (entry.region, *(environment.get(name, "") for name in REGIONS))
+        region = next(filter(None, settings), "") or session.get_config_variable("region")
         if not region:
             raise NoProvider(
                 f"Amazon Bedrock has no region: {REGIONS[0]} is not set.",

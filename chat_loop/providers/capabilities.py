@@ -1,14 +1,12 @@
-"""The capabilities of a model: the tokens of its window and of a reply, and images.
+"""What a model takes: the tokens of its window and of a reply, and images.
 
-In this order: what the config says, what the server says, what genai-prices lists, and a guess by
-the model's family, which is marked as one.
+Sources in this order: the config, the server, genai-prices, and a guess by the model's family.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from types import MappingProxyType
 
 from msgspec import Struct
 
@@ -16,21 +14,16 @@ from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers.answers import at, flag_at, list_at, text_at
 from chat_loop.values import Request, Window
 
-UNKNOWN_TOKENS = 128_000
-"""The window that is guessed for a model of no family."""
-SMALLEST_WINDOW = 256
-LARGEST_WINDOW = 100_000_000
+UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
+SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
 """Whatever a server says beyond these is not believed."""
 
 
 class Capabilities(Struct, frozen=True, kw_only=True):
-    """The statement of one source about a model: tokens, 0 where it says nothing, and None where
-    nothing of images.
-    """
+    """What one source says of a model: tokens, and images; 0 and None where it says nothing."""
 
     window: int = 0
     reply: int = 0
-    """The most tokens of a reply."""
     images: bool | None = None
 
     def over(self, other: Capabilities) -> Capabilities:
@@ -44,36 +37,33 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
 NOTHING = Capabilities()
 
-_SEEING_FAMILIES = (
+_WITH_IMAGES = (
     *("gpt-", "gpt-4-turbo", "gpt-4-vision", "gpt-4.", "gpt-4o", "gemma", "llama-4", "llama4"),
     *("mistral-medium", "mistral-large-latest", "mistral-small-latest"),
 )
-FAMILIES: Mapping[str, tuple[int, int, bool]] = MappingProxyType(
-    {
-        "claude-": (200_000, 32_000, True),
-        "claude-3": (200_000, 4_096, True),
-        "claude-3-5": (200_000, 8_192, True),
-        "claude-3-7": (200_000, 64_000, True),
-        **dict.fromkeys(_SEEING_FAMILIES, (UNKNOWN_TOKENS, 0, True)),
-        "gpt-3": (16_385, 0, False),
-        "gpt-4": (8_192, 0, False),
-        "gpt-oss": (UNKNOWN_TOKENS, 0, False),
-        **dict.fromkeys(("o1", "o3", "o4"), (200_000, 0, True)),
-        "o3-mini": (200_000, 0, False),
-        "gemini-": (1_000_000, 0, True),
-        "grok-4": (256_000, 0, True),
-        "phi": (16_384, 0, False),
-        "qwen": (32_768, 0, False),
-        "smollm": (8_192, 0, False),
-        "tinyllama": (2_048, 0, False),
-    }
-)
+FAMILIES: Mapping[str, tuple[int, int, bool]] = {
+    "claude-": (200_000, 32_000, True),
+    "claude-3": (200_000, 4_096, True),
+    "claude-3-5": (200_000, 8_192, True),
+    "claude-3-7": (200_000, 64_000, True),
+    **dict.fromkeys(_WITH_IMAGES, (UNKNOWN_TOKENS, 0, True)),
+    "gpt-3": (16_385, 0, False),
+    "gpt-4": (8_192, 0, False),
+    "gpt-oss": (UNKNOWN_TOKENS, 0, False),
+    **dict.fromkeys(("o1", "o3", "o4"), (200_000, 0, True)),
+    "o3-mini": (200_000, 0, False),
+    "gemini-": (1_000_000, 0, True),
+    "grok-4": (256_000, 0, True),
+    "phi": (16_384, 0, False),
+    "qwen": (32_768, 0, False),
+    "smollm": (8_192, 0, False),
+    "tinyllama": (2_048, 0, False),
+}
 """Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a
 family differs: a request that is too large is refused, one that is compacted too early is only
 shorter.
 """
-_SEEING = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|smolvlm|internvl")
-"""In the names of models that take images, whatever their family."""
+_IMAGES_IN_NAME = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|smolvlm|internvl")
 
 
 def bare_name(model: str) -> str:
@@ -81,8 +71,8 @@ def bare_name(model: str) -> str:
     `us.anthropic.claude-opus-4-6-v1:0` it is `gpt-4o` and `claude-opus-4-6`.
     """
     name = model.rpartition("/")[2].lower()
-    vendor, found, bedrock = name.rpartition("anthropic.")
-    if not found or vendor.count(".") > 1:
+    vendor, separator, bedrock = name.rpartition("anthropic.")
+    if not separator or vendor.count(".") > 1:
         return name
     return re.sub(r"(-v\d+)?(:\d+)?\Z", "", bedrock)
 
@@ -95,10 +85,9 @@ def longest_prefix(model: str, prefixes: Iterable[str]) -> str | None:
 
 def guessed(model: str) -> Capabilities:
     """Guess by the model's family; the window is never 0, and images are never None."""
-    window, reply, images = FAMILIES.get(
-        longest_prefix(model, FAMILIES) or "", (UNKNOWN_TOKENS, 0, False)
-    )
-    images = images or bool(_SEEING.search(bare_name(model)))
+    family = longest_prefix(model, FAMILIES) or ""
+    window, reply, images = FAMILIES.get(family, (UNKNOWN_TOKENS, 0, False))
+    images = images or bool(_IMAGES_IN_NAME.search(bare_name(model)))
     return Capabilities(window=window, reply=reply, images=images)
 
 
@@ -124,7 +113,7 @@ _WINDOWS = (
 _REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_completion_tokens"))
 
 
-def listed(entry: object) -> Capabilities:
+def from_listing(entry: object) -> Capabilities:
     """Read an entry of a server's list of models, whichever server it is."""
     windows = [tokens_in(at(entry, *path)) for path in _WINDOWS]
     if at(entry, "state") != "not-loaded":  # LM Studio: what it could be loaded with
@@ -139,37 +128,35 @@ def listed(entry: object) -> Capabilities:
     return Capabilities(
         window=next(filter(None, windows), 0),
         reply=next(filter(None, (tokens_in(at(entry, *path)) for path in _REPLIES)), 0),
-        images=next((word for word in images if word is not None), None),
+        images=next((flag for flag in images if flag is not None), None),
     )
 
 
-def loaded(props: object) -> Capabilities:
+def from_props(props: object) -> Capabilities:
     """Read `/props` of a llama-server: the window is that of one of its slots."""
     window = tokens_in(at(props, "default_generation_settings", "n_ctx"))
     return Capabilities(window=window, images=flag_at(props, "modalities", "vision"))
 
 
-def described(description: object) -> Capabilities:
-    """Read `/api/show` of an Ollama: the window that the model's file sets."""
-    parameters = text_at(description, "parameters")
-    found = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
-    can = at(description, "capabilities")
+def from_ollama(details: object, processes: object, model: str) -> Capabilities:
+    """Read `/api/show` and `/api/ps` of an Ollama: the window that a loaded model was given counts
+    before the one that its file sets.
+    """
+    window = 0
+    for process in list_at(processes, "models"):
+        names = (text_at(process, key).removesuffix(":latest") for key in ("model", "name"))
+        if not window and model.removesuffix(":latest") in names:
+            window = tokens_in(at(process, "context_length"))
+    parameters = text_at(details, "parameters")
+    context = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+    features = at(details, "capabilities")
     return Capabilities(
-        window=tokens_in(int(found[1])) if found else 0,
-        images="vision" in can if isinstance(can, list) else None,
+        window=window or (tokens_in(int(context[1])) if context else 0),
+        images="vision" in features if isinstance(features, list) else None,
     )
 
 
-def running(processes: object, model: str) -> Capabilities:
-    """Read `/api/ps` of an Ollama: the window that a loaded model was given."""
-    for entry in list_at(processes, "models"):
-        names = (text_at(entry, key).removesuffix(":latest") for key in ("model", "name"))
-        if model.removesuffix(":latest") in names:
-            return Capabilities(window=tokens_in(at(entry, "context_length")))
-    return NOTHING
-
-
-_SAID = (
+_BEFORE_WINDOW = (
     "maximum context length (?:is|of)",  # OpenAI, vLLM: "... is 8192 tokens, you requested 9000"
     "available context size",  # llama-server: "exceeds the ... (8192 tokens)"
     "context length of only",  # LM Studio
@@ -179,16 +166,19 @@ _SAID = (
 )
 
 
-def window_from_error(said: str) -> int | None:
+def window_from_error(message: str) -> int | None:
     """Return the window in tokens that a refusal names; None for none that could be one."""
-    match = re.search(rf"(?:{'|'.join(_SAID)})[ (:]{{0,3}}(\d[\d,]{{2,12}})", said, re.IGNORECASE)
+    pattern = rf"(?:{'|'.join(_BEFORE_WINDOW)})[ (:]{{0,3}}(\d[\d,]{{2,12}})"
+    match = re.search(pattern, message, re.IGNORECASE)
     return tokens_in(int(match[1].replace(",", ""))) or None if match else None
 
 
-def refuses_images(request: Request, status: int, refusal: ProviderError, *, known: bool) -> bool:
+def refuses_images(
+    request: Request, status: int, refusal: ProviderError, *, takes_images: bool
+) -> bool:
     """Return True when a server refused a request for its images, and say in the hint what helps.
 
-    `known`: the model does take images, so that one of them is at fault.
+    `takes_images`: the model does take them, so that one of them is at fault.
     """
     said = refusal.message.lower()
     if (
@@ -200,5 +190,5 @@ def refuses_images(request: Request, status: int, refusal: ProviderError, *, kno
         return False
     undo = "/undo takes the message with the image out of the conversation."
     refusal.retryable = False
-    refusal.hint = undo if known else "The next message goes without images."
+    refusal.hint = undo if takes_images else "The next message goes without images."
     return True

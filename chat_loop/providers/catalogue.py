@@ -26,55 +26,43 @@ AZURE_VERSIONS = ("OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION")
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
-    """The differences of a server from others that speak Chat Completions. Models are told by the
-    beginnings of their names.
-    """
+    """How a server differs from others with Chat Completions. Models are named by prefixes."""
 
-    limit: str = "max_tokens"
-    """Its name of the ceiling of a reply."""
+    limit: str = "max_tokens"  # its name of the ceiling of a reply
     fixed_temperature: tuple[str, ...] = ()
     """Models that answer any `temperature` but their own with 400."""
-    no_tools: tuple[str, ...] = ()
-    """Models that have no tools here."""
-    tagged: bool = True
-    """Reasoning may stand in the reply's text, between `<think>` and `</think>`."""
-    marked: tuple[str, ...] = ()
-    """Models whose cache is told of by breakpoints, as on Anthropic's own wire."""
-    briefly: tuple[tuple[str, object], ...] = ()
+    no_tools: tuple[str, ...] = ()  # models that have no tools here
+    tagged: bool = True  # reasoning may stand in the reply's text, between `<think>` and `</think>`
+    cache_marks: tuple[str, ...] = ()
+    """Models whose cache needs breakpoints, as on Anthropic's own wire."""
+    summary_params: tuple[tuple[str, object], ...] = ()
     """Parameters of a request for a summary, whose ceiling reasoning would use up."""
-    wants_reasoning: bool = False
-    """Calls are sent back with the reasoning that led to them."""
+    wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
 
 
 class Entry(Struct, frozen=True, kw_only=True):
     """A provider, with what the user sets of it."""
 
     name: str
-    """The provider's part of a model reference."""
     title: str
-    keys: tuple[str, ...] = ()
-    """The variables that may hold the key; the first that is set counts."""
-    model: str = ""
-    """Taken when none is named; a server on this machine is asked for one."""
-    base_url: str = ""
-    """Empty: the SDK's own address, or that of a variable."""
+    keys: tuple[str, ...] = ()  # the variables that may hold the key; the first that is set counts
+    model: str = ""  # taken when none is named; a server on this machine is asked for one
+    base_url: str = ""  # empty: the SDK's own address, or that of a variable
     kind: Kind = "openai"
     needs_key: bool = False
     headers: Mapping[str, str] = {}
     """Sent with every request; `${NAME}` in a value stands for the variable."""
     tools: bool = True
     quirks: Quirks = Quirks()
-    silent: bool = False
-    """Its list of models holds nothing but their names."""
-    max_tokens: int = 0
-    """Ceiling of a reply when the request names none; 0 leaves it to the server."""
+    silent: bool = False  # its list of models holds nothing but their names
+    max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
     api_version: str = ""
     region: str = ""
     profile: str = ""
 
     @property
     def here(self) -> bool:
-        """It is a server that somebody starts on this machine, without a key."""
+        """True for a server that somebody starts on this machine, without a key."""
         return is_near(self.base_url) and not self.needs_key
 
     def key(self, environment: Mapping[str, str]) -> str:
@@ -103,10 +91,10 @@ _QUIRKS = {
     "azure": Quirks(limit="max_completion_tokens", fixed_temperature=_FIXED, tagged=False),
     "grok": Quirks(tagged=False),
     "deepseek": Quirks(
-        tagged=False, briefly=(("thinking", {"type": "disabled"}),), wants_reasoning=True
+        tagged=False, summary_params=(("thinking", {"type": "disabled"}),), wants_reasoning=True
     ),
     "groq": Quirks(limit="max_completion_tokens"),
-    "openrouter": Quirks(marked=("anthropic/",)),
+    "openrouter": Quirks(cache_marks=("anthropic/",)),
 }
 _SILENT = ("openai", "gemini", "grok", "deepseek", "azure")
 _GEMINI = "generativelanguage.googleapis.com/v1beta/openai"
@@ -122,11 +110,11 @@ _SERVICES = (  # name, title, usual model, address, variables of the key
     ("openrouter", "OpenRouter", "openrouter/auto", "openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
     ("azure", "Azure OpenAI", "", "", f"AZURE_OPENAI_API_KEY {AZURE_TOKEN}"),
 )
-_SERVERS = (  # of this machine: name, title, port, variable of the key
-    ("ollama", "Ollama", 11434, "OLLAMA_API_KEY"),
-    ("lmstudio", "LM Studio", 1234, ""),
-    ("llama-server", "llama-server", 8080, ""),
-    ("vllm", "vLLM", 8000, "VLLM_API_KEY"),
+_SERVERS = (  # of this machine: name, title, port, variables of the key
+    ("ollama", "Ollama", 11434, ("OLLAMA_API_KEY",)),
+    ("lmstudio", "LM Studio", 1234, ()),
+    ("llama-server", "llama-server", 8080, ()),
+    ("vllm", "vLLM", 8000, ("VLLM_API_KEY",)),
 )
 LOCAL_SERVERS = {name: port for name, _, port, _ in _SERVERS}
 _KINDS: Mapping[str, Kind] = {"anthropic": "anthropic", "azure": "azure"}
@@ -147,13 +135,8 @@ _TABLE = (
     ),
     Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock"),
     *(
-        Entry(
-            name=name,
-            title=title,
-            base_url=f"http://127.0.0.1:{port}/v1",
-            keys=tuple(variable.split()),
-        )
-        for name, title, port, variable in _SERVERS
+        Entry(name=name, title=title, base_url=f"http://127.0.0.1:{port}/v1", keys=keys)
+        for name, title, port, keys in _SERVERS
     ),
     Entry(
         name="compatible", title="a compatible server", keys=("COMPATIBLE_API_KEY",), tools=False

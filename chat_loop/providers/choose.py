@@ -11,29 +11,31 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.config import Config
+from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
-from chat_loop.providers import Provider
+from chat_loop.models import store
+from chat_loop.providers import Provider, scripted
+from chat_loop.providers.anthropic import AnthropicProvider
+from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import (
     CATALOGUE,
     LOCAL_SERVERS,
     Entry,
+    Kind,
     entries,
     entry_of,
     missing_requirement,
 )
+from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.providers.prices import VENDORS
 from chat_loop.providers.servers import is_foreign, server_at, shown
-
-if TYPE_CHECKING:
-    from chat_loop.values import Window
+from chat_loop.providers.wire import WireProvider
+from chat_loop.values import Window
 
 LOCAL_CONTEXT = 8192
 """Tokens of window to load an embedded model with, unless the config says otherwise."""
@@ -46,19 +48,31 @@ WAYS = """Ways to get one:
   chat-loop providers            (all of them, and what each still needs)"""
 
 
-class World(Struct, frozen=True, kw_only=True):
-    """The surroundings that the choice depends on besides the config. `servers`: provider -> port
-    on 127.0.0.1.
+ADAPTERS: Mapping[Kind, type[WireProvider]] = {
+    "anthropic": AnthropicProvider,
+    "azure": AzureProvider,
+    "bedrock": BedrockProvider,
+    "openai": OpenAIProvider,
+}
+MAKERS: Mapping[str, str] = {
+    **{prefix: vendor for prefix, vendor in VENDORS.items() if vendor},
+    "gemini-": "gemini",
+    "grok-": "grok",
+    "mistral-": "mistral",
+    "codestral": "mistral",
+    "deepseek-": "deepseek",
+}
+"""Prefix of a model's name -> the provider that makes it."""
 
-    `sockets` is the folder where the system tells whose the sockets are. A server that loads its
-    model is waited for `loading_seconds`.
-    """
+
+class World(Struct, frozen=True, kw_only=True):
+    """The surroundings that the choice depends on besides the config."""
 
     environment: Mapping[str, str]
     models: Path
-    servers: Mapping[str, int]
-    sockets: Path = Path("/proc/net")
-    loading_seconds: float = 60.0
+    servers: Mapping[str, int]  # provider -> port on 127.0.0.1
+    sockets: Path = Path("/proc/net")  # the folder where the system names the owners of sockets
+    loading_seconds: float = 60.0  # how long a server that loads its model is waited for
 
 
 def real_world(models: Path, *, discover: bool = True) -> World:
@@ -82,10 +96,7 @@ class Offer(Struct, frozen=True):
 
 class Models(Struct, frozen=True, kw_only=True):
     """Where another model comes from while a conversation goes on. `providers` are the names that a
-    reference may have.
-
-    `provide(reference)` builds a provider, and raises as `create` does. `offered()` may take
-    seconds.
+    reference may have, `provide` raises as `create` does, `offered` may take seconds.
     """
 
     providers: tuple[str, ...]
@@ -93,8 +104,7 @@ class Models(Struct, frozen=True, kw_only=True):
     offered: Callable[[], Sequence[Offer]]
 
 
-Tell = Callable[[str], object]
-"""Takes a sentence for the user."""
+Tell = Callable[[str], object]  # takes a sentence for the user
 
 
 def choose(
@@ -112,31 +122,31 @@ def choose(
         return create(reference, config, world, base_url=base_url, tell=tell)
     if base_url:  # whose key would go there is not to be guessed
         raise _which_model(base_url)
-    for one in _candidates(config, world):
-        if one.foreign:
+    for offer in _candidates(config, world):
+        if offer.foreign:
             tell(
-                f"{one.server} {one.note}: it is not used unless you name it (--model "
-                f"{one.reference})."
+                f"{offer.server} {offer.note}: it is not used unless you name it (--model "
+                f"{offer.reference})."
             )
             continue
-        if one.server and not one.loading:
-            tell(f"{one.reference} answers, {one.note}: a server that was found on this machine.")
-        return create(one.reference, config, world, tell=tell)
+        if offer.server and not offer.loading:
+            tell(
+                f"{offer.reference} answers, {offer.note}: a server that was found on this machine."
+            )
+        return create(offer.reference, config, world, tell=tell)
     raise NoProvider("There is no model to talk to.", WAYS)
 
 
 def offered(config: Config, world: World) -> list[Offer]:
     """Return the models that could answer now, each once; no service is asked."""
-    from chat_loop.models import store
-
-    found = [Offer(config.model, "the config's")] if config.model else []
+    offers = [Offer(config.model, "the config's")] if config.model else []
     try:
-        found += _candidates(config, world)
+        offers += _candidates(config, world)
     except UsageError as error:
-        found.append(Offer("compatible:MODEL", error.message))
-    found += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]
+        offers.append(Offer("compatible:MODEL", error.message))
+    offers += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]
     first: dict[str, Offer] = {}
-    for offer in found:
+    for offer in offers:
         first.setdefault(offer.reference, offer)
     return [*first.values()]
 
@@ -147,8 +157,8 @@ def _candidates(config: Config, world: World) -> Iterator[Offer]:
     Raises UsageError for a compatible server whose address the config has without its model.
     """
     for entry in entries(config.providers).values():
-        wanted = entry.model and (entry.needs_key or entry.kind == "bedrock")
-        if wanted and missing_requirement(entry, world.environment) is None:
+        is_service = entry.needs_key or entry.kind == "bedrock"
+        if entry.model and is_service and missing_requirement(entry, world.environment) is None:
             key = next((name for name in entry.keys if world.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
             yield Offer(f"{entry.name}:{entry.model}", note)
@@ -159,8 +169,7 @@ def _candidates(config: Config, world: World) -> Iterator[Offer]:
         yield Offer(f"{other.name}:{other.model}", f"at {shown(other.base_url)}")
     for name in world.servers:
         entry = at_home(entry_of(name, config.providers), world)
-        offer = _offer_of_server(entry, world, named=name in config.providers)
-        if offer is not None:
+        if offer := _offer_of_server(entry, world, named=name in config.providers):
             yield offer
     if best := _embedded(world):
         yield Offer(f"local:{best}", "embedded")
@@ -185,8 +194,6 @@ def _offer_of_server(entry: Entry, world: World, *, named: bool) -> Offer | None
 
 def _embedded(world: World) -> str:
     """Return the name of the best embedded model that is installed, if any."""
-    from chat_loop.models import store
-
     installed = store.installed(world.models)
     best = max(installed, key=lambda model: (model.recommended, model.size), default=None)
     return best.name if best else ""
@@ -194,10 +201,10 @@ def _embedded(world: World) -> str:
 
 def at_home(entry: Entry, world: World) -> Entry:
     """Return a server with the port that it has in this world, unless the user set its address."""
-    known = CATALOGUE.get(entry.name)
-    if entry.name not in world.servers or known is None or entry.base_url != known.base_url:
+    port = world.servers.get(entry.name)
+    if port is None or entry.base_url != CATALOGUE[entry.name].base_url:
         return entry
-    return replace(entry, base_url=f"http://127.0.0.1:{world.servers[entry.name]}/v1")
+    return replace(entry, base_url=f"http://127.0.0.1:{port}/v1")
 
 
 def default_model(provider: str, config: Config, world: World) -> str:
@@ -217,16 +224,15 @@ def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
     who = f"{entry.title} at {shown(entry.base_url)}"
-    until = time.monotonic() + world.loading_seconds
-    told = False
+    deadline = None
     while True:
         server = server_at(entry.base_url, entry.key(world.environment))
         if server is None or not server.loading or tell is None:
             return next(iter(server.models), "") if server is not None else ""
-        if not told:
+        if deadline is None:
             tell(f"{who} is loading its model; waiting for it.")
-            told = True
-        if time.monotonic() >= until:
+            deadline = time.monotonic() + world.loading_seconds
+        if time.monotonic() >= deadline:
             raise NoProvider(
                 f"{who} is still loading its model.",
                 f"Try again, or name it: --model {entry.name}:MODEL waits.",
@@ -241,17 +247,6 @@ def _which_model(url: str) -> UsageError:
     return UsageError(f"Which model of {shown(url)}?", hint or "Name it: --model compatible:MODEL.")
 
 
-OWN = MappingProxyType(
-    {
-        **{prefix: vendor for prefix, vendor in VENDORS.items() if vendor},
-        "mistral-": "mistral",
-        "codestral": "mistral",
-        "deepseek-": "deepseek",
-    }
-)
-"""Prefix of a model's name -> whose it is."""
-
-
 def completed(name: str, providers: Collection[str], provider: str = "") -> str:
     """Return the model reference that a user means by `name`, while `provider` answers, if any.
 
@@ -259,11 +254,10 @@ def completed(name: str, providers: Collection[str], provider: str = "") -> str:
     """
     if name.partition(":")[0] in providers:
         return name
-    prefix = longest_prefix(name, OWN)
+    prefix = longest_prefix(name, MAKERS)
     # the providers that have no models of others
-    sells_own = ("anthropic", "openai", "gemini", "grok", "mistral", "deepseek")
-    if prefix and provider in ("", "local", "scripted", *sells_own):
-        return f"{ {'google': 'gemini', 'x-ai': 'grok'}.get(OWN[prefix], OWN[prefix]) }:{name}"
+    if prefix and provider in ("", "local", "scripted", *MAKERS.values()):
+        return f"{MAKERS[prefix]}:{name}"
     return f"{provider}:{name}" if provider else name
 
 
@@ -294,59 +288,35 @@ def create(
         raise UsageError("Which deployment of Azure OpenAI?", hint)
     if not model:
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
-    return _build(entry, model, window_of(model, config.windows), config, world)
+    return _build(entry, model, config, world)
 
 
-def _build(entry: Entry, model: str, window: Window, config: Config, world: World) -> Provider:
-    key: str | None = entry.key(world.environment)
-    if entry.name in ("anthropic", "openai"):  # None leaves the SDK to its own variables
-        key = None if entry.keys == CATALOGUE[entry.name].keys else key
-    images = config.images.get(model)
-    reached = {"base_url": entry.base_url or None, "api_key": key}
-    given: dict[str, Any] = {"window": window, "entry": entry, "images": images, **reached}
-    match entry.kind:
-        case "anthropic":
-            from chat_loop.providers.anthropic import AnthropicProvider
+def _build(entry: Entry, model: str, config: Config, world: World) -> Provider:
+    window, images = window_of(model, config.windows), config.images.get(model)
+    if entry.kind == "local":
+        from chat_loop.providers.local import LocalProvider  # the embedded engine
 
-            return AnthropicProvider(model, **given)
-        case "bedrock":
-            from chat_loop.providers.bedrock import BedrockProvider
-
-            return BedrockProvider(model, **given)
-        case "azure":
-            from chat_loop.providers.openai import AzureProvider
-
-            return AzureProvider(model, **given)
-        case "openai":
-            from chat_loop.providers.openai import OpenAIProvider
-
-            if entry.name != "openai" and not entry.base_url:
-                raise ConfigError(
-                    f"{entry.title[:1].upper()}{entry.title[1:]} needs its address.",
-                    f"Set providers.{entry.name}.base_url, or give --base-url URL.",
-                )
-            return OpenAIProvider(model, **given)
-        case "local":
-            return _local(model, config, world)
-        case "scripted":
-            from chat_loop.providers.scripted import ECHO, ScriptedProvider
-
-            if model == ECHO:
-                return ScriptedProvider(window=window, takes_images=bool(images))
-            return ScriptedProvider.from_file(Path(model).expanduser(), window)
-
-
-def _local(model: str, config: Config, world: World) -> Provider:
-    from chat_loop.config import ProviderConfig
-    from chat_loop.models import store
-    from chat_loop.providers.local import LocalProvider
-    from chat_loop.values import Window
-
-    setting = config.providers.get("local", ProviderConfig())
-    return LocalProvider(
-        store.resolve(world.models, model),
-        name_of_model=model,
-        window=Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
-        threads=setting.threads or None,
-        calls_tools=bool(setting.tools),
+        setting = config.providers.get("local", ProviderConfig())
+        return LocalProvider(
+            store.resolve(world.models, model),
+            name_of_model=model,
+            window=Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
+            threads=setting.threads or None,
+            calls_tools=bool(setting.tools),
+        )
+    if entry.kind == "scripted":
+        if model == scripted.ECHO:
+            return scripted.ScriptedProvider(window=window, takes_images=bool(images))
+        return scripted.ScriptedProvider.from_file(Path(model).expanduser(), window)
+    if entry.kind == "openai" and entry.name != "openai" and not entry.base_url:
+        raise ConfigError(
+            f"{entry.title[:1].upper()}{entry.title[1:]} needs its address.",
+            f"Set providers.{entry.name}.base_url, or give --base-url URL.",
+        )
+    # None leaves the SDK to its own variables
+    by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
+    key = None if by_sdk else entry.key(world.environment)
+    base_url = entry.base_url or None
+    return ADAPTERS[entry.kind](
+        model, window=window, entry=entry, images=images, base_url=base_url, api_key=key
     )

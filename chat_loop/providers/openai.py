@@ -1,40 +1,38 @@
 """OpenAI and every server that speaks its Chat Completions
 (https://platform.openai.com/docs/api-reference/chat), Azure among them.
 
-The servers differ in what they leave out (usage, the finish reason, `[DONE]`), in what they call
-reasoning, in the parameters that they know, and in sending an error inside a stream. `catalogue`
-says what differs for whom.
+Servers differ in what they leave out (usage, the finish reason, `[DONE]`), in what they call
+reasoning, in the parameters that they know, and in sending an error inside a stream.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chat_loop.errors import ContextTooLong, NoProvider, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import wire
+from chat_loop.providers import capabilities, wire
 from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
-from chat_loop.providers.calls import (
+from chat_loop.providers.capabilities import NOTHING, Capabilities
+from chat_loop.providers.catalogue import AZURE_TOKEN, azure_address
+from chat_loop.providers.refusals import Service
+from chat_loop.providers.replies import (
     INVALID,
+    Reply,
     arguments_of,
-    as_text,
+    arguments_text,
     refused_tool,
     tool_name,
 )
-from chat_loop.providers.capabilities import NOTHING, Capabilities, listed, refuses_images, running
-from chat_loop.providers.catalogue import AZURE_TOKEN, azure_address
-from chat_loop.providers.refusals import Service
-from chat_loop.providers.servers import root_of
+from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
-
-if TYPE_CHECKING:
-    from openai import AsyncOpenAI
 
 STOPS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 """`finish_reason` -> why the reply ended, where it is not `end`. Gemini adds a colon and what it
@@ -45,14 +43,13 @@ UNKNOWN = (
     *("extra inputs", "not permitted"),
 )
 """What a server says of a parameter that it does not know."""
-LIMITS = ("max_completion_tokens", "max_tokens")
-"""The two names of the ceiling of a reply."""
-ID_LENGTH = 9
-"""Of a call's id as it is sent: Mistral's models take no shorter one."""
+LIMITS = ("max_completion_tokens", "max_tokens")  # the two names of the ceiling of a reply
+ID_LENGTH = 9  # of a call's id as it is sent: Mistral's models take no shorter one
 OLLAMA_TOKENS = 4096
 """The window that Ollama gives a model on small machines, whatever the model takes."""
-NO_KEY = "none"
-"""Sent to a server that needs no key, as the SDK insists on one."""
+NO_KEY = "none"  # sent to a server that needs no key, as the SDK insists on one
+MAX_REPLAYED = 256  # calls whose replayed fields are remembered
+MAX_EXTRA = 1 << 18  # characters of JSON that are remembered of a call
 
 
 class OpenAIProvider(wire.WireProvider):
@@ -67,25 +64,73 @@ class OpenAIProvider(wire.WireProvider):
     name = "openai"
     path = "/chat/completions"
 
-    @property
-    def _own(self) -> bool:
-        """The server is OpenAI's."""
-        return self.name == "openai"
+    def __init__(self, model: str, **settings: Any) -> None:
+        """Take what `WireProvider` takes."""
+        super().__init__(model, **settings)
+        self._is_openai = self.name == "openai"
+        self._withheld: dict[str, object] = {}
+        """Headers of OpenAI's environment that do not go to other servers."""
+        self._replayed: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
+        """Name and arguments of a call -> what the service sent beside it and wants back with it:
+        Gemini's signatures (https://ai.google.dev/gemini-api/docs/thought-signatures) and the
+        reasoning before it, for DeepSeek (https://api-docs.deepseek.com/guides/thinking_mode).
+        """
 
-    async def _prepare(self, line: wire.Line, request: Request) -> None:
+    def _connect(self) -> Any:
+        import openai
+
+        client = self._client(openai, wire.http_client(openai))
+        if not self._is_openai:
+            names = ["OpenAI-Organization", "OpenAI-Project"]
+            names += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
+            self._withheld = dict.fromkeys(names, openai.omit)
+            if self.entry.kind != "azure":  # whose client knows several ways
+                self._withheld["Authorization"] = f"Bearer {client.api_key}"
+        return openai, client, openai.OpenAIError, ()
+
+    def _client(self, openai: Any, http: Any) -> Any:
+        """Make the SDK's client. Raises `ProviderError` without a key or an address."""
+        if not self._is_openai and not self._base_url:
+            raise NoProvider(
+                f"The provider {self.name} has no address.",
+                "Set its base URL, as http://HOST:PORT/v1.",
+            )
+        key = self._api_key
+        if not self._is_openai and not key:
+            if self.entry.needs_key:
+                raise self.keyless()
+            key = NO_KEY
+        try:
+            client = openai.AsyncOpenAI(
+                api_key=key, base_url=self._base_url, max_retries=0, http_client=http
+            )
+        except openai.OpenAIError as error:
+            raise self.keyless() from error
+        if not client.api_key:
+            raise self.keyless()
+        return client
+
+    def _headers(self) -> Mapping[str, object]:
+        return {**self._withheld, **self.entry.sent_headers(os.environ)}
+
+    async def _prepare(self, connection: wire.Connection, request: Request) -> None:
         """Have Ollama load the model and say its window: it discards in silence what does not fit.
 
         It has to load the model for the request as well.
         """
         if self.name != "ollama" or self._window_is_known:
             return
-        root = root_of(str(line.client.base_url))
-        with suppress(line.http.HTTPError, wire.Refusal, ProviderError, ValueError):
-            await self._answer(line, "post", f"{root}/api/generate", {"model": self.model})
-            told = running(await self._answer(line, "get", f"{root}/api/ps"), self.model)
-            self.learn(told)
-            if not told.window:  # one that is too old to say it
-                self.learn(Capabilities(window=OLLAMA_TOKENS), "guess")
+        address = str(connection.client.base_url)
+        with suppress(*connection.failures):
+            url = f"{root_of(address)}/api/generate"
+            await self._answer(connection, url, {"model": self.model})
+            key = self._api_key or ""
+            self.learn(
+                await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
+            )
+            if not self._window_is_known:  # one that is too old to say it
+                self._guess = Capabilities(window=OLLAMA_TOKENS).over(self._guess)
+                self.learn(NOTHING)
         texts = (request.system, *(message.whole for message in request.messages))
         size = sum(map(estimate, texts))
         if size > self.window.tokens:
@@ -98,59 +143,16 @@ class OpenAIProvider(wire.WireProvider):
             error.window = self.window.tokens
             raise error
 
-    async def _ask(self, line: wire.Line) -> Capabilities | None:
-        try:
-            told = await self._answer(line, "get", "/models")
-        except wire.Refusal:
-            return NOTHING
-        entries = told if isinstance(told, list) else list_at(told, "data")  # Together: a list
+    async def _ask(self, connection: wire.Connection) -> Capabilities | None:
+        answer = await self._answer(connection, "/models")
+        entries = answer if isinstance(answer, list) else list_at(answer, "data")  # Together: list
         by_name = {text_at(entry, "id"): entry for entry in entries}
         bare = self.model.partition(":")[0]
         # as Gemini, Ollama and OpenRouter write it
-        names = (self.model, f"models/{self.model}", f"{self.model}:latest", bare)
-        found = next((by_name[name] for name in names if name in by_name), None)
-        if found is None:
-            return None if by_name else NOTHING
-        return listed(found)
-
-    def _connect(self) -> Any:
-        import openai
-
-        return openai, self._client(wire.http_client(openai)), openai.OpenAIError, ()
-
-    def _client(self, http: Any) -> AsyncOpenAI:
-        """Make the SDK's client. Raises `ProviderError` without a key or an address."""
-        import openai
-
-        if not self._own and not self._base_url:
-            raise NoProvider(
-                f"The provider {self.name} has no address.",
-                "Set its base URL, as http://HOST:PORT/v1.",
-            )
-        key = self._api_key if self._own or self.entry.needs_key else self._api_key or NO_KEY
-        if not self._own and not key:
-            raise self._keyless()
-        try:
-            client = openai.AsyncOpenAI(
-                api_key=key, base_url=self._base_url, max_retries=0, http_client=http
-            )
-        except openai.OpenAIError as error:
-            raise self._keyless() from error
-        if not client.api_key:
-            raise self._keyless()
-        return client
-
-    def _headers(self, line: wire.Line) -> Mapping[str, object]:
-        own = self.entry.sent_headers(os.environ)
-        if self._own:
-            return own
-        import openai
-
-        withheld = ["OpenAI-Organization", "OpenAI-Project"]
-        withheld += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
-        key = {"Authorization": f"Bearer {line.client.api_key}"}
-        key = {} if self.entry.kind == "azure" else key  # whose client knows several ways
-        return {**dict.fromkeys(withheld, openai.omit), **key, **own}
+        for name in (self.model, f"models/{self.model}", f"{self.model}:latest", bare):
+            if name in by_name:
+                return capabilities.from_listing(by_name[name])
+        return None if by_name else NOTHING
 
     def _body(self, request: Request) -> dict[str, object]:
         quirks = self.entry.quirks
@@ -160,10 +162,10 @@ class OpenAIProvider(wire.WireProvider):
         for message in request.messages:
             messages += self._messages_of(message)
         summary = request.grammar is not None
-        if self.model.startswith(quirks.marked) and not summary:
+        if self.model.startswith(quirks.cache_marks) and not summary:
             messages = with_breakpoints(messages)
         body: dict[str, object] = {"model": self.model, "messages": messages, "stream": True}
-        body |= dict(quirks.briefly) if summary else {}
+        body |= dict(quirks.summary_params) if summary else {}
         if request.tools and self.calls_tools:
             body["tools"] = [tool_of(tool) for tool in request.tools]
         body["stream_options"] = {"include_usage": True}
@@ -182,51 +184,48 @@ class OpenAIProvider(wire.WireProvider):
             yield {"role": "tool", "tool_call_id": identity, "content": wire.sendable(result.text)}
         text = wire.sendable(message.text)
         if message.role == "assistant":
-            made: dict[str, object] = {"role": "assistant", "content": text}
+            answer: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
-                made["content"] = text or None
-                made["tool_calls"] = [*map(self._call_of, message.calls)]
+                answer["content"] = text or None
+                answer["tool_calls"] = [*map(self._call_of, message.calls)]
                 if self.entry.quirks.wants_reasoning:
-                    reasoning = self._replayed.of(message.calls[0])[1]
-                    made["reasoning_content"] = wire.sendable(reasoning)
-            yield made
+                    reasoning = self._replayed.get(_key(message.calls[0]), ({}, ""))[1]
+                    answer["reasoning_content"] = wire.sendable(reasoning)
+            yield answer
             return
-        shown: list[object] = [
+        images: list[object] = [
             {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{image.data}"}}
             for image in message.images
             if image.data
         ]
-        if shown:
-            yield {"role": "user", "content": [*shown, {"type": "text", "text": text}]}
+        if images:
+            yield {"role": "user", "content": [*images, {"type": "text", "text": text}]}
         elif text or not message.results:
             yield {"role": "user", "content": text}
 
     def _call_of(self, call: ToolCall) -> dict[str, object]:
         """Return a call in the form of the wire; what is no JSON object is sent inside of one."""
-        given = call.arguments
-        if arguments_of(given) is None:
-            given = json.dumps({INVALID: given})
-        function = {"name": tool_name(call.name), "arguments": given.strip() or "{}"}
+        arguments = call.arguments
+        if arguments_of(arguments) is None:
+            arguments = json.dumps({INVALID: arguments})
+        function = {"name": tool_name(call.name), "arguments": arguments.strip() or "{}"}
         identity = call.id.rjust(ID_LENGTH, "0")
-        form = {"id": identity, "type": "function", "function": function}
-        return {**form, **self._replayed.of(call)[0]}
+        extra = self._replayed.get(_key(call), ({}, ""))[0]
+        return {"id": identity, "type": "function", "function": function, **extra}
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
         said = error.message.lower()
         if isinstance(error, ContextTooLong):
             return
-        if (
-            request.tools
-            and self.calls_tools
-            and "tool" in said
-            and (status in (400, 404, 422, 500, 501))
-        ):
+        refuses_tools = "tool" in said and status in (400, 404, 422, 500, 501)
+        if request.tools and self.calls_tools and refuses_tools:
             names = [tool.name for tool in request.tools]
+            # the fault of one of them must not cost the others
             if not refused_tool(error.message, names) and "schema" not in said:
                 self.calls_tools = False
                 wire.adapt(error, f"{self.model} is offered no tools from now on.")
-            return  # the fault of one of them must not cost the others
+            return
         if status in (400, 422) and any(word in said for word in UNKNOWN):
             sent = self._body(request)
             for name in ("stream_options", "temperature", *LIMITS):
@@ -234,51 +233,36 @@ class OpenAIProvider(wire.WireProvider):
                     self._unknown.add(name)
                     wire.adapt(error)
                     return
-        if refuses_images(request, status, error, known=self._own) and not self._own:
+        refused = capabilities.refuses_images(request, status, error, takes_images=self._is_openai)
+        if refused and not self._is_openai:
             self.learn(Capabilities(images=False), "set")
 
-    def _read(
-        self, event: Mapping[str, object], reply: wire.Reply, service: Service
-    ) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
         if event.get("error"):
             raise service.refused(None, event)
-        if isinstance(counts := event.get("usage"), Mapping):
-            reply.usage = usage_of(counts)
-        for choice in list_at(event, "choices"):
-            delta = at(choice, "delta")
-            for part in self._deltas(delta, reply):
-                if isinstance(part, ThinkingDelta) and self.entry.quirks.wants_reasoning:
-                    reply.reasoning.append(part.text)
-                yield part
-            for piece in list_at(delta, "tool_calls"):
-                name, given = text_at(piece, "function", "name"), at(piece, "function", "arguments")
-                reply.calls.add(at(piece, "index"), text_at(piece, "id"), name, as_text(given))
-                if isinstance(extra := at(piece, "extra_content"), Mapping):
-                    reply.calls.note({"extra_content": extra})
-            if refusal := text_at(delta, "refusal"):
-                reply.stop = "refusal"
-                yield TextDelta(refusal)
-            if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
-                reply.stop = STOPS.get(reason.partition(":")[0], "end")
+        quirks = self.entry.quirks
+        for delta in read_chunk(event, reply, tagged=quirks.tagged):
+            if isinstance(delta, ThinkingDelta) and quirks.wants_reasoning:
+                reply.replayed_reasoning.append(delta.text)
+            yield delta
 
-    def _deltas(self, delta: object, reply: wire.Reply) -> Iterator[TextDelta | ThinkingDelta]:
-        """Yield the reasoning and the text of a delta."""
-        for name in ("reasoning_content", "reasoning", "thinking"):
-            if thinking := text_at(delta, name):
-                yield ThinkingDelta(thinking)
-                break
-        content = at(delta, "content")
-        if isinstance(content, list):  # Mistral's reasoning models
-            for part in content:
-                inner = (text_at(piece, "text") for piece in list_at(part, "thinking"))
-                yield from map(ThinkingDelta, filter(None, inner))
-                if text := text_at(part, "text"):
-                    yield TextDelta(text)
-        elif isinstance(content, str) and content:
-            if self.entry.quirks.tagged:
-                yield from reply.tagged.split(content)
-            else:
-                yield TextDelta(content)
+    def _ending(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
+        """Yield what is left of a reply, and remember what goes back with its calls."""
+        reasoning = "".join(reply.replayed_reasoning)
+        for call, extra in zip(reply.calls.complete(), reply.calls.extras(), strict=True):
+            try:
+                text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
+                text.encode()  # halves of surrogate pairs cannot be sent back
+            except (ValueError, RecursionError):
+                text = ""
+            fits = extra and 0 < len(text) <= MAX_EXTRA
+            if fits or reasoning:
+                self._replayed.pop(_key(call), None)  # so that it becomes the newest
+                self._replayed[_key(call)] = extra if fits else {}, reasoning
+            reasoning = ""
+        while len(self._replayed) > MAX_REPLAYED:
+            del self._replayed[next(iter(self._replayed))]
+        return reply.ending(with_calls=with_calls)
 
 
 class AzureProvider(OpenAIProvider):
@@ -289,29 +273,70 @@ class AzureProvider(OpenAIProvider):
     name = "azure"
     model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
 
-    def _client(self, http: Any) -> AsyncOpenAI:
-        import openai
-
+    def _client(self, openai: Any, http: Any) -> Any:
         endpoint, version = azure_address(self.entry, os.environ)
         token = os.environ.get(AZURE_TOKEN, "") if AZURE_TOKEN in self.entry.keys else ""
         key = "" if token else self.entry.key(os.environ)
         if not (token or key):
-            raise self._keyless()
+            raise self.keyless()
+        shared = {"max_retries": 0, "http_client": http}
         if not version:
-            return openai.AsyncOpenAI(
-                api_key=token or key, base_url=endpoint, max_retries=0, http_client=http
-            )
+            return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, **shared)
         return openai.AsyncAzureOpenAI(
             azure_endpoint=endpoint,
             api_version=version,
             api_key=key or None,
             azure_ad_token=token or None,
-            max_retries=0,
-            http_client=http,
+            **shared,
         )
 
-    async def _ask(self, line: wire.Line) -> Capabilities | None:
+    async def _ask(self, connection: wire.Connection) -> Capabilities | None:
         return NOTHING  # it lists models, not deployments
+
+
+def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[Event]:
+    """Put a chunk of Chat Completions into `reply` and yield its text and reasoning.
+
+    `tagged`: reasoning may stand in the text, between `<think>` and `</think>`.
+    """
+    if isinstance(counts := at(event, "usage"), Mapping):
+        reply.usage = usage_of(counts)
+    for choice in list_at(event, "choices"):
+        delta = at(choice, "delta")
+        for text in _texts(delta):
+            if isinstance(text, str):
+                yield from reply.reasoning.split(text) if tagged else [TextDelta(text)]
+            else:
+                yield text
+        for piece in list_at(delta, "tool_calls"):
+            function = at(piece, "function")
+            name, arguments = text_at(function, "name"), arguments_text(at(function, "arguments"))
+            reply.calls.add(at(piece, "index"), text_at(piece, "id"), name, arguments)
+            if isinstance(extra := at(piece, "extra_content"), Mapping):
+                reply.calls.add_extra({"extra_content": extra})
+        if refusal := text_at(delta, "refusal"):
+            reply.stop = "refusal"
+            yield TextDelta(refusal)
+        if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
+            reply.stop = STOPS.get(reason.partition(":")[0], "end")
+
+
+def _texts(delta: object) -> Iterator[str | TextDelta | ThinkingDelta]:
+    """Yield the reasoning and the text of a delta; text that may hold reasoning as a string."""
+    names = ("reasoning_content", "reasoning", "thinking")
+    if thinking := next(filter(None, (text_at(delta, name) for name in names)), ""):
+        yield ThinkingDelta(thinking)
+    for part in list_at(delta, "content"):  # Mistral's reasoning models
+        thoughts = (text_at(piece, "text") for piece in list_at(part, "thinking"))
+        yield from map(ThinkingDelta, filter(None, thoughts))
+        if text := text_at(part, "text"):
+            yield TextDelta(text)
+    if content := text_at(delta, "content"):
+        yield content
+
+
+def _key(call: ToolCall) -> tuple[str, str]:
+    return tool_name(call.name), call.arguments
 
 
 def tool_of(tool: ToolSpec) -> dict[str, object]:

@@ -1,9 +1,9 @@
 """The prices of models in US dollars, and their windows as listed. The only door to genai-prices.
 
 Prices change, some on dates announced ahead, so they are that library's, which follows the vendors'
-own pages; nothing is fetched when it is asked. Compared in November 2026 with the pages of
-Anthropic, OpenAI, Google and xAI it was right for their current models. For others it was not
-always, so other vendors' models have no price here unless the user sets one.
+own pages; nothing is fetched. Compared in November 2026 with the pages of Anthropic, OpenAI, Google
+and xAI it was right for their current models. For others it was not always, so other vendors'
+models have no price here unless the user sets one.
 """
 
 from __future__ import annotations
@@ -12,29 +12,35 @@ from collections.abc import Mapping
 from datetime import datetime
 from itertools import product
 from types import MappingProxyType
+from typing import Any
 
 from chat_loop.providers.capabilities import bare_name, longest_prefix, tokens_in
 from chat_loop.values import Usage
 
-VENDORS: Mapping[str, str] = MappingProxyType(
-    {
-        "claude-": "anthropic",
-        "gpt-": "openai",
-        "gpt-oss": "",
-        "chatgpt-": "openai",
-        "ft:gpt-": "openai",
-        **dict.fromkeys(("o1", "o3", "o4"), "openai"),
-        "gemini-": "google",
-        "grok-": "x-ai",
-    }
-)
+VENDORS: Mapping[str, str] = {
+    "claude-": "anthropic",
+    "gpt-": "openai",
+    "gpt-oss": "",
+    "chatgpt-": "openai",
+    "ft:gpt-": "openai",
+    **dict.fromkeys(("o1", "o3", "o4"), "openai"),
+    "gemini-": "google",
+    "grok-": "x-ai",
+}
 """Prefix of a model's name -> who sells it, by the library's name; "" for open weights, which every
 server sells.
 """
-SELLERS: Mapping[str, str] = MappingProxyType(
-    {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}
-)
+SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}
 """Provider -> its name in the library, where that is another one."""
+
+
+def _library() -> Any:
+    """Import genai-prices, 40 to 120 ms. Return None where it is not installed."""
+    try:
+        import genai_prices.data_snapshot
+    except ImportError:
+        return None
+    return genai_prices
 
 
 def cost(
@@ -49,30 +55,29 @@ def cost(
 
     The price of `model` is that of its exact name in `overrides` (dollars per million tokens of
     input and output), nothing for a local one, else its vendor's, whatever server answers. `at`:
-    when, with a time zone; None is now. The first call loads the library, 40 to 120 ms.
+    when, with a time zone; None is now.
     """
     if model in overrides:
-        asked, answered = overrides[model]
-        return (usage.input * asked + usage.output * answered) / 1_000_000
+        input_price, output_price = overrides[model]
+        return (usage.input * input_price + usage.output * output_price) / 1_000_000
     if provider in ("local", "scripted"):
         return 0.0
     vendor = VENDORS.get(longest_prefix(model, VENDORS) or "", "")
-    if not vendor:
+    library = _library() if vendor else None
+    if library is None:
         return None
+    cached = min(usage.cached, usage.input)
+    tokens = library.Usage(
+        input_tokens=usage.input,
+        cache_read_tokens=cached,
+        cache_write_tokens=min(usage.written, usage.input - cached),
+        output_tokens=usage.output,
+    )
     try:
-        import genai_prices  # slow to load, and not needed before the first reply
-
-        cached = min(usage.cached, usage.input)
-        tokens = genai_prices.Usage(
-            input_tokens=usage.input,
-            cache_read_tokens=cached,
-            cache_write_tokens=min(usage.written, usage.input - cached),
-            output_tokens=usage.output,
-        )
-        priced = genai_prices.calc_price(
+        priced = library.calc_price(
             tokens, bare_name(model), provider_id=vendor, genai_request_timestamp=at
         )
-    except (ImportError, LookupError):
+    except LookupError:
         return None
     if priced.model_price.input_mtok is None or priced.model_price.output_mtok is None:
         return None  # not by tokens, as for speech
@@ -80,16 +85,15 @@ def cost(
 
 
 def known_window(model: str, provider: str) -> int:
-    """Return the window of `model` in tokens as listed by who sells it, else by whose it is; 0 for
+    """Return the window of `model` in tokens as listed by who sells it, else by its vendor; 0 for
     neither.
     """
     vendor = VENDORS.get(longest_prefix(model, VENDORS) or "", "")
     sellers = filter(None, (SELLERS.get(provider, provider), vendor))
-    try:
-        from genai_prices.data_snapshot import get_snapshot  # as above
-    except ImportError:
+    library = _library()
+    if library is None:
         return 0
-    snapshot = get_snapshot()
+    snapshot = library.data_snapshot.get_snapshot()
     for seller, name in product(sellers, dict.fromkeys((model, bare_name(model)))):
         try:
             window = snapshot.find_provider_model(name, None, seller, None)[1].context_window

@@ -1,7 +1,4 @@
-"""A sentence and a hint for every way a call over HTTP can fail.
-
-Statuses, bodies and errors of the network go in, `ProviderError`s come out.
-"""
+"""Turn statuses, bodies and network errors of a call over HTTP into `ProviderError`s with hints."""
 
 from __future__ import annotations
 
@@ -15,28 +12,16 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
-from chat_loop.errors import (
-    AuthenticationFailed,
-    ConnectionFailed,
-    ContextTooLong,
-    ModelNotFound,
-    Overloaded,
-    ProviderError,
-    RateLimited,
-    RequestRejected,
-    StreamBroken,
-    TimedOut,
-)
+from chat_loop import errors
+from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.servers import is_near
 from chat_loop.redact import redacted
 
-SAID_CHARACTERS = 300
-"""The most of a server's own message that is shown."""
-LONGEST_WAIT = 86_400.0
-"""Seconds; a server that asks for more is taken to ask for this."""
-AGAIN = "Wait a little, then send the query again."
+SAID_CHARACTERS = 300  # the most of a server's own message that is shown
+LONGEST_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
 
 TOO_LONG, FILTERED = 413, 451
 """Statuses that stand for a full window and for a content filter, which come with many others."""
@@ -81,26 +66,36 @@ PHRASES: Mapping[int, tuple[str, ...]] = {
 }
 """Status -> what a refusal says, in lower case, when it means this status, whatever it has."""
 
-_KEY = (AuthenticationFailed, "{host} refused the key", "{key_hint}")
-_TIME = (TimedOut, "{host} ran out of time", AGAIN)
-_LOAD = (Overloaded, "{host} is overloaded", AGAIN)
-_FAILED = (Overloaded, "{host} failed", AGAIN)
-_REJECTED = (RequestRejected, "{host} rejected the request", "Check the model and the settings.")
-ERRORS: Mapping[int, tuple[type[ProviderError], str, str]] = {
+_AGAIN = "Wait a little, then send the query again."
+_NETWORK = "Check the network, or the server at {host}."
+_KEY = (errors.AuthenticationFailed, "{host} refused the key", "{key_hint}")
+_TIME = (errors.TimedOut, "{host} ran out of time", _AGAIN)
+_LOAD = (errors.Overloaded, "{host} is overloaded", _AGAIN)
+_FAILED = (errors.Overloaded, "{host} failed", _AGAIN)
+_REJECTED = (
+    errors.RequestRejected,
+    "{host} rejected the request",
+    "Check the model and the settings.",
+)
+REFUSALS: Mapping[int, tuple[type[ProviderError], str, str]] = {
     401: _KEY,
-    402: (RequestRejected, "{host} wants to be paid", "Check the plan and billing of the account."),
+    402: (
+        errors.RequestRejected,
+        "{host} wants to be paid",
+        "Check the plan and billing of the account.",
+    ),
     403: _KEY,
-    404: (ModelNotFound, "{host} does not know the model or the path", "{model_hint}"),
+    404: (errors.ModelNotFound, "{host} does not know the model or the path", "{model_hint}"),
     408: _TIME,
     409: _FAILED,
     TOO_LONG: (
-        ContextTooLong,
+        errors.ContextTooLong,
         "The conversation is too long for the model",
         "Type compact to shorten the conversation.",
     ),
-    429: (RateLimited, "{host} limits requests or tokens", AGAIN),
+    429: (errors.RateLimited, "{host} limits requests or tokens", _AGAIN),
     FILTERED: (
-        RequestRejected,
+        errors.RequestRejected,
         "A content filter of {host} refused the conversation",
         "Say it in other words, or take another model.",
     ),
@@ -109,8 +104,29 @@ ERRORS: Mapping[int, tuple[type[ProviderError], str, str]] = {
     529: _LOAD,
 }
 """Status -> the error, how its sentence begins, and its hint."""
+NETWORK_FAILURES: Mapping[str, tuple[type[ProviderError], str, str]] = {
+    # the library's own text quotes the header, and so the key
+    "LocalProtocolError": (
+        errors.AuthenticationFailed,
+        "The key holds characters that no header can carry.",
+        "{key_hint}",
+    ),
+    "ConnectTimeout": (
+        errors.ConnectionFailed,
+        "{host} did not accept the connection in time.",
+        _NETWORK,
+    ),
+    "TimeoutException": (errors.TimedOut, "{host} sent nothing for too long.", _AGAIN),
+    "ProxyError": (
+        errors.ConnectionFailed,
+        "The proxy on the way to {host} refused: {text}",
+        "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
+    ),
+    "ConnectError": (errors.ConnectionFailed, "Cannot reach {host}{reason}.", _NETWORK),
+}
+"""Name of an error of httpx or httpx2, which have the same -> the error, its sentence, its hint."""
 
-_NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """What TLS calls the answer of a server whose address should begin with http."""
 
 
@@ -119,23 +135,20 @@ class Oversized(ValueError):
 
 
 class Service(Struct, frozen=True, kw_only=True):
-    """Whom a provider talks to, in the words of its errors."""
+    """A service as its errors describe it."""
 
-    host: str
-    """Host, with the port if the address has one."""
+    host: str  # with the port if the address has one
     key_hint: str
-    """What to do when the key is refused or missing."""
     model_hint: str
-    """What to do when the model is not known."""
     absent_hint: str = ""
     """What to do when nobody listens there; empty for what goes for any server."""
-    stream: str = "text/event-stream"
-    """The media type of a stream."""
+    stream: str = "text/event-stream"  # the media type of a stream
 
     def refused(
         self, status: int | None, body: object, headers: Mapping[str, str] | None = None
     ) -> ProviderError:
         """Return the error for a refusal: by its status, inside a stream (None) by its `body`."""
+        headers = headers or {}
         kinds, said = _parts(body)
         what = f" ({status or next(iter(kinds), 'error')})"
         if said:
@@ -144,83 +157,69 @@ class Service(Struct, frozen=True, kw_only=True):
         else:
             what += "."
         if status is None:
-            known = {kind: meant for meant, all_of in KINDS.items() for kind in all_of.split()}
-            of_kinds = (int(kind) if kind.isdecimal() else known.get(kind, 0) for kind in kinds)
-            status = next((found for found in of_kinds if 400 <= found < 600), 500)
+            by_kind = {kind: meant for meant, names in KINDS.items() for kind in names.split()}
+            meanings = (int(kind) if kind.isdecimal() else by_kind.get(kind, 0) for kind in kinds)
+            status = next((meant for meant in meanings if 400 <= meant < 600), 500)
         texts = (*kinds, said.lower())
         for meant, phrases in PHRASES.items():
             if any(phrase in text for phrase in phrases for text in texts):
                 status = meant if meant != TOO_LONG or status not in (401, 403, 429) else status
                 break
-        location = (headers or {}).get("location", "")
         if 300 <= status < 400:
-            return RequestRejected(
-                f"{self.host} redirects to {short(location) or 'nowhere'} ({status}), which is not "
-                "followed.",
+            return errors.RequestRejected(
+                f"{self.host} redirects to {short(headers.get('location', '')) or 'nowhere'} "
+                f"({status}), which is not followed.",
                 "If that address is right, set it as the provider's address.",
             )
-        wait = retry_after((headers or {}).get("retry-after"), datetime.now(UTC))
-        kind, beginning, hint = ERRORS.get(status, _FAILED if status >= 500 else _REJECTED)
+        wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
+        kind, beginning, hint = REFUSALS.get(status, _FAILED if status >= 500 else _REJECTED)
         if status == 429 and wait is not None:
             hint = f"Wait {wait:.0f} s, then send the query again."
-        words = {"host": self.host, "key_hint": self.key_hint, "model_hint": self.model_hint}
         error = kind(
-            beginning.format(**words) + what,
-            hint.format(**words),
+            beginning.format(**asdict(self)) + what,
+            hint.format(**asdict(self)),
             retry_after=wait if kind.retryable else None,
         )
-        if isinstance(error, ContextTooLong):
+        if isinstance(error, errors.ContextTooLong):
             error.window = window_from_error(what)
         return error
 
-    def failed(self, error: BaseException, *, started: bool) -> ProviderError:
-        """Return the error for a call that broke: `error` is httpx's, or a ValueError for a stream
-        that makes no sense.
+    def failed(self, cause: BaseException, *, started: bool) -> ProviderError:
+        """Return the error for a call that broke: `cause` is httpx's, or a ValueError for a stream
+        that makes no sense. `started`: some of the reply has come.
         """
-        why, network = reason(error), f"Check the network, or the server at {self.host}."
-        # by name: an SDK is built on httpx or on httpx2, whose errors are the same
-        names = {kind.__name__ for kind in type(error).__mro__}
-        match error:
-            case _ if "LocalProtocolError" in names:  # its text quotes the header, and so the key
-                what = "The key holds characters that no header can carry."
-                return AuthenticationFailed(what, self.key_hint)
-            case _ if "ConnectTimeout" in names:
-                what = f"{self.host} did not accept the connection in time."
-                return ConnectionFailed(what, network)
-            case _ if "TimeoutException" in names:
-                return TimedOut(f"{self.host} sent nothing for too long.", AGAIN)
-            case _ if "ProxyError" in names:
-                return ConnectionFailed(
-                    f"The proxy on the way to {self.host} refused: {short(str(error))}",
-                    "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
-                )
-            case _ if "ConnectError" in names:
-                failed = ConnectionFailed(
-                    f"Cannot reach {self.host}{why}.", self.absent_hint or network
-                )
-                refused = [isinstance(one, ConnectionRefusedError) for one in _roots(error)]
-                # nobody will listen on this machine in a few seconds either
-                failed.retryable = not (is_near(f"http://{self.host}") and all(refused))
-                return failed
-            case Oversized() if not started:  # it would come again
-                return RequestRejected(
-                    f"{self.host} sent {error}.", "Check the provider's address and its server."
-                )
-            case Oversized():
-                what = f"{self.host} sent {error}."
-            case ValueError():
-                what = f"{self.host} sent something that is not the expected stream."
-            case _ if started:
-                what = f"The connection to {self.host} ended in the middle of the reply{why}."
-            case _:
-                what = f"{self.host} closed the connection before it answered{why}."
+        chain = [*_chain(cause)]
+        reason = next(filter(None, map(_reason, reversed(chain))), "")
+        for base in type(cause).__mro__:
+            if base.__name__ not in NETWORK_FAILURES:
+                continue
+            kind, message, hint = NETWORK_FAILURES[base.__name__]
+            if base.__name__ == "ConnectError":
+                hint = self.absent_hint or hint
+            words = {**asdict(self), "reason": reason, "text": short(str(cause))}
+            error = kind(message.format(**words), hint.format(**words))
+            numbers = [link.errno for link in chain if isinstance(link, OSError) and link.errno]
+            if is_near(f"http://{self.host}") and {*numbers} == {errno.ECONNREFUSED}:
+                error.retryable = False  # nobody will listen on this machine in a few seconds
+            return error
+        if isinstance(cause, Oversized) and not started:  # asking again would bring it again
+            hint = "Check the provider's address and its server."
+            return errors.RequestRejected(f"{self.host} sent {cause}.", hint)
+        if isinstance(cause, Oversized):
+            what = f"{self.host} sent {cause}."
+        elif isinstance(cause, ValueError):
+            what = f"{self.host} sent something that is not the expected stream."
+        elif started:
+            what = f"The connection to {self.host} ended in the middle of the reply{reason}."
+        else:
+            what = f"{self.host} closed the connection before it answered{reason}."
         return self._broken(what, started=started)
 
     def unfinished(self, content_type: str, *, started: bool) -> ProviderError:
         """Return the error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
         if not started and kind != self.stream:
-            return RequestRejected(
+            return errors.RequestRejected(
                 f"{self.host} answered with {short(kind) or 'an untyped body'} instead of a "
                 "stream.",
                 "Check the provider's address; a login page or a proxy may answer for it.",
@@ -230,8 +229,8 @@ class Service(Struct, frozen=True, kw_only=True):
 
     def _broken(self, what: str, *, started: bool) -> ProviderError:
         if started:
-            return StreamBroken(what, "Send the query again.")
-        return ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
+            return errors.StreamBroken(what, "Send the query again.")
+        return errors.ConnectionFailed(what, _NETWORK.format(host=self.host))
 
 
 def short(text: str) -> str:
@@ -253,38 +252,32 @@ def retry_after(value: str | None, now: datetime) -> float | None:
     return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None
 
 
-def _roots(error: BaseException) -> Iterator[BaseException]:
-    """Yield the errors at the bottom of `error`; groups have several."""
-    if isinstance(error, BaseExceptionGroup):
-        for inner in error.exceptions:
-            yield from _roots(inner)
-    elif (cause := error.__cause__ or error.__context__) is not None:
-        yield from _roots(cause)
-    else:
+def _chain(error: BaseException | None) -> Iterator[BaseException]:
+    """Yield an error and what caused it, down to the roots; groups have several."""
+    while error is not None:
         yield error
+        if isinstance(error, BaseExceptionGroup):
+            for inner in error.exceptions:
+                yield from _chain(inner)
+            return
+        error = error.__cause__ or error.__context__
 
 
-def reason(error: BaseException) -> str:
-    """Return `: ` and the words of the operating system or TLS at the root of `error`, or ""."""
-    found = ""
-    seen: BaseException | None = error
-    while seen is not None:
-        if isinstance(seen, ssl.SSLCertVerificationError):
-            found = f": {seen.verify_message.lower()}"
-        elif isinstance(seen, ssl.SSLError):  # its errno is none of the system's
-            found = f": TLS: {(seen.reason or 'it failed').replace('_', ' ').lower()}"
-            if seen.reason in _NO_TLS:
-                found = ": it does not speak TLS; perhaps the address begins with http, not https"
-        elif isinstance(seen, OSError) and seen.strerror:
-            # asyncio puts the address where the system's words should be; names that do not resolve
-            # have no errno
-            number = seen.errno if seen.errno in errno.errorcode else 0
-            found = f": {(os.strerror(number) if number else seen.strerror).lower()}"
-        if isinstance(seen, BaseExceptionGroup):
-            seen = seen.exceptions[0]
-        else:
-            seen = seen.__cause__ or seen.__context__
-    return short(found)
+def _reason(error: BaseException) -> str:
+    """Return `: ` and the words of the operating system or TLS, or ""."""
+    reason = ""
+    if isinstance(error, ssl.SSLCertVerificationError):
+        reason = error.verify_message.lower()
+    elif isinstance(error, ssl.SSLError):  # its errno is none of the system's
+        reason = "TLS: " + (error.reason or "it failed").replace("_", " ").lower()
+        if error.reason in NO_TLS:
+            return ": it does not speak TLS; perhaps the address begins with http, not https"
+    elif isinstance(error, OSError) and error.strerror:
+        # asyncio puts the address where the system's words should be; names that do not resolve
+        # have no errno
+        number = error.errno if error.errno in errno.errorcode else 0
+        reason = (os.strerror(number) if number else error.strerror).lower()
+    return short(f": {reason}") if reason else ""
 
 
 def _parts(body: object) -> tuple[tuple[str, ...], str]:
@@ -295,8 +288,8 @@ def _parts(body: object) -> tuple[tuple[str, ...], str]:
         if isinstance(body, Mapping) and isinstance(body.get("error"), Mapping | str):
             body = body["error"]
     if isinstance(body, Mapping):
-        given = (body[key] for key in ("code", "type") if isinstance(body.get(key), str | int))
-        kinds = tuple(short(str(kind))[:80].rstrip().lower() for kind in given)
+        codes = (body[key] for key in ("code", "type") if isinstance(body.get(key), str | int))
+        kinds = tuple(short(str(code))[:80].rstrip().lower() for code in codes)
         for key in ("message", "Message", "detail"):
             if isinstance(body.get(key), str) and body[key]:
                 return kinds, short(body[key])
@@ -307,7 +300,6 @@ def _parts(body: object) -> tuple[tuple[str, ...], str]:
         names = first["loc"][:8] if isinstance(first.get("loc"), list) else []
         return kinds, short(f"{'.'.join(map(str, names))}: {first['msg']}".removeprefix(": "))
     text = body if isinstance(body, str) else ""
-    title = re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL)
-    if title:
+    if title := re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL):
         return (), short(title[1])
     return (), "" if text.lstrip().startswith("<") else short(text)

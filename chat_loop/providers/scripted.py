@@ -1,9 +1,4 @@
-"""A provider that needs no model: replies from a script, for tests and demonstrations.
-
-`scripted:echo` repeats what it is told; `scripted:FILE` reads replies from a text file, one after
-another, separated by lines that hold only `---`, and echoes when they are used up. Summary calls
-get a summary of the right form.
-"""
+"""A provider that needs no model: replies from a script, for tests and demonstrations."""
 
 from __future__ import annotations
 
@@ -17,7 +12,6 @@ from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.values import Message, Request, Usage, Window
 
 ECHO = "echo"
-_WORDS = re.compile(r"\S+\s*|\s+")
 _SUMMARY = """**Background Context:** Initial session.
 
 **Current Session Summary:**
@@ -35,8 +29,8 @@ Step = str | Message | ProviderError
 
 
 class ScriptedProvider:
-    """Gives the steps in order and remembers every request. Tokens are words; a step of errors
-    raises.
+    """Gives the steps in order and remembers every request; when they are used up, it repeats the
+    query. A request for a summary gets one of the right form. Tokens are words.
     """
 
     name = "scripted"
@@ -52,8 +46,7 @@ class ScriptedProvider:
         takes_images: bool = False,
     ) -> None:
         self.model = model
-        self.takes_images = takes_images
-        self.calls_tools = calls_tools
+        self.takes_images, self.calls_tools = takes_images, calls_tools
         self.window = window or Window(128_000)
         self.requests: list[Request] = []
         self._steps = list(steps)
@@ -61,45 +54,41 @@ class ScriptedProvider:
 
     @classmethod
     def from_file(cls, path: Path, window: Window | None = None) -> ScriptedProvider:
-        """Read a script. Raises ModelNotFound."""
+        """Read replies that are separated by lines of `---`. Raises ModelNotFound."""
         try:
             text = path.read_text("utf-8")
         except (OSError, UnicodeDecodeError) as error:
-            raise ModelNotFound(
-                f"The script {path} cannot be read.", "scripted:echo needs no file."
-            ) from error
+            what = f"The script {path} cannot be read."
+            raise ModelNotFound(what, "scripted:echo needs no file.") from error
         steps = [step.strip("\n") for step in re.split(r"^---$", text, flags=re.MULTILINE)]
         return cls(str(path), steps, window=window)
 
     def warm(self) -> None:
-        """There is nothing to load."""
+        """Do nothing: there is nothing to load."""
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         self.requests.append(request)
-        step = self._next(request)
+        last = request.messages[-1].text
+        step: Step = f"You said: {last}"
+        if request.grammar is not None:  # the topics are the beginnings of the queries
+            queries = re.findall(r"^\[([\d.]+)\] User: (.*)$", last, re.MULTILINE)
+            topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in queries]
+            step = _SUMMARY.format("\n".join(topics or ["- nothing"]))
+        elif self._steps:
+            step = self._steps.pop(0)
         if isinstance(step, ProviderError):
             raise step
         reply = Message("assistant", step) if isinstance(step, str) else step
-        for word in _WORDS.findall(reply.text):
+        for word in re.findall(r"\S+\s*|\s+", reply.text):
             yield TextDelta(word)
             await asyncio.sleep(0)
         for call in reply.calls:
             yield ToolCalled(call)
-        prompt = len(request.system.split()) + sum(
-            len(message.whole.split()) for message in request.messages
-        )
+        texts = (request.system, *(message.whole for message in request.messages))
+        prompt = sum(len(text.split()) for text in texts)
         cached, self._cached = min(self._cached, prompt), prompt
         usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
         yield Finished(stop="tool" if reply.calls else "end", usage=usage)
 
     async def close(self) -> None:
-        """There is nothing to give back."""
-
-    def _next(self, request: Request) -> Step:
-        last = request.messages[-1].text
-        if request.grammar is None:
-            return self._steps.pop(0) if self._steps else f"You said: {last}"
-        # a summary, whose topics are the beginnings of the queries
-        spoken = re.findall(r"^\[([\d.]+)\] User: (.*)$", last, re.MULTILINE)
-        topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in spoken]
-        return _SUMMARY.format("\n".join(topics or ["- nothing"]))
+        """Do nothing: there is nothing to give back."""

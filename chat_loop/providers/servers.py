@@ -2,32 +2,26 @@
 
 from __future__ import annotations
 
+import json
 import os
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
+from threading import Timer
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
 from chat_loop.providers.answers import at, list_at, text_at
-from chat_loop.providers.capabilities import (
-    NOTHING,
-    Capabilities,
-    described,
-    listed,
-    loaded,
-    running,
-)
+from chat_loop.providers.capabilities import Capabilities, from_listing, from_ollama, from_props
 
-ANSWER_SECONDS = 2.0
-"""For one answer, from the first byte to the last."""
+ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 OLLAMA, LM_STUDIO, LLAMA, VLLM = "Ollama", "LM Studio", "llama.cpp", "vLLM"
 _OWNERS = {"library": OLLAMA, "organization_owner": LM_STUDIO, "llamacpp": LLAMA, "vllm": VLLM}
-"""What servers say whose a model is -> their software."""
+"""The owner of a model in a list -> the server's software."""
 _HEADERS = {"llama.cpp": LLAMA, "ollama": OLLAMA, "vllm": VLLM}
-"""What the header Server begins with, in lower case -> the software."""
+"""The beginning of the header Server, in lower case -> the software."""
 
 
 def place_of(address: str) -> tuple[str, int]:
@@ -57,7 +51,7 @@ def is_near(address: str) -> bool:
 def is_foreign(address: str, sockets: Path) -> bool:
     """Return True when another user of this machine listens at an address of it.
 
-    `sockets` is the folder where Linux tells each socket's user; other systems tell nothing. Root
+    `sockets` is the folder where Linux names each socket's user; other systems name none. Root
     and the users of services are others as well.
     """
     # 127.0.0.1 on machines of either byte order, and inside an address of IPv6
@@ -91,18 +85,15 @@ def listens(address: str) -> bool:
 
 
 class Server(Struct, frozen=True, kw_only=True):
-    """The description that an OpenAI-compatible server gives of itself."""
+    """An OpenAI-compatible server as it describes itself."""
 
-    entries: tuple[Mapping[str, object], ...] = ()
-    """Its list of models."""
+    entries: tuple[Mapping[str, object], ...] = ()  # its list of models
     software: str = ""
-    """Its name, "" where it does not say it."""
-    loading: bool = False
-    """It runs, and loads its model still."""
+    loading: bool = False  # it runs, and still loads its model
 
     @property
     def models(self) -> tuple[str, ...]:
-        """The names of those that one can talk to."""
+        """The names of the models that chat."""
         names = (text_at(entry, "id") for entry in self.entries)
         return tuple(
             name
@@ -122,27 +113,27 @@ def server_at(address: str, key: str = "") -> Server | None:
         return None
     entries = tuple(entry for entry in list_at(answer, "data") if isinstance(entry, Mapping))
     owners = {text_at(entry, "owned_by") for entry in entries}
-    told = next((name for owner, name in _OWNERS.items() if owner in owners), software)
-    return Server(entries=entries, software=told)
+    owner = next((name for owner, name in _OWNERS.items() if owner in owners), software)
+    return Server(entries=entries, software=owner)
 
 
 def capabilities_at(address: str, model: str, provider: str, key: str = "") -> Capabilities:
-    """Ask a server of this machine what `model` takes there; nothing where it does not say it."""
-    server = server_at(address, key)
-    if server is None:
-        return NOTHING
+    """Ask a server of this machine what `model` takes there; NOTHING where it does not say."""
     root = root_of(address)
+    server = server_at(address, key) or Server()
     # a llama-server with one model answers with it, whatever name is asked for
     only = server.entries[0] if len(server.entries) == 1 and server.software == LLAMA else {}
-    told = listed(next((entry for entry in server.entries if entry.get("id") == model), only))
+    named = (entry for entry in server.entries if entry.get("id") == model)
+    listing = from_listing(next(named, only))
     if provider == "ollama" or server.software == OLLAMA:
-        own = described(_answer(root, "/api/show", key, {"model": model})[2])
-        return running(_answer(root, "/api/ps", key)[2], model).over(own).over(told)
+        details = _answer(root, "/api/show", key, {"model": model})[2]
+        processes = _answer(root, "/api/ps", key)[2]
+        return from_ollama(details, processes, model).over(listing)
     if provider == "lmstudio" or server.software == LM_STUDIO:
-        return listed(_answer(root, f"/api/v0/models/{quote(model)}", key)[2]).over(told)
+        return from_listing(_answer(root, f"/api/v0/models/{quote(model)}", key)[2]).over(listing)
     if provider == "llama-server" or server.software == LLAMA:
-        return loaded(_answer(root, "/props", key)[2]).over(told)
-    return told
+        return from_props(_answer(root, "/props", key)[2]).over(listing)
+    return listing
 
 
 def root_of(address: str) -> str:
@@ -152,9 +143,7 @@ def root_of(address: str) -> str:
 
 def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int, str, object]:
     """Return status, software and JSON of an answer; (0, "", None) for none."""
-    import json  # only when something listens
-    from http.client import HTTPConnection, HTTPException, HTTPSConnection
-    from threading import Timer
+    from http.client import HTTPConnection, HTTPException, HTTPSConnection  # for one that listens
 
     parts = urlsplit(address)
     host, port = place_of(address)
@@ -176,8 +165,8 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
         method = "GET" if data is None else "POST"
         connection.request(method, f"{parts.path.rstrip('/')}{path}", data, headers)
         response = connection.getresponse()
-        said = response.headers.get("Server", "").partition("/")[0].lower()
-        software = next((name for mark, name in _HEADERS.items() if said.startswith(mark)), "")
+        server = response.headers.get("Server", "").lower()
+        software = next((name for mark, name in _HEADERS.items() if server.startswith(mark)), "")
         return response.status, software, json.loads(response.read(4 << 20))
     except (OSError, HTTPException, ValueError, RecursionError):
         return 0, "", None

@@ -1,5 +1,4 @@
-"""The shared parts of the adapters over HTTP: one client of an SDK, the course of one call, and
-bodies that are read within limits.
+"""Providers over HTTP: one client of an SDK, the course of one call, and bodies read within limits.
 
 The SDK sends requests and knows keys, addresses and headers. Events are read here, from its raw
 response: its own streams hide whether the end mark came, hold a line of any length in memory, and
@@ -15,41 +14,32 @@ import os
 import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import aclosing, asynccontextmanager, contextmanager, suppress
+from contextlib import aclosing, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import (
-    AuthenticationFailed,
-    ContextTooLong,
-    NoProvider,
-    Overloaded,
-    ProviderError,
-    RequestRejected,
-)
-from chat_loop.events import Event, Finished, ToolCalled
-from chat_loop.providers.calls import Calls, ReplayedFields, refused_tool
+from chat_loop import errors
+from chat_loop.errors import NoProvider, ProviderError
+from chat_loop.events import Event
 from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
 from chat_loop.providers.catalogue import CATALOGUE, Entry
+from chat_loop.providers.prices import known_window
 from chat_loop.providers.refusals import Oversized, Service, short
+from chat_loop.providers.replies import Reply, refused_tool
 from chat_loop.providers.servers import capabilities_at, is_near
-from chat_loop.providers.thinking import Tagged
-from chat_loop.values import Request, StopReason, Usage, Window
+from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
     from httpx2 import URL, Response
 
-LARGEST_EVENT = 8 << 20
-"""Bytes of one event. The largest real ones hold the arguments of a call."""
+LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_REPLY = 128 << 20
 """Bytes of a reply's body, unpacked: more than ten times the size of 128,000 tokens."""
-SLICE = 1 << 16
-"""Bytes of a body between two looks at the keyboard."""
-DONE = "[DONE]"
-"""The end mark of Chat Completions, which is no JSON."""
+SLICE = 1 << 16  # bytes of a body between two looks at the keyboard
+DONE = "[DONE]"  # the end mark of Chat Completions, which is no JSON
 _BLANKS = re.compile(rb"(?:\r?\n){3,}")
 
 
@@ -61,36 +51,21 @@ class Refusal(Exception):
         self.status, self.body, self.headers = status, body, headers
 
 
-class Line(Struct, frozen=True):
-    """A connection to a service: an SDK's client, and what of the SDK is used beside it."""
+class Connection(Struct, frozen=True):
+    """An SDK's client, and what else of the SDK is used."""
 
     client: Any
     service: Service
-    http: Any
-    """The HTTP library below the SDK: httpx2, or httpx for openai 2 and anthropic 0."""
-    stream: Any
-    """The class of its streams."""
+    http: Any  # the HTTP library below the SDK: httpx2, or httpx for openai 2 and anthropic 0
+    stream: Any  # the class of its streams
     error: type[Exception]
     """What it raises while it sends a request; errors of the network are its causes."""
     credentials_errors: tuple[type[Exception], ...]
 
-
-class Reply:
-    """The state of one stream so far. Adapters fill it from the events of their wire."""
-
-    def __init__(self) -> None:
-        self.stop: StopReason | None = None
-        """Why the model stopped; None while it has not said so."""
-        self.usage: Usage | None = None
-        self.calls = Calls()
-        self.tagged = Tagged()
-        """Tells reasoning from the answer where both come as text."""
-        self.reasoning: list[str] = []
-        """Reasoning that the service wants back with the calls of this reply."""
-        self.done = False
-        """The wire's own end mark has come."""
-        self.started = False
-        """Some text or reasoning has been passed on."""
+    @property
+    def failures(self) -> tuple[type[Exception], ...]:
+        """Every error of an answer that cannot be read."""
+        return (Refusal, self.error, self.http.HTTPError, ValueError, RecursionError)
 
 
 class WireProvider:
@@ -100,8 +75,7 @@ class WireProvider:
     """
 
     name = ""
-    path: str
-    """Where requests are sent."""
+    path: str  # where requests are sent
     stream_type = "text/event-stream"
 
     def __init__(
@@ -129,15 +103,13 @@ class WireProvider:
         self.calls_tools = self.calls_tools and not model.startswith(quirks.no_tools)
         self._unknown = {"temperature"} if model.startswith(quirks.fixed_temperature) else set()
         """Parameters that the server does not know."""
-        self._replayed = ReplayedFields()
         self._base_url = base_url
         self._api_key = api_key
         # a server of this machine may load its model first
-        own = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
-        near = is_near(base_url or own)
-        self.first_event_seconds = 600.0 if near else 120.0
-        self._line: Line | None = None
-        self._building = threading.Lock()
+        environment_url = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
+        self.first_event_seconds = 600.0 if is_near(base_url or environment_url) else 120.0
+        self._connection: Connection | None = None
+        self._connecting = threading.Lock()
         self._refused_tools: set[str] = set()
         self._inquiry: asyncio.Future[bool | None] | None = None
         self._looked_up = False
@@ -146,8 +118,8 @@ class WireProvider:
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
             "server": NOTHING,
             "genai-prices": NOTHING,
-            "guess": Capabilities(window=window.tokens).over(guessed(model)),
         }
+        self._guess = Capabilities(window=window.tokens).over(guessed(model))
         self.learn(NOTHING)
 
     @property
@@ -163,21 +135,24 @@ class WireProvider:
         hint = f"Check the model's name; --model {self.name}:NAME."
         return hint if self.entry.needs_key else f"{hint} The server's address usually ends in /v1."
 
-    def _keyless(self) -> AuthenticationFailed:
-        return AuthenticationFailed(f"There is no key for {self.entry.title}.", self.key_hint)
+    def keyless(self) -> ProviderError:
+        """Return the error for a missing key."""
+        what = f"There is no key for {self.entry.title}."
+        return errors.AuthenticationFailed(what, self.key_hint)
 
-    def _unreadable(self, error: BaseException) -> AuthenticationFailed:
+    def unreadable(self, error: BaseException) -> ProviderError:
+        """Return the error for credentials that the SDK cannot read."""
         what = f"The credentials cannot be read: {short(str(error))}"
-        return AuthenticationFailed(what, self.key_hint)
+        return errors.AuthenticationFailed(what, self.key_hint)
 
-    def learn(self, told: Capabilities, source: str = "server") -> None:
+    def learn(self, capabilities: Capabilities, source: str = "server") -> None:
         """Take what a source says of the model; the earlier source counts."""
-        self._sources[source] = told.over(self._sources[source])
+        self._sources[source] = capabilities.over(self._sources[source])
         known = NOTHING
-        for name, said in self._sources.items():
-            if name == "guess":
-                self.window = Window(known.window or said.window, guessed=not known.window)
-            known = known.over(said)
+        for statement in self._sources.values():
+            known = known.over(statement)
+        self.window = Window(known.window or self._guess.window, guessed=not known.window)
+        known = known.over(self._guess)
         self.takes_images, self.reply_tokens = bool(known.images), known.reply
 
     @property
@@ -193,8 +168,6 @@ class WireProvider:
         if is_near(url) and self.entry.kind == "openai":
             self.learn(capabilities_at(url, self.model, self.name, self._api_key or ""))
         if not self._window_is_known:
-            from chat_loop.providers.prices import known_window  # loads the library
-
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
 
     def _connect(self) -> tuple[Any, Any, type[Exception], tuple[type[Exception], ...]]:
@@ -211,32 +184,38 @@ class WireProvider:
         """Put one event into `reply` and yield its deltas. Raises `ProviderError`."""
         raise NotImplementedError
 
-    async def _ask(self, line: Line) -> Capabilities | None:
-        """Return what the service says of the model, None when it does not know it."""
-        raise NotImplementedError
+    async def _ask(self, connection: Connection) -> Capabilities | None:
+        """Return what the service says of the model, None when it does not know it, NOTHING when
+        it does not say.
+        """
+        return NOTHING
 
-    def _headers(self, line: Line) -> Mapping[str, object]:
+    def _headers(self) -> Mapping[str, object]:
         """Return the headers of a request besides the SDK's."""
         return self.entry.sent_headers(os.environ)
 
-    async def _prepare(self, line: Line, request: Request) -> None:
+    async def _prepare(self, connection: Connection, request: Request) -> None:
         """Do what has to be done before `request` is sent. Raises `ProviderError`."""
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         """Learn from a refusal, and say in `error` what helps."""
+
+    def _ending(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
+        """Yield what is left of a complete reply."""
+        return reply.ending(with_calls=with_calls)
 
     def warm(self) -> None:
         """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop.
 
         Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address.
         """
-        self._ready()
+        self._connected()
         self.look_up()
 
-    def _ready(self) -> Line:
-        with self._building:
-            if self._line is not None:
-                return self._line
+    def _connected(self) -> Connection:
+        with self._connecting:
+            if self._connection is not None:
+                return self._connection
             sdk, client, error, credentials_errors = self._connect()
             address: URL = client.base_url
             if address.scheme not in ("http", "https") or not address.host:
@@ -251,131 +230,124 @@ class WireProvider:
                 stream=self.stream_type,
             )
             http, stream = http_library(sdk), sdk.AsyncStream[object]
-            line = Line(client, service, http, stream, error, credentials_errors)
+            connection = Connection(client, service, http, stream, error, credentials_errors)
             if self.entry.kind != "bedrock":  # whose credentials would be read
-                asyncio.run(self._rehearse(line))
+                asyncio.run(self._rehearse(connection))
             for library in (sdk.__name__, http.__name__):
                 # what they warn of would reach the terminal
                 logging.getLogger(library).setLevel(logging.ERROR)
-            self._line = line
-            return line
+            self._connection = connection
+            return connection
 
-    async def _rehearse(self, line: Line) -> None:
+    async def _rehearse(self, connection: Connection) -> None:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
-        async with line.http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as http:
-            nobody = line.client.with_options(base_url="http://127.0.0.1:0", http_client=http)
-            with suppress(line.error):
-                more = {"cast_to": object, "stream": True, "stream_cls": line.stream}
-                await nobody.post(self.path, body={"model": "-", "stream": True}, **more)
+        http = connection.http.AsyncClient(verify=False, trust_env=False, timeout=1.0)
+        async with http:
+            nobody = connection.client.with_options(base_url="http://127.0.0.1:0", http_client=http)
+            with suppress(connection.error):
+                body = {"model": "-", "stream": True}
+                await nobody.post(
+                    self.path, body=body, cast_to=object, stream=True, stream_cls=connection.stream
+                )
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`; `StreamBroken` for a cut after
         the first delta.
         """
-        line = self._line
-        if line is None:
-            line = await asyncio.to_thread(self._ready)
-        kept = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
-        request = replace(request, tools=kept)
-        await self._prepare(line, request)
-        reply = Reply()
-        with self._translated(line, request, reply):
-            async with self._sent(line, "post", self.path, self._body(request)) as stream:
-                async with aclosing(self._events(line, stream, reply)) as events:
-                    async for event in events:
-                        for delta in self._read(event, reply, line.service):
-                            reply.started = True
-                            yield delta
-                if reply.stop is None and not reply.done:
-                    kind = stream.response.headers.get("content-type", "")
-                    raise line.service.unfinished(kind, started=reply.started)
+        connection = self._connection
+        if connection is None:
+            connection = await asyncio.to_thread(self._connected)
+        tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
+        request = replace(request, tools=tools)
+        await self._prepare(connection, request)
+        service, http, reply = connection.service, connection.http, Reply()
+        stream = None
+        try:
+            stream = await self._send(connection, request)
+            async with aclosing(self._events(connection, stream, reply)) as events:
+                async for event in events:
+                    for delta in self._read(event, reply, service):
+                        reply.started = True
+                        yield delta
+            if reply.stop is None and not reply.done:
+                content_type = stream.response.headers.get("content-type", "")
+                raise service.unfinished(content_type, started=reply.started)
+        except (
+            *(Refusal, ProviderError, http.HTTPError, http.InvalidURL),
+            *(ValueError, RecursionError),
+        ) as cause:
+            if error := self._failure(service, cause, request, reply):
+                raise error from (None if error is cause else cause)
+        finally:
+            if stream is not None:
+                await stream.response.aclose()
         asked = self.entry.silent or self._inquiry is not None
         if not asked and not self._window_is_known:
             self._inquiry = asyncio.ensure_future(self.is_listed(10.0))
-        for ending in self._ending(reply, calls=bool(request.tools)):
+        for ending in self._ending(reply, with_calls=bool(tools)):
             yield ending
 
-    def _ending(self, reply: Reply, *, calls: bool) -> Iterator[Event]:
-        """Yield what is still to be passed on of a reply that is complete; `calls`: its calls."""
-        yield from reply.tagged.rest()
-        stop = reply.stop or "end"
-        if calls and stop == "end":  # some servers say `stop` where they mean `tool_calls`
-            complete = reply.calls.complete()
-            self._replayed.keep(complete, reply.calls.extras, "".join(reply.reasoning))
-            yield from map(ToolCalled, complete)
-            stop = "tool" if complete else stop
-        yield Finished(stop=stop, usage=reply.usage)
-
-    @contextmanager
-    def _translated(self, line: Line, request: Request, reply: Reply) -> Iterator[None]:
-        """Raise what goes wrong in a call as a `ProviderError`, and learn from it."""
-        service = line.service
-        try:
-            yield
-        except (
-            *(Refusal, ProviderError, line.http.HTTPError, line.http.InvalidURL),
-            *(ValueError, RecursionError),
-        ) as cause:
-            error = cause if isinstance(cause, ProviderError) else None
-            if isinstance(cause, Refusal):
-                error = service.refused(cause.status, cause.body, cause.headers)
-                self._refused(cause.status, error, request)
-            elif error is None and reply.stop is not None:
-                return  # the line was dropped, but the model has stopped: the reply is whole
-            error = error or service.failed(cause, started=reply.started)
-            if isinstance(error, ContextTooLong) and 0 < (error.window or 0) < self.window.tokens:
-                self.learn(Capabilities(window=error.window or 0), "set")
-            elif isinstance(error, RequestRejected | Overloaded) and not error.adapted:
-                name = refused_tool(error.message, [tool.name for tool in request.tools])
-                if name:
-                    self._refused_tools.add(name)
-                    adapt(error, f"The tool {name} is left out from now on.")
-            raise error from (None if error is cause else cause)
-
-    @asynccontextmanager
-    async def _sent(
-        self, line: Line, method: str, path: str, body: object = None
-    ) -> AsyncIterator[Any]:
+    async def _send(self, connection: Connection, request: Request) -> Any:
         """Send a request; the answer is good (2xx) and its body unread.
 
-        Raises Refusal and `ProviderError`; while the body is read, as httpx does.
+        Raises Refusal and `ProviderError`.
         """
-        more = {} if body is None else {"body": body}
         try:
-            stream = await getattr(line.client, method)(
-                path,
-                options={"headers": self._headers(line)},
+            return await connection.client.post(
+                self.path,
+                body=self._body(request),
+                options={"headers": self._headers()},
                 cast_to=object,
                 stream=True,
-                stream_cls=line.stream,
-                **more,
+                stream_cls=connection.stream,
             )
-        except (line.error, *line.credentials_errors) as error:
+        except (connection.error, *connection.credentials_errors) as error:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from error
-            if isinstance(error, line.credentials_errors):
-                raise self._unreadable(error) from error
-            raise line.service.failed(error.__cause__ or error, started=False) from error
-        try:
-            yield stream
-        finally:
-            await stream.response.aclose()
+            if isinstance(error, connection.credentials_errors):
+                raise self.unreadable(error) from error
+            raise connection.service.failed(error.__cause__ or error, started=False) from error
+
+    def _failure(
+        self, service: Service, cause: Exception, request: Request, reply: Reply
+    ) -> ProviderError | None:
+        """Return the error of a call that broke after learning from it, None for one that broke
+        after the whole reply.
+        """
+        if isinstance(cause, ProviderError):
+            error = cause
+        elif isinstance(cause, Refusal):
+            error = service.refused(cause.status, cause.body, cause.headers)
+            self._refused(cause.status, error, request)
+        elif reply.stop is not None:
+            return None
+        else:
+            error = service.failed(cause, started=reply.started)
+        if isinstance(error, errors.ContextTooLong):
+            if 0 < (error.window or 0) < self.window.tokens:
+                self.learn(Capabilities(window=error.window or 0), "set")
+            return error
+        name = refused_tool(error.message, [tool.name for tool in request.tools])
+        refused = isinstance(error, errors.RequestRejected | errors.Overloaded)
+        if name and refused and not error.adapted:
+            self._refused_tools.add(name)
+            adapt(error, f"The tool {name} is left out from now on.")
+        return error
 
     async def _events(
-        self, line: Line, stream: Any, reply: Reply
+        self, connection: Connection, stream: Any, reply: Reply
     ) -> AsyncGenerator[Mapping[str, object]]:
         """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
         async with aclosing(server_sent(stream.response.aiter_bytes())) as events:
             async for data in events:
-                if data == DONE:
-                    reply.done = True
-                else:
+                if data != DONE:
                     event = json.loads(data)
                     if not isinstance(event, dict):
                         raise ValueError("not a JSON object")
                     yield event
+                reply.done = reply.done or data == DONE
                 if reply.done:  # a body that is read to its end keeps its connection
-                    with suppress(TimeoutError, line.http.HTTPError, ValueError):
+                    with suppress(TimeoutError, connection.http.HTTPError, ValueError):
                         async with asyncio.timeout(0.1):
                             async for _ in events:
                                 pass
@@ -384,35 +356,34 @@ class WireProvider:
         """Ask the service about the model and learn what it says. Return whether it knows it, None
         when it does not say. Raises `ProviderError` for a missing key or address.
         """
-        line = await asyncio.to_thread(self._ready)
-        with suppress(TimeoutError, line.http.HTTPError, Refusal, ProviderError, ValueError):
+        connection = await asyncio.to_thread(self._connected)
+        answer: Capabilities | None = NOTHING
+        with suppress(TimeoutError, *connection.failures):
             async with asyncio.timeout(seconds):
-                told = await self._ask(line)
-            self.learn(told or NOTHING)
-            return None if told is NOTHING else told is not None
-        return None
+                answer = await self._ask(connection)
+            self.learn(answer or NOTHING)
+        return None if answer is NOTHING else answer is not None
 
-    async def _answer(self, line: Line, method: str, path: str, body: object = None) -> object:
-        """Return the JSON of a short answer. Raises as `_sent`."""
-        read = bytearray()
-        async with self._sent(line, method, path, body) as stream:
-            async for piece in stream.response.aiter_bytes():
-                read += piece
-                if len(read) > 4 << 20:
-                    raise Oversized("more than 4 MB about its models")
+    async def _answer(self, connection: Connection, path: str, body: object = None) -> object:
+        """Return the JSON of a short answer to a GET, with a `body` to a POST. Raises Refusal and
+        the connection's other failures.
+        """
+        client, options = connection.client, {"headers": self._headers()}
         try:
-            return await asyncio.to_thread(json.loads, bytes(read))
-        except RecursionError as error:
-            raise ValueError("nested too deep") from error
+            if body is None:
+                return await client.get(path, cast_to=object, options=options)
+            return await client.post(path, body=body, cast_to=object, options=options)
+        except connection.error as error:
+            raise error.__cause__ if isinstance(error.__cause__, Refusal) else error from None
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""
         if self._inquiry is not None and not self._inquiry.done():
             self._inquiry.cancel()
             await asyncio.wait({self._inquiry})
-        line, self._line = self._line, None
-        if line is not None:
-            await line.client.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.client.close()
 
 
 def adapt(error: ProviderError, message: str = "") -> None:
@@ -428,18 +399,17 @@ def http_library(sdk: Any) -> Any:
 
 
 def http_client(sdk: Any) -> Any:
-    """Make an HTTP client of an SDK.
+    """Make an HTTP client of an SDK. Raises `NoProvider` for a proxy or certificate setting.
 
     No redirect is followed: key and conversation are meant for one host. Loopback addresses are
-    reached without the proxy of the environment. A refusal raises `Refusal`, or an SDK's error that
-    it is the cause of. Raises `NoProvider` for a proxy or certificate setting.
+    reached without the proxy of the environment. A status that is no success raises `Refusal`,
+    which the SDK makes the cause of an error of its own.
     """
     http = http_library(sdk)
     try:
         return sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
-            # a read may take longer than any wait the agent allows: this only frees a forgotten
-            # socket
+            # longer than any wait the agent allows: this only frees a forgotten socket
             timeout=http.Timeout(600.0, connect=5.0, write=30.0),
             event_hooks={"response": [_refuse]},
             mounts={f"all://{host}": None for host in ("127.0.0.1", "localhost", "[::1]")},
@@ -456,15 +426,15 @@ async def _refuse(response: Response) -> None:
     """Raise Refusal for a status that is no success. The SDKs would read a body of any size."""
     if response.is_success:
         return
-    read = bytearray()
+    content = bytearray()
     async with aclosing(response.aiter_bytes()) as pieces:
         async for piece in pieces:
-            read += piece[: (1 << 20) - len(read)]  # more of it would say no more
-            if len(read) >= 1 << 20:
+            content += piece[: (1 << 20) - len(content)]  # more of it would say no more
+            if len(content) >= 1 << 20:
                 break
-    body: object = read.decode(response.encoding or "utf-8", "replace")
+    body: object = content.decode(response.encoding or "utf-8", "replace")
     with suppress(ValueError, RecursionError):
-        body = json.loads(read)
+        body = json.loads(content)
     raise Refusal(response.status_code, body, response.headers)
 
 
@@ -482,13 +452,13 @@ async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
         for start in range(0, len(piece), SLICE):
             if start:
                 await asyncio.sleep(0)  # so that a large piece holds up no key
-            for event in _ended(piece[start : start + SLICE], rest, data):
+            for event in _complete(piece[start : start + SLICE], rest, data):
                 yield event
-    for event in _ended(b"\n\n", rest, data):
+    for event in _complete(b"\n\n", rest, data):
         yield event
 
 
-def _ended(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
+def _complete(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
     """Yield the events that `piece` ends; keep the `rest` of a line and the `data` of an event."""
     for number, part in enumerate(_BLANKS.sub(b"\n\n", piece).split(b"\n")):
         if number:
