@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Collection, Mapping
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin, get_type_hints
 
@@ -28,44 +29,53 @@ Share = Annotated[float, Meta(gt=0, le=1)]
 Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
-class AgentConfig(Struct, frozen=True, kw_only=True):
+class Section(Struct, frozen=True, forbid_unknown_fields=True):
+    """A part of the settings: a misspelled key must not silently be the default."""
+
+
+class AgentConfig(Section, frozen=True):
     default: str = ""
     name: str = "Assistant"
     system_prompt: str = "You are a helpful assistant. Answer clearly and to the point."
     summary_instructions: str = ""
     tools: tuple[str, ...] = ()
 
+    def __post_init__(self) -> None:
+        path = Path(self.default)
+        if path.name != self.default and not (path.is_absolute() or path.parts[0][0] == "~"):
+            raise ValueError(f"default must be a name or a whole path, not {self.default}")
 
-class ToolsConfig(Struct, frozen=True, kw_only=True):
+
+class ToolsConfig(Section, frozen=True):
     timeout: Annotated[float, Meta(gt=0)] = 60.0
     max_steps: Annotated[int, Meta(ge=1)] = 12
 
 
-class SessionsConfig(Struct, frozen=True, kw_only=True):
+class SessionsConfig(Section, frozen=True):
     directory: str = ""
     auto_resume: bool = False
 
 
-class SearchConfig(Struct, frozen=True, kw_only=True):
+class SearchConfig(Section, frozen=True):
     meaning: bool = True
 
 
-class SummaryConfig(Struct, frozen=True, kw_only=True):
+class SummaryConfig(Section, frozen=True):
     on_exit: bool = True
     timeout: float = 120.0
 
 
-class RestorationConfig(Struct, frozen=True, kw_only=True):
+class RestorationConfig(Section, frozen=True):
     acknowledge: bool = True
 
 
-class ContextConfig(Struct, frozen=True, kw_only=True):
+class ContextConfig(Section, frozen=True):
     max_history_messages: Count = 0
     max_history_tokens: Count = 0
     attach_from_archive: bool = True
 
 
-class AutoCompactConfig(Struct, frozen=True, kw_only=True):
+class AutoCompactConfig(Section, frozen=True):
     enabled: bool = True
     trigger_threshold: Share = 0.8
     compact_ratio: Share = 0.4
@@ -78,27 +88,27 @@ class AutoCompactConfig(Struct, frozen=True, kw_only=True):
     compact_on_resume: bool = False
 
 
-class MemoryConfig(Struct, frozen=True, kw_only=True):
+class MemoryConfig(Section, frozen=True):
     enabled: bool = True
     max_tokens: TokenLimit = 1500
 
 
-class NotifyConfig(Struct, frozen=True, kw_only=True):
+class NotifyConfig(Section, frozen=True):
     after: Seconds = 0.0
     how: Literal["bell", "osc9", "off"] = "bell"
 
 
-class InputConfig(Struct, frozen=True, kw_only=True):
+class InputConfig(Section, frozen=True):
     keys: Literal["emacs", "vi"] = "emacs"
 
 
-class DisplayConfig(Struct, frozen=True, kw_only=True):
+class DisplayConfig(Section, frozen=True):
     markdown: bool = True
     theme: Literal["auto", "dark", "light"] = "auto"
     wrap: Literal["words", "terminal"] = "words"
 
 
-class ProviderConfig(Struct, frozen=True, kw_only=True):
+class ProviderConfig(Section, frozen=True):
     """Settings of one provider. Empty, 0 or None keeps what the catalogue says."""
 
     base_url: str = ""
@@ -113,15 +123,22 @@ class ProviderConfig(Struct, frozen=True, kw_only=True):
     context: Count = 0
     threads: Count = 0
 
+    def __post_init__(self) -> None:
+        # names are shown, keys never: no key may stand in the place of its variable's name
+        name = self.api_key_env
+        plain = re.fullmatch(r"[A-Za-z_]\w{0,23}|(?=\w*_)[A-Za-z_]\w{0,63}", name, re.A)
+        if name and (not plain or find_secrets(name)):
+            raise ValueError("api_key_env takes the name of a variable, such as MY_KEY, not a key")
 
-class ModelConfig(Struct, frozen=True, kw_only=True):
+
+class ModelConfig(Section, frozen=True):
     window: int = 0
     images: bool | None = None
     input_price: float | None = None
     output_price: float | None = None
 
 
-class McpServer(Struct, frozen=True, kw_only=True):
+class McpServer(Section, frozen=True):
     """An MCP server: a command to start, or the URL of a running one. `timeout` in seconds."""
 
     command: str = ""
@@ -130,29 +147,27 @@ class McpServer(Struct, frozen=True, kw_only=True):
     cwd: str = ""
     url: str = ""
     headers: Mapping[str, str] = field(default_factory=dict)
-    timeout: float = 20.0
+    timeout: Annotated[float, Meta(ge=1, le=600)] = 20.0
     tools: tuple[str, ...] = ()
     ask: bool = True
     unasked: tuple[str, ...] = ()
     enabled: bool = True
 
-    def fault(self, name: str) -> str:
-        """Return what is wrong with a server of this name; empty when nothing is."""
+    @property
+    def fault(self) -> str:
+        """The rule that the server breaks; empty when there is none."""
+        command, url = self.command, self.url
+        local = bool(self.args or self.env or self.cwd)
         rules = {
-            "a name is 1 to 32 letters, digits, - and _": re.fullmatch(r"[\w-]{1,32}", name, re.A),
-            "it needs a command or a url, and only one of them": bool(self.command)
-            != bool(self.url),
-            "args, env and cwd go with a command": self.command
-            or not (self.args or self.env or self.cwd),
-            "headers go with a url": self.url or not self.headers,
-            "a url begins with http:// or https://": not self.url
-            or self.url.startswith(("http://", "https://")),
-            "the timeout is from 1 to 600 seconds": 1 <= self.timeout <= 600,
+            "it needs a command or a url, and only one of them": bool(command) != bool(url),
+            "args, env and cwd go with a command": command or not local,
+            "headers go with a url": url or not self.headers,
+            "a url begins with http:// or https://": command or re.match("https?://", url),
         }
         return next((rule for rule, kept in rules.items() if not kept), "")
 
 
-class Config(Struct, frozen=True, kw_only=True):
+class Config(Section, frozen=True):
     """All settings. An empty string or a zero means "choose for me"."""
 
     model: str = ""
@@ -186,6 +201,14 @@ class Config(Struct, frozen=True, kw_only=True):
         return {
             name: model.images for name, model in self.models.items() if model.images is not None
         }
+
+
+NAMED = {
+    "providers": (ProviderConfig, r"[a-z0-9][a-z0-9_-]{0,31}", "a-z, 0-9, - and _"),
+    "models": (ModelConfig, r"(?s).+", "any characters"),
+    "mcp": (McpServer, r"(?a)[\w-]{1,32}", "1 to 32 letters, digits, - and _"),
+}
+"""The sections whose entries have names: the type of an entry, and the form of its name."""
 
 
 class Paths(Struct, frozen=True):
@@ -234,23 +257,21 @@ def expanded(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        raise ConfigError(
-            f"{path} is in the home directory of nobody.", "Give the whole path."
-        ) from None
+        message = f"{path} is in the home directory of nobody."
+        raise ConfigError(message, "Give the whole path.") from None
 
 
 def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return `values` with each `${NAME}` replaced by the environment's. Raises ConfigError."""
 
-    def of(match: re.Match[str]) -> str:
-        name = match.group(1)
-        if not environment.get(name):
-            raise ConfigError(
-                f"The environment variable {name} is not set.", f"export {name}=… sets it."
-            )
-        return environment[name]
+    def value_of(reference: re.Match[str]) -> str:
+        name = reference[1]
+        if value := environment.get(name):
+            return value
+        message = f"The environment variable {name} is not set."
+        raise ConfigError(message, f"export {name}=… sets it.")
 
-    return {key: REFERENCE.sub(of, value) for key, value in values.items()}
+    return {key: REFERENCE.sub(value_of, value) for key, value in values.items()}
 
 
 def chosen_servers(
@@ -260,18 +281,16 @@ def chosen_servers(
 
     Raises ConfigError for a name that no server has.
     """
-    found = {}
+    chosen = {}
     for name in names:
         if name not in servers:
-            raise ConfigError(
-                f"There is no MCP server {name[:32]}.",
-                f"The config has: {', '.join(servers) or 'none'}.",
-            )
+            hint = f"The config has: {', '.join(servers) or 'none'}."
+            raise ConfigError(f"There is no MCP server {name[:32]}.", hint)
         server = servers[name]
         if name in own and server.cwd:
             server = replace(server, cwd=str(folder / Path(server.cwd).expanduser()))
-        found[name] = server
-    return found
+        chosen[name] = server
+    return chosen
 
 
 def load_config(path: Path, *, required: bool) -> Config:
@@ -293,7 +312,7 @@ def load_config(path: Path, *, required: bool) -> Config:
 def parse(data: bytes, name: str) -> Config:
     """Read a config from YAML bytes; `name` is the file's for messages. Raises ConfigError."""
     value = read_yaml(data, name)
-    config = Config() if value is None else _converted(value, name, "", value)
+    config = Config() if value is None else _config_of(value, name, "")
     for agent, settings in config.agents.items():
         overlaid(config, settings, name, f"agents.{agent}.")
     return config
@@ -308,86 +327,54 @@ def overlaid(config: Config, settings: Mapping[str, Any], name: str, where: str 
     inner = "agent.default" if isinstance(agent, Mapping) and "default" in agent else ""
     if wrong := "agents" if "agents" in settings else inner:
         raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
-    below = msgspec.to_builtins(config)
-    above = {
-        key: {**below[key], **value}
-        if isinstance(value, Mapping) and isinstance(below.get(key), dict)
-        else value
-        for key, value in settings.items()
-    }
-    return _converted({**below, **above}, name, where, settings)
+    merged = msgspec.to_builtins(config)
+    for key, value in settings.items():
+        below = merged.get(key)
+        both = isinstance(below, dict) and isinstance(value, Mapping)
+        merged[key] = {**below, **value} if both else value
+    return _config_of(merged, name, where)
 
 
-def _converted(value: Any, name: str, where: str, written: object) -> Config:
-    """Return the config that `value` is; the keys in `written` are the user's own words."""
-    _check_keys(written, Config, name, where)
-    try:
-        config = msgspec.convert(value, Config)
-    except msgspec.ValidationError as error:
-        what, _, place = str(error).partition(" - at `$.")
-        place = place.rstrip("`")
-        kind: Any = Config
-        for part in place.split("."):
-            kind = get_type_hints(kind).get(part.partition("[")[0]) if _is_struct(kind) else None
-        if get_origin(kind) is tuple:
-            kind = get_args(kind)[0]
-        words = get_args(kind) if get_origin(kind) is Literal else ()
-        raise ConfigError(
-            f"{name}: {f'{where}{place}' or 'the top level'}: {what[:1].lower()}{what[1:]}.",
-            f"It takes {' or '.join((', '.join(words[:-1]), words[-1]))}." if words else EXAMPLE,
-        ) from None
-    default = config.agent.default
-    if ("/" in default or os.sep in default) and not Path(default).expanduser().is_absolute():
-        raise ConfigError(f"{name}: agent.default must be a name or a whole path, not {default}.")
-    for server, described in config.mcp.items():
-        if fault := described.fault(server):
-            raise ConfigError(
-                f"{name}: mcp.{server}: {fault}.", "config.example.yaml shows what a server needs."
-            )
-    for provider, setting in config.providers.items():
-        if not re.fullmatch(r"[a-z0-9][a-z0-9_-]{0,31}", provider):
-            raise ConfigError(
-                f"{name}: “{provider[:80]}” is no name for a provider.",
-                "It takes a-z, 0-9, - and _.",
-            )
-        # names are shown, keys never: no key may stand in the place of its variable's name
-        variable = setting.api_key_env
-        named = re.fullmatch(r"[A-Za-z_]\w{0,23}|(?=\w*_)[A-Za-z_]\w{0,63}", variable, re.A)
-        if variable and (not named or find_secrets(variable)):
-            raise ConfigError(
-                f"{name}: providers.{provider}.api_key_env takes the name of a variable, not a "
-                "key.",
-                "For example: api_key_env: MY_KEY.",
-            )
+def _config_of(value: Any, name: str, where: str) -> Config:
+    """Return the config that `value` describes. Raises ConfigError."""
+    for section, (kind, form, described) in NAMED.items():
+        # entry by entry, as msgspec's messages leave out their names
+        entries = value.get(section) if isinstance(value, Mapping) else None
+        for key, entry in entries.items() if isinstance(entries, Mapping) else ():
+            if not re.fullmatch(form, str(key)):
+                message = f"{name}: {where}{section}: “{str(key)[:80]}” is not a name."
+                raise ConfigError(message, f"A name takes {described}.")
+            _convert(entry, kind, name, f"{where}{section}.{key}")
+    config: Config = _convert(value, Config, name, where.rstrip("."))
+    for server, settings in config.mcp.items():
+        if settings.fault:
+            raise ConfigError(f"{name}: {where}mcp.{server}: {settings.fault}.", EXAMPLE)
     return config
 
 
-def _is_struct(kind: Any) -> bool:
-    return isinstance(kind, type) and issubclass(kind, Struct)
-
-
-def _check_keys(value: object, kind: Any, name: str, where: str) -> None:
-    """Refuse unknown keys: a misspelled setting must not silently be the default."""
-    if not isinstance(value, Mapping):
-        return
-    if get_origin(kind) is Mapping:
-        for key, inner in value.items():
-            _check_keys(inner, get_args(kind)[1], name, f"{where}{key}.")
-    if not _is_struct(kind):
-        return
-    known = get_type_hints(kind)
-    for key, inner in value.items():
-        if key not in known:
-            from difflib import get_close_matches  # only a misspelled key needs it
-
-            near = get_close_matches(str(key), known, 1)
-            raise ConfigError(
-                f"{name}: unknown key {where}{key}.",
-                f"Did you mean {where}{near[0]}?"
-                if near
-                else f"Known keys: {', '.join(sorted(known))}.",
-            )
-        _check_keys(inner, known[key], name, f"{where}{key}.")
+def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
+    """Return `value` as a `kind`; `where` is its place in the file. Raises ConfigError."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        what, _, found = str(error).partition(" - at ")
+    what = "a key is not text" if found.startswith("`key`") else what
+    path = found.rpartition("$")[2].strip(".`")
+    for part in filter(None, path.split(".")):
+        kind = get_type_hints(kind).get(part.partition("[")[0]) if isinstance(kind, type) else None
+    place = ".".join(filter(None, (where, path)))
+    if what.startswith("Object contains unknown field"):
+        known, key = sorted(get_type_hints(kind)), what.split("`")[1]
+        below = f"{place}." if place else ""
+        near = get_close_matches(key, known, 1)
+        hint = f"Did you mean {below}{near[0]}?" if near else f"Known keys: {', '.join(known)}."
+        raise ConfigError(f"{name}: unknown key {below}{key}.", hint)
+    if get_origin(kind) is tuple:
+        kind = get_args(kind)[0]
+    words = get_args(kind) if get_origin(kind) is Literal else ()
+    hint = f"It takes {', '.join(words[:-1])} or {words[-1]}." if words else EXAMPLE
+    reason = f"{what[:1].lower()}{what[1:]}"
+    raise ConfigError(f"{name}: {place or 'the top level'}: {reason}.", hint)
 
 
 def split_front(text: str) -> tuple[str, str]:

@@ -20,7 +20,7 @@ from chat_loop.config import (
 )
 from chat_loop.errors import ConfigError
 
-SERVERS = "config.example.yaml shows what a server needs."
+SERVERS = "config.example.yaml shows every key."
 EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"
 
 
@@ -155,7 +155,8 @@ def test_a_key_in_place_of_its_variable_s_name_is_refused_and_not_shown(key: str
         parse(f"providers: {{office: {{api_key_env: '{key}'}}}}".encode(), "c.yaml")
     assert (
         caught.value.message
-        == "c.yaml: providers.office.api_key_env takes the name of a variable, not a key."
+        == "c.yaml: providers.office: api_key_env takes the name of a variable, such as MY_KEY, "
+        "not a key."
     )
     assert key not in caught.value.hint
 
@@ -182,24 +183,26 @@ def test_names_of_variables(variable: str) -> None:
             "providers: {office: {base_ulr: x}}",
             "c.yaml: unknown key providers.office.base_ulr. Did you mean providers.office.base_url?",
         ),
-        ("providers: {My Box: {}}", ("c.yaml: “My Box” is no name for a provider. It takes a-z, "
-                                    "0-9, - and _.")),
-        ("providers: {local: {context: -1}}", ("c.yaml: providers[...].context: expected `int` >= "
-                                              "0. config.example.yaml shows every key.")),
+        ("providers: {My Box: {}}", ("c.yaml: providers: “My Box” is not a name. A name takes "
+                                    "a-z, 0-9, - and _.")),
+        ("providers: {local: {context: -1}}", ("c.yaml: providers.local.context: expected `int` "
+                                              ">= 0. config.example.yaml shows every key.")),
         (
             "providers: {azure: {api_version: 2024-10-21}}",
             (
-                "c.yaml: providers[...].api_version: expected `str`, got `date`. "
+                "c.yaml: providers.azure.api_version: expected `str`, got `date`. "
                 "config.example.yaml shows every key."
             ),
         ),
         ("models: {m: {windw: 1}}", ("c.yaml: unknown key models.m.windw. Did you mean "
                                     "models.m.window?")),
-        ("1: 2", ("c.yaml: unknown key 1. Known keys: agent, agents, auto_compact, context, "
-                  "discover_servers, "
-        "display, input, mcp, memory, model, models, notify, providers, restoration, search, "
-        "sessions, status, "
-        "summary, tools.")),
+        ("1: 2", "c.yaml: the top level: a key is not text. config.example.yaml shows every key."),
+        (
+            "zzz: 2",
+            "c.yaml: unknown key zzz. Known keys: agent, agents, auto_compact, context, "
+            "discover_servers, display, input, mcp, memory, model, models, notify, providers, "
+            "restoration, search, sessions, status, summary, tools.",
+        ),
         ("status: [model, clock]", ("c.yaml: status[1]: invalid enum value 'clock'. It takes "
                                     "model, context, tokens, cost, session or summary.")),
         ("notify: {how: siren}", ("c.yaml: notify.how: invalid enum value 'siren'. It takes bell, "
@@ -224,7 +227,7 @@ def test_names_of_variables(variable: str) -> None:
         ),
         (
             "mcp: {notes: {command: npx, env: {PORT: 1}}}",
-            ("c.yaml: mcp[...].env[...]: expected `str`, got `int`. config.example.yaml shows "
+            ("c.yaml: mcp.notes.env[...]: expected `str`, got `int`. config.example.yaml shows "
             "every key."),
         ),
         ("mcp: {notes: {}}", ("c.yaml: mcp.notes: it needs a command or a url, and only one of "
@@ -233,22 +236,22 @@ def test_names_of_variables(variable: str) -> None:
             "mcp: {notes: {command: npx, url: 'http://x/mcp'}}",
             f"c.yaml: mcp.notes: it needs a command or a url, and only one of them. {SERVERS}",
         ),
-        ("mcp: {a b: {command: x}}", ("c.yaml: mcp.a b: a name is 1 to 32 letters, digits, - and "
-                                     f"_. {SERVERS}")),
+        ("mcp: {a b: {command: x}}", ("c.yaml: mcp: “a b” is not a name. A name takes 1 to 32 "
+                                     "letters, digits, - and _.")),
         ("mcp: {n: {url: 'ftp://x'}}", ("c.yaml: mcp.n: a url begins with http:// or https://. "
                                        f"{SERVERS}")),
         ("mcp: {n: {url: 'http://x', args: [a]}}", ("c.yaml: mcp.n: args, env and cwd go with a "
                                                    f"command. {SERVERS}")),
         ("mcp: {n: {command: x, headers: {A: b}}}", ("c.yaml: mcp.n: headers go with a url. "
                                                     f"{SERVERS}")),
-        ("mcp: {n: {command: x, timeout: 0.5}}", ("c.yaml: mcp.n: the timeout is from 1 to 600 "
-                                                 f"seconds. {SERVERS}")),
+        ("mcp: {n: {command: x, timeout: 0.5}}", ("c.yaml: mcp.n.timeout: expected `float` >= "
+                                                 f"1.0. {SERVERS}")),
         ("- a", ("c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows "
                 "every key.")),
         ("agent: {name: 3}", ("c.yaml: agent.name: expected `str`, got `int`. config.example.yaml "
                              "shows every key.")),
-        ("agent: {default: ./x.md}", ("c.yaml: agent.default must be a name or a whole path, not "
-                                     "./x.md. ")),
+        ("agent: {default: ./x.md}", ("c.yaml: agent: default must be a name or a whole path, not "
+                                     f"./x.md. {SERVERS}")),
         ("a: [", "c.yaml, line 1: expected the node content, but found '<stream end>'. "),
         (
             "a: !!python/object:os.system {}",
