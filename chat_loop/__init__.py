@@ -3,6 +3,7 @@
 docs/architecture.md describes the layout; tests/test_architecture.py keeps it.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -14,16 +15,11 @@ __version__ = "0.1.0"
 __all__ = ["Agent", "__version__", "changes"]
 
 
+_MODULES = {"Agent": "chat_loop.agent.agent_files", "changes": "chat_loop.agent.functions"}
+"""For files that define an agent; the program itself starts without them."""
+
+
 def __getattr__(name: str) -> object:
-    """`Agent` and `changes`, for the files that define an agent; the program itself starts without
-    them.
-    """
-    if name == "Agent":
-        from chat_loop.agent.agent_files import Agent
-
-        return Agent
-    if name == "changes":
-        from chat_loop.agent.functions import changes
-
-        return changes
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(_MODULES[name]), name)

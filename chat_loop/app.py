@@ -2,31 +2,39 @@
 
 from __future__ import annotations
 
+import asyncio
+import contextlib
 import os
 import shlex
+import signal
+from collections.abc import Callable, Iterable
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
+from chat_loop.agent.definition import Definition, configured, equipped
+from chat_loop.agent.mcp_servers import Servers, servers_of
+from chat_loop.config import Config, Paths, chosen_servers
+from chat_loop.display.plain import err
 from chat_loop.display.text import printable
 from chat_loop.errors import ConfigError, UsageError
+from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
+from chat_loop.memory import ProjectMemory, find_place
+from chat_loop.models import store
 from chat_loop.options import BROWSE, LAST
-from chat_loop.providers import Provider
-from chat_loop.providers.choose import choose, create, default_model, real_world
+from chat_loop.providers import Provider, choose
+from chat_loop.providers.catalogue import entries
 from chat_loop.sessions.manager import SessionManager
 
 if TYPE_CHECKING:
     import argparse
 
-    from chat_loop.agent.mcp_servers import Servers
     from chat_loop.agent.tools import Tool
-    from chat_loop.config import Config, Paths
-    from chat_loop.memory import Place
-    from chat_loop.providers.choose import Models
 
 PROMPT_SECONDS = 10.0
 """How long the first prompt of a chat waits for a server that loads its model."""
@@ -43,53 +51,39 @@ class App:
         instant: InstantPrompt | None,
     ) -> None:
         self.options, self.paths, self.instant = options, paths, instant
-        self.manages = options.command == "sessions" and options.action != "browse"
-        self.definition = None
-        reference = options.agent_reference or ("" if self.manages else config.agent.default)
+        self.definition: Definition | None = None
+        chats = options.command is None or options.action == "browse"
+        if options.question is not None:
+            self._module, mode = "headless", "print"
+        else:
+            self._module, mode = "interactive" if chats else "subcommands.sessions", ""
+        reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
-            from chat_loop.subcommands.agents import open_asked
+            from chat_loop.subcommands import agents  # most runs have the built-in agent
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
-            self.definition, self.instant = open_asked(
+            self.definition, self.instant = agents.open_asked(
                 reference, paths, instant, asked=asks, trusted=options.trust_agent
             )
-        if self.definition is not None or config.agents:
-            from chat_loop.agent.definition import configured  # most runs have the built-in agent
-
-            config = configured(config, self.definition)
-        self.config = config
+        self.config = configured(config, self.definition)
         try:
             self.directory = str(Path.cwd())
         except OSError:  # it was removed
             self.directory = ""
-        world = real_world(paths.models, discover=config.discover_servers)
-        asks_once = options.question is not None
-        self.world = world if asks_once else replace(world, loading_seconds=PROMPT_SECONDS)
-        folder = paths.sessions(config, options.sessions_dir)
+        world = choose.real_world(paths.models, discover=self.config.discover_servers)
+        self.world = world if mode else replace(world, loading_seconds=PROMPT_SECONDS)
+        folder = paths.sessions(self.config, options.sessions_dir)
         self.sessions = SessionManager(
-            folder,
-            project=self.directory,
-            mode="print" if asks_once else "",
-            saves=options.save,
+            folder, project=self.directory, mode=mode, saves=options.save
         )
 
     def run(self) -> int:
         """Do what the options ask for; return the exit code."""
-        if self.manages:
-            from chat_loop.subcommands import sessions
-
-            return sessions.run(self.options, self.sessions, self.config, self._answering)
-        if self.options.question is not None:
-            from chat_loop.headless import answer
-
-            return answer(self)
-        from chat_loop.interactive import chat
-
-        return chat(self)
+        return int(import_module(f"chat_loop.{self._module}").run(self))
 
     def agent(self) -> Agent:
         """Return who answers. Raises UsageError, NoProvider, ModelError, ConfigError."""
-        config, definition = self.config, self.definition
+        config, options = self.config, self.options
         agent = Agent(
             name=config.agent.name,
             system_prompt=config.agent.system_prompt,
@@ -97,83 +91,118 @@ class App:
             tools=self._tools(),
             patience=Patience(tool=config.tools.timeout),
             steps=config.tools.max_steps,
-            max_tokens=self.options.max_tokens,
+            max_tokens=options.max_tokens,
         )
-        if definition is not None:
-            from chat_loop.agent.definition import equipped
-
-            agent = equipped(agent, definition)
-        if self.options.system is None:
+        if self.definition is not None:
+            agent = equipped(agent, self.definition)
+        if options.system is None:
             return agent
         if agent.own_tools:
             raise UsageError(
                 f"The agent {agent.name} has instructions of its own: --system does not go with it."
             )
-        return replace(agent, system_prompt=self.options.system)
+        return replace(agent, system_prompt=options.system)
+
+    def _provider(self) -> Provider:
+        """Return the model that the options ask for, else the first that can answer."""
+        options, definition, instant = self.options, self.definition, self.instant
+        if definition is not None and definition.foreign is not None:
+            from chat_loop.agent.adapter import ForeignProvider
+
+            if options.model or options.local or options.base_url or options.max_tokens:
+                raise UsageError(
+                    f"The agent {definition.name} has a model of its own: --model, --local, "
+                    "--base-url and --max-tokens do not go with it."
+                )
+            return ForeignProvider(definition, self.config.windows)
+        reference = options.model
+        if options.local and not reference:
+            from chat_loop.subcommands.models import ensure_installed
+
+            folder = self.paths.models
+            if instant is not None and not store.installed(folder):
+                reference = f"local:{instant.lend(lambda: ensure_installed(folder))}"
+            else:
+                reference = f"local:{ensure_installed(folder)}"
+
+        def say(sentence: str) -> None:
+            """Say something before the chat begins, or beside the reply."""
+            if instant is not None:
+                instant.say(printable(sentence))
+            else:
+                err(sentence)
+
+        url = options.base_url
+        return choose.choose(reference, self.config, self.world, base_url=url, tell=say)
+
+    def _tools(self) -> tuple[Tool, ...]:
+        """Return the built-in tools that the command line names, else the config and the agent's
+        file.
+        """
+        wanted = tuple(filter(None, map(str.strip, self.options.tools.split(","))))
+        names = wanted or self.config.agent.tools
+        if not names:
+            return ()
+        from chat_loop.agent.builtin import builtin_tools
+
+        protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
+        if self.options.config:
+            protected.append(Path(self.options.config).expanduser())
+        folder, seconds = Path(self.directory or "/"), self.config.tools.timeout
+        return builtin_tools(names, folder, protected=protected, seconds=seconds)
 
     def summarizer(self, agent: Agent) -> Provider | None:
         """Return who writes the summaries, when the config names somebody. Raises ConfigError."""
-        auto = self.config.auto_compact
-        if not (auto.summary_provider or auto.summary_model):
+        settings = self.config.auto_compact
+        provider, model = settings.summary_provider, settings.summary_model
+        if not (provider or model):
             return None
-        if agent.own_tools and not auto.summary_provider:
+        if agent.own_tools and not provider:
             raise ConfigError(
                 "auto_compact.summary_provider is missing: whose model is "
                 "auto_compact.summary_model?"
             )
-        provider = auto.summary_provider or agent.provider.name
-        model = auto.summary_model
+        provider = provider or agent.provider.name
         if not model and provider == agent.provider.name:
             model = agent.provider.model
-        model = model or default_model(provider, self.config, self.world)
+        model = model or choose.default_model(provider, self.config, self.world)
         if not model:
             raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
-        return create(f"{provider}:{model}", self.config, self.world)
+        return choose.create(f"{provider}:{model}", self.config, self.world)
 
-    def _answering(self) -> tuple[Agent, Provider | None]:
-        """Return the models that answer and summarize; a model of the command line does both."""
-        agent = self.agent()
-        return agent, None if self.options.model or self.options.local else self.summarizer(agent)
-
-    def models(self) -> Models:
+    def models(self) -> choose.Models:
         """Return where another model comes from while a conversation goes on."""
-        from chat_loop.providers.catalogue import entries
-        from chat_loop.providers.choose import Models, offered
-
         config, world = self.config, self.world
-        return Models(
+        return choose.Models(
             providers=tuple(entries(config.providers)),
-            provide=lambda reference: create(reference, config, world),
-            offered=lambda: offered(config, world),
+            provide=lambda reference: choose.create(reference, config, world),
+            offered=lambda: choose.offered(config, world),
         )
 
     def servers(self) -> Servers | None:
         """Return the MCP servers of the agent, not yet connected. Raises ConfigError."""
         servers, definition = self.config.mcp, self.definition
-        if not servers and (definition is None or not definition.mcp):
-            return None
-        from chat_loop.agent.mcp_servers import servers_of
-        from chat_loop.config import chosen_servers
-
         if definition is not None:
             folder = Path(definition.path).parent
             servers = chosen_servers(servers, definition.mcp, folder, definition.servers)
         return servers_of(servers)
 
-    def memory(self, agent: Agent) -> Place | None:
-        """Return where the project's memory is looked for; None when it is switched off."""
-        from chat_loop.memory import find_place
+    def memory(self, agent: Agent, show: Callable[[Event], None]) -> ProjectMemory | None:
+        """Return the project's memory; None when it is switched off."""
+        place = find_place(self.config, self.paths, agent.provider.window.tokens)
+        return ProjectMemory(place, show) if place is not None else None
 
-        return find_place(self.config, self.paths, agent.provider.window.tokens)
+    def answering(self) -> tuple[Agent, Provider | None]:
+        """Return the models that answer and summarize; a model of the command line does both."""
+        agent = self.agent()
+        return agent, None if self.options.model or self.options.local else self.summarizer(agent)
 
     def resume_command(self, agent: Agent) -> str:
         """Return the command that goes on with a session under the same options."""
         options = self.options
         command = ["chat-loop", *(["--local"] if options.local else [])]
         if reference := options.agent_reference:
-            from chat_loop.agent.agent_files import is_path
-
-            command += ["--agent", agent.path if is_path(reference) else reference]
+            command += ["--agent", agent.path if Path(reference).exists() else reference]
         for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):
             if value := getattr(options, name.replace("-", "_")):
                 command += [f"--{name}", str(value)]
@@ -189,53 +218,17 @@ class App:
         reference = options.resume or (LAST if resumes and self.sessions.current() else "")
         return f"/resume {reference} --quick" if reference else ""
 
-    def _provider(self) -> Provider:
-        options, definition, instant = self.options, self.definition, self.instant
-        if definition is not None and definition.foreign is not None:
-            from chat_loop.agent.adapter import ForeignProvider
 
-            own = f"The agent {definition.name} has a model of its own:"
-            if options.model or options.local or options.base_url:
-                raise UsageError(f"{own} --model does not go with it.")
-            if options.max_tokens:
-                raise UsageError(f"{own} say there how long a reply may be.")
-            return ForeignProvider(definition, self.config.windows)
-        reference = options.model
-        if options.local and not reference:
-            from chat_loop.models.store import installed
-            from chat_loop.subcommands import models
+def cancel_on(task: asyncio.Future[Any], names: Iterable[str]) -> list[int]:
+    """Have these signals cancel the task; return the list of the numbers that come."""
+    received: list[int] = []
 
-            folder = self.paths.models
-            if instant is not None and not installed(folder):
-                reference = f"local:{instant.lend(lambda: models.ensure_installed(folder))}"
-            else:
-                reference = f"local:{models.ensure_installed(folder)}"
-        return choose(
-            reference, self.config, self.world, base_url=options.base_url, tell=self._tell
-        )
+    def cancel(number: int) -> None:
+        received.append(number)
+        task.cancel()
 
-    def _tell(self, sentence: str) -> None:
-        """Say something before the chat begins, or beside the reply."""
-        if self.instant is not None:
-            self.instant.say(printable(sentence))
-            return
-        from chat_loop.display.plain import err
-
-        err(sentence)
-
-    def _tools(self) -> tuple[Tool, ...]:
-        """The built-in tools that the command line names, else the config and the agent's file."""
-        wanted = tuple(filter(None, map(str.strip, self.options.tools.split(","))))
-        names = wanted or self.config.agent.tools
-        if not names:
-            return ()
-        from chat_loop.agent.builtin import builtin_tools
-
-        protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
-        protected += [Path(self.options.config).expanduser()] if self.options.config else []
-        return builtin_tools(
-            names,
-            Path(self.directory or "/"),
-            protected=protected,
-            seconds=self.config.tools.timeout,
-        )
+    for name in names:
+        if number := getattr(signal, name, None):
+            with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is KeyboardInterrupt
+                asyncio.get_running_loop().add_signal_handler(number, cancel, number)
+    return received

@@ -10,63 +10,42 @@ import codecs
 import errno
 import gc
 import os
+import signal
 import sys
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from importlib import import_module
 
+from chat_loop import errors
 from chat_loop.input import start
 
-if TYPE_CHECKING:
-    import argparse
-
-REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
-"""The errors of a standard output that takes nothing: a full disk, a limit, a closed descriptor."""
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
 SIGNALLED = 128
 """From here on an exit code names the signal that ended the program."""
-PLAINER = "chat-loop-plainer"
-PLAIN = {
-    "·": "-",
-    "…": "...",
-    "→": "->",
-    "“": '"',
-    "”": '"',
-    "’": "'",
-    "–": "-",
-    "✓": "+",
-    "✗": "x",
-    "×": "x",
-}
+MISUSES = (errors.AgentError, errors.ConfigError, errors.UsageError, errors.NoProvider)
+REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
+"""The errors of a standard output that takes nothing: a full disk, a limit, a closed descriptor."""
+STREAMS = (
+    ("stdin", "r", os.O_RDONLY),
+    ("stdout", "w", os.O_RDONLY),  # what is written to a closed one is still refused
+    ("stderr", "w", os.O_WRONLY),
+)
+ASCII = dict(zip("·“”’–✓✗×", '-""\'-+xx', strict=True)) | {"…": "...", "→": "->"}
 """Stand-ins for the program's own signs where the output cannot show them."""
-
-
-def _plainer(error: UnicodeError) -> tuple[str | bytes, int]:
-    """Handle encoding errors: write signs as ASCII, all else by its number."""
-    if not isinstance(error, UnicodeEncodeError):
-        return codecs.backslashreplace_errors(error)
-    signs = error.object[error.start : error.end]
-    shown = (PLAIN.get(sign) or sign.encode("ascii", "backslashreplace").decode() for sign in signs)
-    return "".join(shown), error.end
-
-
-codecs.register_error(PLAINER, _plainer)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; return its exit code."""
-    if "_ARGCOMPLETE" in os.environ:  # a shell wants to know what Tab can offer
-        from chat_loop.subcommands.completion import complete
-
-        complete()
+    if "_ARGCOMPLETE" in os.environ:  # a shell asks what Tab can offer
+        import_module("chat_loop.subcommands.completion").complete()
     arguments = list(sys.argv[1:] if argv is None else argv)
-    _open_closed()
-    for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors=PLAINER)  # type: ignore[union-attr]
+    _prepare_streams()
     instant = start.draw(arguments)
     try:
         if instant is not None:
             gc.disable()  # until everything is loaded there is no garbage, only time to lose
-            _leave_in_order()
+            for name in start.ENDING:
+                if number := getattr(signal, name, None):
+                    signal.signal(number, _leave)
         code = _run(arguments, instant)
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -80,9 +59,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     return code if _flush() else FAILED
 
 
+def _leave(number: int, frame: object) -> None:
+    """End the program on a signal, with the terminal given back, until the chat handles signals."""
+    raise SystemExit(SIGNALLED + number)
+
+
+def _prepare_streams() -> None:
+    """Open the null device in place of closed streams, so that no session's file gets their
+    descriptors; have the others show unknown characters in ASCII.
+    """
+    for name, mode, flags in STREAMS:
+        if getattr(sys, name) is None:
+            descriptor = os.open(os.devnull, flags)
+            setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
+    codecs.register_error("chat-loop-ascii", _in_ascii)
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="chat-loop-ascii")  # type: ignore[union-attr]
+
+
+def _in_ascii(error: UnicodeError) -> tuple[str | bytes, int]:
+    """Handle encoding errors: write known signs as ASCII, all else by its number."""
+    if not isinstance(error, UnicodeEncodeError):
+        return codecs.backslashreplace_errors(error)
+    signs = error.object[error.start : error.end]
+    shown = (ASCII.get(sign) or sign.encode("ascii", "backslashreplace").decode() for sign in signs)
+    return "".join(shown), error.end
+
+
 def _flush() -> bool:
     """Write out what was printed. Return False, and say why, when standard output refuses it."""
-    taken = True
+    written = True
     for name in ("stdout", "stderr"):
         try:
             if getattr(sys, name) is not None:
@@ -90,48 +96,21 @@ def _flush() -> bool:
         except OSError as error:
             setattr(sys, name, None)  # the interpreter must not fail on it again
             if name == "stdout" and not isinstance(error, BrokenPipeError):
-                from chat_loop.display.plain import err
-                from chat_loop.errors import OutputError
-
-                err(OutputError(error).message)
-                taken = False
-    return taken
+                _report(errors.OutputError(error))
+                written = False
+    return written
 
 
-def _open_closed() -> None:
-    """Open the null device in place of each standard stream that was closed, so that no session's
-    file gets its descriptor. Standard output still refuses what is written to it.
-    """
-    for name, mode, flags in (
-        ("stdin", "r", os.O_RDONLY),
-        ("stdout", "w", os.O_RDONLY),
-        ("stderr", "w", os.O_WRONLY),
-    ):
-        if getattr(sys, name) is None:
-            stream = open(os.open(os.devnull, flags), mode, encoding="utf-8")  # noqa: SIM115, PTH123 - until the end
-            setattr(sys, name, stream)
+def _report(error: errors.ChatLoopError) -> None:
+    from chat_loop.display.plain import err  # a failure need not be fast
 
-
-def _leave_in_order() -> None:
-    """Have signals that end the program give the terminal back, until the chat hears them."""
-    import signal
-
-    def leave(number: int, frame: object) -> None:
-        raise SystemExit(SIGNALLED + number)
-
-    for name in start.ENDING:
-        if hasattr(signal, name) and signal.getsignal(getattr(signal, name)) is signal.SIG_DFL:
-            signal.signal(getattr(signal, name), leave)
+    err(f"{error.message}\n{error.hint}" if error.hint else error.message)
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    from chat_loop import errors
-    from chat_loop.options import check, parser
-
+    """Do what the arguments ask for; return the exit code."""
     try:
-        options = parser(arguments).parse_args(arguments)
-        check(options)
-        return _dispatch(options, instant)
+        return _dispatch(arguments, instant)
     except errors.ChatLoopError as failure:
         error = failure
     except OSError as failure:
@@ -142,34 +121,24 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         sys.stdout = None  # what it did not take is not tried again
     elif instant is not None:
         instant.erase()
-    from chat_loop.display.plain import err
-
-    err(f"{error.message}\n{error.hint}" if error.hint else error.message)
-    misuse = (errors.AgentError, errors.ConfigError, errors.UsageError)
-    return MISUSED if isinstance(error, (*misuse, errors.NoProvider, errors.ModelError)) else FAILED
+    _report(error)
+    return MISUSED if isinstance(error, (*MISUSES, errors.ModelError)) else FAILED
 
 
-def _dispatch(options: argparse.Namespace, instant: start.InstantPrompt | None) -> int:
-    from importlib import import_module
+def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
+    from chat_loop.options import parse
 
-    from chat_loop.config import expanded, find_paths, load_config
-    from chat_loop.redact import keys_from
+    options = parse(arguments)
+    name = options.command or "sessions"
+    if name in ("doctor", "completion"):  # one reads the config itself, one needs none
+        return int(import_module(f"chat_loop.subcommands.{name}").run(options))
+    from chat_loop import config, redact
+    from chat_loop.providers import catalogue
 
-    # The module of a command has its name: what it needs is loaded for it alone.
-    chats = options.command in (None, "sessions")
-    module = import_module("chat_loop.app" if chats else f"chat_loop.subcommands.{options.command}")
-    if options.command in ("doctor", "completion"):  # one looks at the config itself, one at none
-        return int(module.run(options))
-    paths = find_paths()
-    path = expanded(options.config) if options.config else paths.config
-    config = load_config(path, required=bool(options.config))
-
-    def keys() -> Iterator[str]:
-        from chat_loop.providers.catalogue import keys_in
-
-        return keys_in(config, os.environ)
-
-    keys_from(keys)
-    if chats:
-        return int(module.App(options, config, paths, instant).run())
-    return int(module.run(options, config, paths))
+    paths = config.find_paths()
+    path = config.expanded(options.config) if options.config else paths.config
+    settings = config.load_config(path, required=bool(options.config))
+    redact.keys_from(lambda: catalogue.keys_in(settings, os.environ))
+    if name == "sessions":
+        return int(import_module("chat_loop.app").App(options, settings, paths, instant).run())
+    return int(import_module(f"chat_loop.subcommands.{name}").run(options, settings, paths))

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import shlex
-import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chat_loop.agent.tools import NO_MORE, anything, refuser
+from chat_loop.app import App, cancel_on
 from chat_loop.config import expanded
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -26,6 +24,7 @@ from chat_loop.errors import (
     OutputError,
     SaveError,
     UsageError,
+    os_reason,
 )
 from chat_loop.events import (
     Event,
@@ -37,15 +36,11 @@ from chat_loop.events import (
     Warned,
 )
 from chat_loop.input.lines import clean
-from chat_loop.memory import ProjectMemory
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import counted
 
-if TYPE_CHECKING:
-    from chat_loop.app import App
-
-ENDED_BY = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name)]
+SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 INCOMPLETE = 3
 """The exit code of a run whose reply is not all that the model had to say."""
 CUT = {
@@ -66,6 +61,31 @@ STDIN = "-"
 """The question that stands for standard input."""
 
 
+def run(app: App) -> int:
+    """Answer once: the reply (or the events) on standard output, the rest on standard error; the
+    session is saved. Return the exit code.
+    """
+    options = app.options
+    question = whole_question(options.question)
+    target = target_of(options.output, force=options.force)
+    run = Run(app, question, to_file=target is not None)
+    written = target is None
+    try:
+        code, whole = asyncio.run(run.ask())
+        if target is not None and whole:
+            write = Files().replace if options.force else Files().put
+            try:
+                write(target, "".join(run.text).encode("utf-8", "replace"))
+            except OSError as error:
+                message = f"{target} cannot be written: {os_reason(error)}."
+                raise SaveError(message) from error
+            written = True
+        return code
+    finally:
+        if not written and not options.json:  # what came of it is not lost
+            out("".join(run.text))
+
+
 def whole_question(question: str) -> str:
     """Return the question, followed by standard input when that is not a terminal. Raises
     UsageError.
@@ -75,10 +95,8 @@ def whole_question(question: str) -> str:
     if alone or not sys.stdin.isatty():
         data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
         if len(data) > LARGEST_INPUT:
-            raise UsageError(
-                f"Standard input has more than {LARGEST_INPUT >> 20} MB.",
-                "No model takes that much.",
-            )
+            size = f"more than {LARGEST_INPUT >> 20} MB"
+            raise UsageError(f"Standard input has {size}.", "No model takes that much.")
         piped = clean(data.decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
@@ -92,50 +110,15 @@ def target_of(file: str, *, force: bool) -> Path | None:
         return None
     try:
         path = expanded(file).absolute().resolve()
-        exists, is_file, has_folder = path.exists(), path.is_file(), path.parent.is_dir()
+        if not path.parent.is_dir():
+            raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
+        if path.exists() and not path.is_file():
+            raise UsageError(f"{path} is not a file.", "Name a file, or redirect the output.")
+        if path.exists() and not force:
+            raise UsageError(f"{path} is there already.", "--force replaces it.")
     except (OSError, RuntimeError, ValueError) as error:  # such as a loop of links, or a NUL
         raise UsageError(f"{one_line(file)} cannot be a file.", "Name another one.") from error
-    if not has_folder:
-        raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
-    if exists and not is_file:
-        raise UsageError(
-            f"{path} is not a file.", "Name a file, or leave --output away and redirect."
-        )
-    if exists and not force:
-        raise UsageError(f"{path} is there already.", "--force replaces it.")
     return path
-
-
-def answer(app: App) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; the
-    session is saved.
-    """
-    question = whole_question(app.options.question)
-    force = app.options.force
-    target = target_of(app.options.output, force=force)
-    run = Run(app, question, to_file=target is not None)
-    written = target is None
-    try:
-        code, whole = asyncio.run(run.ask())
-        if target is not None and whole:
-            _save(target, "".join(run.text), force=force)
-            written = True
-        return code
-    finally:
-        if not written and not app.options.json:  # what came of it is not lost
-            out("".join(run.text))
-
-
-def _save(path: Path, text: str, *, force: bool) -> None:
-    """Put the reply there, private, and over a file only by force. Raises SaveError."""
-    write = Files().replace if force else Files().put
-    try:
-        write(path, text.encode("utf-8", "replace"))
-    except FileExistsError:
-        raise SaveError(f"{path} is there already by now: the reply is not in it.") from None
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise SaveError(f"{path} cannot be written: {reason}.") from error
 
 
 class Run:
@@ -158,14 +141,14 @@ class Run:
         self._refused: OutputError | None = None
         self._task: asyncio.Future[None] | None = None
 
-    def _conversation(self) -> Conversation:
+    async def ask(self) -> tuple[int, bool]:
+        """Return the exit code, and True when the reply came to its end."""
         app, agent = self._app, self._agent
         approve = refuser(lambda sentence, hint: self._show(Warned(sentence, hint)))
-        place = app.memory(agent)
-        memory = ProjectMemory(place, self._show) if place is not None else None
+        memory = app.memory(agent, self._show)
         if memory is not None and memory.trouble:
             self._show(Warned(memory.trouble))
-        return Conversation(
+        conversation = Conversation(
             replace(agent, approve=anything if app.options.allow else approve),
             app.sessions,
             count=TokenCounter().count,
@@ -174,22 +157,10 @@ class Run:
             memory=memory.block if memory is not None else str,
             servers=self._servers,
         )
-
-    async def ask(self) -> tuple[int, bool]:
-        """Return the exit code, and True when the reply came to its end."""
-        conversation = self._conversation()
-        task = self._task = asyncio.ensure_future(self._exchange(conversation))
-        received: list[int] = []
-
-        def stop(number: int) -> None:
-            received.append(number)
-            task.cancel()
-
-        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is KeyboardInterrupt
-            for number in (signal.SIGINT, *ENDED_BY):
-                asyncio.get_running_loop().add_signal_handler(number, stop, number)
+        self._task = asyncio.ensure_future(self._exchange(conversation))
+        received = cancel_on(self._task, SIGNALS)
         try:
-            await task
+            await self._task
             if self._stop in CUT:
                 self._show(Warned(*CUT[self._stop]))
         except asyncio.CancelledError:
@@ -208,17 +179,17 @@ class Run:
             await conversation.leave("exit")
             if self._servers is not None:
                 await self._servers.close()
-            await self._agent.provider.close()
+            await agent.provider.close()
         return self._code(), True
 
     def _code(self) -> int:
         """Return the exit code of a reply that came to its end. Raises OutputError."""
-        saves, saved = self._app.options.save, self._saved
+        saves = self._app.options.save
         if self._refused is not None:
-            if saves and saved:
+            if saves and self._saved:
                 self._refused.hint = "The reply is saved: chat-loop sessions show last."
             raise self._refused
-        if saves and not (saved or self._left):
+        if saves and not (self._saved or self._left):
             return 1
         return INCOMPLETE if self._stop in CUT or self._tools_stopped else 0
 
@@ -255,19 +226,16 @@ class Run:
             library.close()
         header = loaded.session.header
         if header.agent_path != agent.path:
-            theirs = (
-                f"--agent {shlex.quote(header.agent_path)}" if header.agent_path else "no --agent"
-            )
             made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
+            theirs = f"--agent {shlex.quote(made)}" if header.agent_path else "no --agent"
             raise UsageError(
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",
             )
         offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
         if offer.left_out:
-            self._show(
-                Warned(f"{counted(offer.left_out, 'exchange')} would not fit and stay summarized.")
-            )
+            left_out = counted(offer.left_out, "exchange")
+            self._show(Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(offer, acknowledge=False)
 
     def _show(self, event: Event) -> None:

@@ -6,15 +6,14 @@ import asyncio
 import contextlib
 import errno
 import gc
-import signal
 import sys
 import threading
 from collections.abc import Awaitable, Callable, Iterable
-from types import ModuleType
+from importlib import import_module
 from typing import TYPE_CHECKING, TypeVar
 
 from chat_loop.agent.agent import Agent
-from chat_loop.app import App
+from chat_loop.app import App, cancel_on
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
@@ -31,13 +30,14 @@ from chat_loop.display.text import one_line
 from chat_loop.display.unhurried import settle, unhurried_output
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.events import Event, SessionSealed
+from chat_loop.input import editor
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING, banner, columns
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import Embedding, SemanticIndex
 from chat_loop.loop import ChatLoop
-from chat_loop.memory import ProjectMemory
+from chat_loop.sessions.files import load_lock_library
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from chat_loop.wording import when_text
@@ -52,11 +52,14 @@ TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to, as after SIGHUP."""
 SWITCH_SECONDS = 0.0005
 """How long a thread that loads may keep a key waiting for its echo; Python's 5 ms add up."""
+BEHIND = ("chat_loop.agent.tools", "chat_loop.context.ledger", "chat_loop.context.summary")
+"""What the first request, and then the first reply, need besides what is loaded."""
 
+S = TypeVar("S")
 T = TypeVar("T")
 
 
-def chat(app: App) -> int:
+def run(app: App) -> int:
     """Chat until the user leaves; return the exit code."""
     agent = app.agent()
     with unhurried_output():
@@ -72,7 +75,6 @@ class Interactive:
     def __init__(self, app: App, agent: Agent) -> None:
         config, sessions = app.config, app.sessions
         self._config, self._sessions, self._instant = config, sessions, app.instant
-        self._history = app.paths.history
         self._first = app.first_command
         self._offers = not (self._first or app.options.new_session)
         self._counter = TokenCounter()
@@ -85,22 +87,36 @@ class Interactive:
             theme=config.display.theme,
             wraps=config.display.wrap == "words",
         )
-        self._notifier = Notifier(self._display, config.notify.after, config.notify.how)
         self._loads = False
         self._used = threading.Event()
         """Set when the user first waits for something: what costs time may load then."""
         self._offering: Offering | None = None
-        self._reader = self._new_reader()
+        self._has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        self._reader: Reader = LineReader()
+        if self._has_terminal:
+            if self._instant is None:
+                self._display.prose(banner())
+            from chat_loop.input.prompt import PromptReader  # pipes need no prompt_toolkit
+
+            self._reader = PromptReader(
+                history=app.paths.history,
+                status=self._status,
+                instant=self._instant,
+                ready=self._load_behind,
+                complete=self._choices,
+                edit=self._edit_line,
+                keys=config.input.keys,
+                moving=lambda: self._conversation.compaction.background.state == MAKING,
+            )
+        notifier = Notifier(self._display, config.notify.after, config.notify.how)
         semantic = SemanticIndex() if config.search.meaning else None
         self._embedding = Embedding()
         then = self._embedding.start_if_needed if semantic is not None else None
         self._indexer = Indexer(sessions.directory, then)
-        place = app.memory(agent)
-        self._memory = ProjectMemory(place, self._show) if place is not None else None
-        approval = ToolApproval(self._display, self._reader)
+        self._memory = app.memory(agent, self._show)
         self._servers = app.servers()
         self._conversation = Conversation(
-            approval.needed_by(agent),
+            ToolApproval(self._display, self._reader).needed_by(agent),
             sessions,
             count=self._count,
             show=self._show,
@@ -109,16 +125,17 @@ class Interactive:
             servers=self._servers,
         )
         self._status_line = StatusLine(self._conversation, self._conversation.options.cost)
-        self._chat = Chat(
+        self._templates = Templates(app.paths.prompts, registry.names())
+        chat = Chat(
             conversation=self._conversation,
             sessions=sessions,
             display=self._display,
-            ask=lambda question: self._notifier.ask(self._ask, question),
-            attended=self._notifier.begin,
+            ask=lambda question: notifier.ask(self._ask, question),
+            attended=notifier.begin,
             asks=sys.stdin.isatty(),
-            edit=lambda text: self._in_editor(lambda editor: editor.edited(text)),
+            edit=lambda text: self._in_editor(editor.edited, text),
             offer=self._reader.offer,
-            open_file=lambda path: self._in_editor(lambda editor: editor.open_file(path)),
+            open_file=lambda path: self._in_editor(editor.open_file, path),
             clear_screen=self._display.clear_screen,
             facts=(
                 ("Sessions", str(sessions.directory)),
@@ -129,29 +146,21 @@ class Interactive:
             semantic=semantic,
             memory=self._memory,
             servers=self._servers,
-            templates=Templates(app.paths.prompts, registry.names()),
+            templates=self._templates,
             config=config,
         )
+        self._loop = ChatLoop(chat, self._reader, notifier)
 
     async def run(self) -> int:
         """Chat until the user leaves, or a signal comes: everything is on disk. Return the exit
         code.
         """
         task = asyncio.current_task()
-        received: list[int] = []
-
-        def leave(number: int) -> None:
-            received.append(number)
-            if task is not None:
-                task.cancel()
-
-        for name in ENDING:
-            if number := getattr(signal, name, None):
-                with contextlib.suppress(NotImplementedError):
-                    asyncio.get_running_loop().add_signal_handler(number, leave, number)
+        assert task is not None
+        received = cancel_on(task, ENDING)
         try:
             self._begin()
-            return await ChatLoop(self._chat, self._reader, self._notifier).run(self._first)
+            return await self._loop.run(self._first)
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -169,53 +178,29 @@ class Interactive:
                 await self._servers.close()
             await self._conversation.agent.provider.close()
 
-    def _new_reader(self) -> Reader:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
-            return LineReader()
-        if self._instant is None:
-            self._display.prose(banner())
-        from chat_loop.input.prompt import (
-            PromptReader,  # loads prompt_toolkit, which pipes do not need
-        )
-
-        return PromptReader(
-            history=self._history,
-            status=self._status,
-            instant=self._instant,
-            ready=self._load_behind,
-            complete=self._choices,
-            edit=self._edit_line,
-            keys=self._config.input.keys,
-            moving=lambda: self._conversation.compaction.background.state == MAKING,
-        )
-
     def _begin(self) -> None:
-        """Say what stands before the first prompt; a first command needs all to be loaded."""
-        agent, sessions, shown = self._conversation.agent, self._sessions, sys.stdout.isatty()
-        if not (sys.stdin.isatty() and shown):
-            self._display.line(f"{banner()} · {agent.model}")
-            self._load_behind()
+        """Write what stands before the first prompt; a first command needs all to be loaded."""
+        model, sessions, shown = self._conversation.agent.model, self._sessions, sys.stdout.isatty()
+        if not self._has_terminal:
+            self._display.line(f"{banner()} · {model}")
         lines: list[str] = []
         if shown and not (self._first or sessions.directory.exists()):
-            lines += greeting(agent.model, str(sessions.directory), columns())
-        lines.append(self._memory.notice if self._memory is not None else "")
-        if shadowed := [f"/{name}" for name in self._chat.templates.shadowed()]:
-            lines.append(
-                f"Not used as templates, as commands have their names: {', '.join(shadowed)}."
-            )
+            lines += greeting(model, str(sessions.directory), columns())
+        if self._memory is not None and self._memory.notice:
+            lines.append(self._memory.notice)
+        if shadowed := ", ".join(f"/{name}" for name in self._templates.shadowed()):
+            lines.append(f"Not used as templates, as commands have their names: {shadowed}.")
         if self._offers and shown:
             identity, last = sessions.last_offered()
             if last is not None:
                 when = when_text(last.updated, sessions.now())
                 lines.append(offer(last.name or identity, when, columns()))
-        for line in filter(None, lines):  # not by the display: it would load rich
-            if self._instant is not None:
-                self._instant.erase()
+        if self._instant is not None and (lines or self._first):
+            self._instant.erase()
+        for line in lines:  # not by the display: it would load rich
             sys.stdout.write(f"{one_line(line, 500)}\n")
-            sys.stdout.flush()
-        if self._first:
-            if self._instant is not None:
-                self._instant.erase()
+        sys.stdout.flush()
+        if self._first or not self._has_terminal:
             self._load_behind()
 
     async def _ask(self, question: str) -> str:
@@ -225,17 +210,13 @@ class Interactive:
         except (EOFError, KeyboardInterrupt):
             return ""
 
-    async def _in_editor(self, work: Callable[[ModuleType], Awaitable[T]]) -> T:
-        if not (sys.stdin.isatty() and sys.stdout.isatty()):
+    async def _in_editor(self, work: Callable[[S], Awaitable[T]], value: S) -> T:
+        if not self._has_terminal:
             raise UsageError("There is no terminal to open an editor in.")
-        from chat_loop.input import editor  # rarely asked for
-
         with self._reader.lent():
-            return await work(editor)
+            return await work(value)
 
     async def _edit_line(self, text: str) -> str:
-        from chat_loop.input import editor  # rarely asked for
-
         try:
             return await editor.edited(text)
         except ChatLoopError as error:
@@ -246,7 +227,7 @@ class Interactive:
         if self._offering is None:
             from chat_loop.commands.completing import Offering  # not before Tab is pressed
 
-            self._offering = Offering(self._chat)
+            self._offering = Offering(self._loop.chat)
         return self._offering.choices(before)
 
     def _status(self) -> str:
@@ -270,23 +251,21 @@ class Interactive:
             threading.Thread(target=self._load, daemon=True, name="load-behind").start()
 
     def _load(self) -> None:
-        provider = self._conversation.agent.provider
+        agent = self._conversation.agent
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            from chat_loop.sessions.files import load_lock_library
-
             load_lock_library()
             with contextlib.suppress(ChatLoopError):  # the first request says it to who waits
-                provider.warm()
+                agent.provider.warm()
             self._display.load()
-            from chat_loop.agent import tools  # noqa: F401 - for the first request
-            from chat_loop.context import ledger, summary  # noqa: F401 - for after the first reply
+            for name in BEHIND:
+                import_module(name)
         finally:
             gc.freeze()  # modules are no garbage: no collection looks through them
             gc.enable()
             sys.setswitchinterval(switch_seconds)
-        if self._servers is not None and provider.calls_tools:
+        if self._servers is not None and agent.provider.calls_tools:
             self._servers.start()
         self._indexer.start()
         self._used.wait()  # the tokenizer holds up every other thread for 0.1 s

@@ -36,24 +36,28 @@ class ChatLoop:
     """One interactive run. `run` returns the exit code."""
 
     def __init__(self, chat: Chat, reader: Reader, notifier: Notifier) -> None:
-        self._chat = chat
-        self._display = chat.display
-        self._reader = reader
-        self._notifier = notifier
+        self.chat = chat
+        self._display, self._reader, self._notifier = chat.display, reader, notifier
         self._warned = 0.0
+        """The share of the window that was last warned of."""
         self._work: asyncio.Future[Any] | None = None
-        self._cancelled = False
-        self._left = False
+        self._cancelled = self._left = False
 
     async def run(self, line: str = "") -> int:
         """Loop until exit, Ctrl-D or the end of input; begin with `line`, if there is one."""
-        chat, display = self._chat, self._display
+        chat, display = self.chat, self._display
         try:
             with self._interruptible():
                 while True:
                     if line or chat.replacing is not None:
-                        await self.take(line)
-                    line = await self._read()
+                        await self.handle(line)
+                    try:
+                        line = await self._reader.read()
+                    except KeyboardInterrupt:
+                        if chat.replacing is None:
+                            display.line("exit or Ctrl-D leaves.", "dim")
+                        line = ""
+                        self._cancel_edit()
         except (Quit, EOFError):
             with self._interruptible():
                 await self._cancellable(chat.conversation.end())
@@ -70,48 +74,36 @@ class ChatLoop:
             chat.conversation.close()
         return 0 if chat.conversation.live.empty or chat.conversation.live.saved else 1
 
-    async def _read(self) -> str:
-        while True:
-            try:
-                return await self._reader.read()
-            except KeyboardInterrupt:
-                if self._chat.replacing is None:
-                    self._display.line("exit or Ctrl-D leaves.", "dim")
-                self._keep_last_query()
-
-    async def take(self, line: str) -> None:
+    async def handle(self, line: str) -> None:
         """Do what one line asks for; show failures. Raises Quit."""
-        chat = self._chat
+        chat = self.chat
         try:
             match registry.parse(line):
                 case Call(command, argument):
                     if argument and not command.argument:
                         hint = "To send it as text, start with a space."
                         raise UsageError(f"/{command.name} takes nothing after it.", hint)
-                    self._keep_last_query()
+                    self._cancel_edit()
                     await self._command(command.run(chat, argument))
                     self._notify(f"{command.name} is done")
-                case Unknown(name, nearest, given):
-                    template = chat.templates.find(name)
-                    if template is not None:
-                        await self._turn(template.filled(given))
+                case Unknown(name, nearest, argument):
+                    if template := chat.templates.find(name):
+                        await self._send(template.filled(argument))
                         return
-                    self._keep_last_query()
+                    self._cancel_edit()
                     nearest = chat.templates.nearest(name) or nearest
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
-                    self._display.warn(
-                        f"There is no command /{name}.",
-                        f"{meant} A leading space sends it as text.",
-                    )
+                    hint = f"{meant} A leading space sends it as text."
+                    self._display.warn(f"There is no command /{name}.", hint)
                 case None:
-                    await self._turn(line)
+                    await self._send(line)
         except ChatLoopError as error:
             self._show_failure(error)
 
-    def _keep_last_query(self) -> None:
+    def _cancel_edit(self) -> None:
         """Leave the query that was offered to be changed as it was, if one was."""
-        if self._chat.replacing is not None:
-            self._chat.replacing = None
+        if self.chat.replacing is not None:
+            self.chat.replacing = None
             self._display.prose("Edit canceled.", "dim")
 
     def _show_failure(self, error: ChatLoopError) -> None:
@@ -121,51 +113,52 @@ class ChatLoop:
 
     async def _command(self, work: Coroutine[Any, Any, None]) -> None:
         """Do the work of a command, and ask the query that it leaves, if it does."""
-        self._chat.sending = None
+        self.chat.sending = None
         await self._cancellable(work)
-        if self._chat.sending is not None:
+        if self.chat.sending is not None:
             self._notifier.begin()
-            await self._ask(*self._chat.sending)
+            await self._ask(*self.chat.sending)
 
-    async def _turn(self, text: str) -> None:
+    async def _send(self, text: str) -> None:
+        """Ask a query with the files that the entry names and the quotes that go with it."""
+        chat = self.chat
         if not text.strip():
-            self._keep_last_query()
-            return
-        if self._chat.replacing is not None:
-            await self._command(retry_edit.instead(self._chat, text))
-            return
-        files = await self._files() if "@" in self._reader.typed else ()
-        if files is None:
-            self._reader.put_back()
-            return
-        text = "\n\n".join((*self._chat.quotes, text))
-        self._chat.quotes.clear()
-        await self._ask(text, files)
+            self._cancel_edit()
+        elif chat.replacing is not None:
+            await self._command(retry_edit.instead(chat, text))
+        else:
+            files = await self._files() if "@" in self._reader.typed else ()
+            if files is None:
+                self._reader.put_back()
+                return
+            text = "\n\n".join((*chat.quotes, text))
+            chat.quotes.clear()
+            await self._ask(text, files)
 
     async def _files(self) -> tuple[QueryFile, ...] | None:
         """Return the files that the entry names; None when it is not to be sent. Raises UsageError,
         with the entry put back to be edited.
         """
-        chat = self._chat
+        chat = self.chat
         try:
             files = await self._cancellable(chat.conversation.files(self._reader.typed))
         except UsageError:
             self._reader.put_back()
             raise
-        if files is None:
-            return None
-        if secret := [one_line(file.attachment.name, 80) for file in files if file.secret]:
-            self._display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
-            reply = await chat.ask("Send it as it is? (y, n, r leaves these out) ")
-            if reply == "r":
-                return tuple(file.without_secrets() for file in files)
-            if reply not in ("y", "yes"):
-                self._display.line("Not sent.", "dim")
-                return None
-        return files
+        secret = [one_line(file.attachment.name, 80) for file in files or () if file.secret]
+        if not secret:
+            return files
+        self._display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
+        answer = await chat.ask("Send it as it is? (y, n, r leaves these out) ")
+        if answer == "r":
+            return tuple(file.without_secrets() for file in files or ())
+        if answer in ("y", "yes"):
+            return files
+        self._display.line("Not sent.", "dim")
+        return None
 
     async def _ask(self, text: str, files: tuple[QueryFile, ...]) -> None:
-        conversation, display = self._chat.conversation, self._display
+        conversation, display = self.chat.conversation, self._display
         display.begin_waiting()
         try:
             await self._cancellable(conversation.ask(text, files), stopped="")
@@ -173,18 +166,15 @@ class ChatLoop:
         except ChatLoopError as error:
             self._show_failure(error)
         if any(exchange.failed for exchange in conversation.session.exchanges[-1:]):
-            display.prose(
-                "This message is not sent again with the next one; /retry asks it anew.", "dim"
-            )
+            note = "This message is not sent again with the next one; /retry asks it anew."
+            display.prose(note, "dim")
         if conversation.options.limits.enabled:
             return  # long conversations are compacted automatically
         budget = conversation.budget
         if budget.warning > self._warned:
-            display.warn(
-                f"The context is {budget.share:.0%} full ({budget.used:,} of "
-                f"{budget.window.tokens:,} tokens).",
-                "compact makes room.",
-            )
+            used = f"{budget.used:,} of {budget.window.tokens:,} tokens"
+            warning = f"The context is {budget.share:.0%} full ({used})."
+            display.warn(warning, "compact makes room.")
         self._warned = budget.warning
 
     def _notify(self, what: str) -> None:
@@ -228,8 +218,7 @@ class ChatLoop:
         """Return the result of `work`; None, after saying so, when Ctrl-C cancels it."""
         self._cancelled = False
         self._notifier.begin()
-        task = asyncio.ensure_future(work)
-        self._work = task
+        self._work = task = asyncio.ensure_future(work)
         try:
             while not task.done():
                 await asyncio.wait({task}, timeout=self._display.tick_seconds)

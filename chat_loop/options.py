@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
 from chat_loop import __version__
@@ -37,6 +38,14 @@ CHAT_LOOP_HOME is the folder of config, sessions and models, instead of those
 of the system. Exit codes: 0 done, 1 failed or nothing found, 2 misused,
 130 interrupted."""
 
+DOCTOR = """\
+Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no
+problem, 1 at least one (✗), 2 misused."""
+COMPLETION = """\
+To have it in every new shell, put into ~/.bashrc: source <(chat-loop completion
+bash); into ~/.zshrc, after compinit: source <(chat-loop completion zsh); into
+~/.config/fish/config.fish: chat-loop completion fish | source"""
+
 
 class _Parser(argparse.ArgumentParser):
     """A parser that raises UsageError instead of leaving, so that a drawn prompt can be erased."""
@@ -46,19 +55,17 @@ class _Parser(argparse.ArgumentParser):
         return super().parse_known_args(args, namespace)
 
     def error(self, message: str) -> NoReturn:
-        if "invalid choice" in message:  # argparse takes an unknown option's value for a command
+        known = list(self._option_string_actions)
+        names = [word.partition("=")[0] for word in self._words if word.startswith("-")]
+        unknown = [
+            name for name in names if name not in known and not self._get_option_tuples(name)
+        ]
+        if "invalid choice" in message and unknown:  # argparse took its value for a command
             from difflib import get_close_matches  # only a mistyped option needs it
 
-            known = self._option_string_actions.keys()
-            for word in self._words:
-                name = word.partition("=")[0]
-                if name.startswith("-") and name not in known and not self._get_option_tuples(name):
-                    near = get_close_matches(name, known, 1) or [
-                        option for option in known if option[1:].startswith(name)
-                    ]
-                    meant = f"; did you mean {near[0]}?" if near else ""
-                    message = f"unknown option {name}{meant}"
-                    break
+            longer = [option for option in known if option[1:].startswith(unknown[0])]
+            near = [*get_close_matches(unknown[0], known, 1), *longer]
+            message = f"unknown option {unknown[0]}{f'; did you mean {near[0]}?' if near else ''}"
         raise UsageError(f"{self.format_usage()}{self.prog}: error: {message}")
 
 
@@ -105,14 +112,14 @@ def _flag(made: Group, name: str, text: str, **more: Any) -> None:
     made.add_argument(name, help=text, **{"action": "store_true", **more})
 
 
+def _json(made: Group) -> None:
+    _flag(made, "--json", "as JSON", dest="as_json")
+
+
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
         raise argparse.ArgumentTypeError(f"“{text[:40]}” is not a number above 0")
     return int(text)
-
-
-def _json(made: Group) -> None:
-    _flag(made, "--json", "as JSON", dest="as_json")
 
 
 def _command(
@@ -144,83 +151,23 @@ def _add_chat_options(made: argparse.ArgumentParser) -> None:
 
     which = made.add_argument_group("which conversation")
     one_of = which.add_mutually_exclusive_group()
-    one_of.add_argument(
-        "-c",
-        "--continue",
-        dest="resume",
-        action="store_const",
-        const=LAST,
-        help="go on with the last session",
-    )
-    one_of.add_argument(
-        "--resume",
-        nargs="?",
-        const=BROWSE,
-        metavar="N|ID",
-        help="go on with a saved session; with no value, choose one",
-    )
+    text = "go on with the last session"
+    goes_on: dict[str, Any] = {"dest": "resume", "action": "store_const", "const": LAST}
+    one_of.add_argument("-c", "--continue", help=text, **goes_on)
+    text = "go on with a saved session; with no value, choose one"
+    one_of.add_argument("--resume", nargs="?", const=BROWSE, metavar="N|ID", help=text)
     _flag(one_of, "--new-session", "begin anew, whatever sessions.auto_resume says")
     _value(which, "--sessions-dir", "DIR", "keep the sessions here")
 
     question = made.add_argument_group("one question, without a terminal (docs/headless.md)")
-    question.add_argument(
-        "-p",
-        "--print",
-        dest="question",
-        metavar="QUESTION",
-        help="answer once and leave; what is piped in follows the question, and - stands for it "
-        "alone",
-    )
+    text = "answer once and leave; what is piped in follows it, and - stands for that alone"
+    question.add_argument("-p", "--print", dest="question", metavar="QUESTION", help=text)
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
     _value(question, "--system", "TEXT", "the system prompt, instead of the agent's", default=None)
     _value(question, "--output", "FILE", "write the reply into this file, when whole")
     _flag(question, "--force", "with --output: replace the file if it is there")
     _flag(question, "--no-save", "leave nothing on the disk", dest="save", action="store_false")
-
-
-def _add_reading(actions: Commands) -> None:
-    made = _action(
-        actions, "list", "list the conversations, last used first", "list --tag work --since 30d"
-    )
-    _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
-    _flag(made, "--unfold", "every session of a conversation by itself")
-    _flag(made, "--all", "runs of -p and conversations without a reply as well")
-    _value(made, "--limit", "N", "at most so many", type=_count, default=None)
-    _filters(made)
-
-    made = _action(
-        actions, "show", "print one session as its file has it", "show 1", "show last --json"
-    )
-    _session(made)
-    _flag(made, "--show-summaries", "its chain's summaries and compactions")
-    _json(made)
-
-    made = _action(
-        actions, "search", "find what was said in any session", "search token bucket --agent Sally"
-    )
-    _value(made, "words", "WORDS", "words, or ids and numbers as they stand", nargs="+")
-    _flag(made, "--text", "by words only, not by meaning: faster")
-    _value(made, "--limit", "N", "at most so many hits (10)", type=_count, default=10)
-    _filters(made)
-
-    made = _action(
-        actions, "tree", "show where a session comes from and where it branches", "tree 2"
-    )
-    _session(made)
-    _json(made)
-    _json(_action(actions, "stats", "show what all sessions come to"))
-    made = _action(actions, "browse", "choose a session on the whole screen, and go on with it")
-    _value(made, "words", "WORDS", "filter from the start", nargs="*")
-
-
-def _filters(made: argparse.ArgumentParser) -> None:
-    _value(made, "--agent", "A", "a part of the agent's name")
-    _value(made, "--tag", "T", "with this tag")
-    _value(made, "--project", "P", "a part of the working directory's path")
-    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for so long ago")
-    _value(made, "--before", "DATE", "not used since then")
-    _json(made)
 
 
 def _session(made: argparse.ArgumentParser, name: str = "reference") -> None:
@@ -232,110 +179,142 @@ def _optional_session(made: argparse.ArgumentParser) -> None:
     _value(made, "--session", "SESSION", "the same")
 
 
+def _filters(made: argparse.ArgumentParser) -> None:
+    _value(made, "--agent", "A", "a part of the agent's name")
+    _value(made, "--tag", "T", "with this tag")
+    _value(made, "--project", "P", "a part of the working directory's path")
+    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for so long ago")
+    _value(made, "--before", "DATE", "not used since then")
+    _json(made)
+
+
+def _add_reading(actions: Commands) -> None:
+    add = partial(_action, actions)
+    made = add("list", "list the conversations, last used first", "list --tag work --since 30d")
+    _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
+    _flag(made, "--unfold", "every session of a conversation by itself")
+    _flag(made, "--all", "runs of -p and conversations without a reply as well")
+    _value(made, "--limit", "N", "at most so many", type=_count, default=None)
+    _filters(made)
+
+    made = add("show", "print one session as its file has it", "show 1", "show last --json")
+    _session(made)
+    _flag(made, "--show-summaries", "its chain's summaries and compactions")
+    _json(made)
+
+    example = "search token bucket --agent Sally"
+    made = add("search", "find what was said in any session", example)
+    _value(made, "words", "WORDS", "words, or ids and numbers as they stand", nargs="+")
+    _flag(made, "--text", "by words only, not by meaning: faster")
+    _value(made, "--limit", "N", "at most so many hits (10)", type=_count, default=10)
+    _filters(made)
+
+    made = add("tree", "show where a session comes from and where it branches", "tree 2")
+    _session(made)
+    _json(made)
+    _json(add("stats", "show what all sessions come to"))
+    made = add("browse", "choose a session on the whole screen, and go on with it")
+    _value(made, "words", "WORDS", "filter from the start", nargs="*")
+
+
 def _add_changing(actions: Commands) -> None:
-    made = _action(actions, "tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
+    add = partial(_action, actions)
+    made = add("tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
     _session(made)
     _value(made, "tags", "TAG", "letters, digits and _ . / + -", nargs="+")
     _flag(made, "--remove", "take these tags off")
 
-    made = _action(actions, "rename", "name a session", "rename 1 Rate limiter")
+    made = add("rename", "name a session", "rename 1 Rate limiter")
     _session(made)
     _value(made, "name", "NAME", "none: after its summary or first words again", nargs="*")
 
-    made = _action(
-        actions, "fork", "begin a session that goes on from an earlier query", "fork 1 --at 3"
-    )
+    made = add("fork", "begin a session that goes on from an earlier query", "fork 1 --at 3")
     _session(made)
     _value(made, "--at", "QUERY", "after this query (the last)", type=_count, default=0)
 
-    made = _action(
-        actions, "merge", "begin a session that goes on from two", "merge 1 2 --prefer 1"
-    )
+    made = add("merge", "begin a session that goes on from two", "merge 1 2 --prefer 1")
     _session(made, "first")
     _value(made, "second", "SESSION", "the other one")
     text = "which one holds where they differ, instead of asking"
     made.add_argument("--prefer", choices=("1", "2", "both"), default="", help=text)
 
-    made = _action(
-        actions,
-        "compact",
-        "make the summary of a session, or make it anew",
-        'compact 3 --model anthropic:NAME --focus "ports and paths"',
-    )
+    example = 'compact 3 --model anthropic:NAME --focus "ports and paths"'
+    made = add("compact", "make the summary of a session, or make it anew", example)
     _optional_session(made)
     _flag(made, "--force", "also where a summary is larger than the words", dest="anyway")
     _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
-    writer = "who writes it, instead of the usual one"
-    _value(made, "--model", "PROVIDER:MODEL", writer, default=argparse.SUPPRESS)
+    text = "who writes it, instead of the usual one"
+    _value(made, "--model", "PROVIDER:MODEL", text, default=argparse.SUPPRESS)
 
     text = "delete the summary of a session; its words stay"
-    made = _action(actions, "delete-summary", text, "delete-summary 3")
+    made = add("delete-summary", text, "delete-summary 3")
     _optional_session(made)
     _value(made, "--summary-id", "ID", "the id of the session whose summary it is")
 
 
 def _add_keeping(actions: Commands) -> None:
-    made = _action(
-        actions,
-        "export",
-        "write a conversation as markdown, JSON or an HTML page",
-        "export 1 talk.html",
-        "export 1 - --as json > talk.json",
-    )
+    add = partial(_action, actions)
+    text = "write a conversation as markdown, JSON or an HTML page"
+    made = add("export", text, "export 1 talk.html", "export 1 - --as json > talk.json")
     _session(made)
     _value(made, "file", "FILE", "a new file or a folder; - is standard output", nargs="?")
     _value(made, "--as", "FORM", "markdown, json or html (what FILE ends in)", dest="form")
     _flag(made, "--one", "only this session, without those before it")
     _flag(made, "--secrets", "keep keys and passwords")
 
-    made = _action(
-        actions,
-        "import",
-        "take in exports, or a folder of basic-agent-chat-loop",
-        "import talk.json ~/old_sessions",
-    )
+    text = "take in exports, or a folder of basic-agent-chat-loop"
+    made = add("import", text, "import talk.json ~/old_sessions")
     _value(made, "files", "FILE|FOLDER", "what is to be read; - is standard input", nargs="+")
 
-    text = "move sessions to the trash; without any, list it"
-    made = _action(actions, "trash", text, "trash 4 5")
+    made = add("trash", "move sessions to the trash; without any, list it", "trash 4 5")
     _value(made, "references", "SESSION", SESSION, nargs="*")
     _json(made)
-    text = "bring sessions back from the trash"
-    made = _action(actions, "restore", text, "restore sally_20261101_100000")
+    example = "restore sally_20261101_100000"
+    made = add("restore", "bring sessions back from the trash", example)
     _value(made, "ids", "ID", "as trash lists it", nargs="+")
 
-    made = _action(
-        actions,
-        "clean",
-        "move old conversations to the trash, after asking",
-        "clean --older-than 90d --dry-run",
-    )
+    text = "move old conversations to the trash, after asking"
+    made = add("clean", text, "clean --older-than 90d --dry-run")
     _value(made, "--older-than", "AGE", "not used since: 30d, 12w, 1y, or a date", required=True)
     _flag(made, "--originals", "instead, old sessions that a summary stands for")
     _flag(made, "--dry-run", "only say what would be moved")
     _flag(made, "--yes", "do not ask")
     _json(made)
-    _action(actions, "reindex", "make the index anew from the files")
+    add("reindex", "make the index anew from the files")
+
+
+def _add_agents(made: argparse.ArgumentParser) -> None:
+    actions = made.add_subparsers(dest="action", metavar="ACTION")
+    add = partial(_command, actions)
+    _json(add("list", "list the agents that have a name"))
+    made = add("add", "give an agent a name")
+    _value(made, "name", "NAME", "up to 60 letters, digits and _ . + -")
+    path = "its file, or the folder of its agent.py, agent.md or agent.yaml"
+    _value(made, "path", "PATH", path)
+    made = add("remove", "take a name away; the file stays")
+    _value(made, "name", "NAME", "as the list has it")
+    made = add("show", "show what an agent's file says; nothing in it runs")
+    _value(made, "name", "NAME|PATH", "the agent")
+    _json(made)
+    made = add("approve", "approve an agent as it is now, so that it runs unasked")
+    _value(made, "name", "NAME|PATH", "the agent")
 
 
 def _add_other_commands(commands: Commands, *, agents: bool) -> None:
-    made = _command(
-        commands,
-        "mcp",
-        "connect to the MCP servers of the config, and list them with their tools",
-        "Exit codes: 0 all are connected, 1 one failed, 2 misused.",
-    )
+    add = partial(_command, commands)
+    text = "connect to the MCP servers of the config, and list them with their tools"
+    made = add("mcp", text, "Exit codes: 0 all are connected, 1 one failed, 2 misused.")
     _value(made, "action", "list", "the same", nargs="?", default="list", choices=("list",))
     _json(made)
 
     text = "list, show, name and approve agents: files in markdown, YAML or Python"
-    made = _command(commands, "agents", text, "Without ACTION: list.")
+    made = add("agents", text, "Without ACTION: list.")
+    _json(made)
     if agents:
         _add_agents(made)
 
     text = "list, install and remove embedded models, which need no key and no network"
-    made = _command(commands, "models", text)
-    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    actions = add("models", text).add_subparsers(dest="action", required=True, metavar="ACTION")
     text = "list the models that can be embedded, and which of them are installed"
     _command(actions, "list", text)
     made = _command(actions, "install", "fetch a model; one that was broken off goes on")
@@ -343,52 +322,26 @@ def _add_other_commands(commands: Commands, *, agents: bool) -> None:
     made = _command(actions, "remove", "delete a model's file")
     _value(made, "name", "NAME", "which one", nargs="?")
 
-    made = _command(
-        commands,
-        "providers",
-        "say which providers can be used now, and what the others need",
-        "Servers on this machine are asked whether they are there; no key is shown.",
-    )
-    _json(made)
+    text = "say which providers can be used now, and what the others need"
+    more = "Servers on this machine are asked whether they are there; no key is shown."
+    _json(add("providers", text, more))
 
-    made = _command(
-        commands,
-        "doctor",
-        "check what is installed, stored and set, and say what to do",
-        "Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no problem, 1 at "
-        "least one (✗), 2 misused.",
-    )
+    text = "check what is installed, stored and set, and say what to do"
+    made = add("doctor", text, DOCTOR)
     _flag(made, "--online", "ask the model that would answer one small question")
     _flag(made, "--connect", "start the MCP servers of the config, and connect to them")
     _json(made)
 
-    made = _command(
-        commands,
-        "completion",
-        "print a script that completes this command line",
-        "Exit codes: 0 done, 2 misused.",
-        "To have it in every new shell, put into ~/.bashrc: source <(chat-loop completion bash); "
-        "into ~/.zshrc, after compinit: source <(chat-loop completion zsh); "
-        "into ~/.config/fish/config.fish: chat-loop completion fish | source",
-    )
+    text = "print a script that completes this command line"
+    made = add("completion", text, "Exit codes: 0 done, 2 misused.", COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 
-def _add_agents(made: argparse.ArgumentParser) -> None:
-    _json(made)
-    actions = made.add_subparsers(dest="action", metavar="ACTION")
-    _json(_command(actions, "list", "list the agents that have a name"))
-    adding = _command(actions, "add", "give an agent a name")
-    _value(adding, "name", "NAME", "up to 60 letters, digits and _ . + -")
-    path = "its file, or the folder of its agent.py, agent.md or agent.yaml"
-    _value(adding, "path", "PATH", path)
-    removing = _command(actions, "remove", "take a name away; the file stays")
-    _value(removing, "name", "NAME", "as the list has it")
-    showing = _command(actions, "show", "show what an agent's file says; nothing in it runs")
-    _value(showing, "name", "NAME|PATH", "the agent")
-    _json(showing)
-    text = "approve an agent as it is now, so that it runs unasked"
-    _value(_command(actions, "approve", text), "name", "NAME|PATH", "the agent")
+def parse(arguments: Sequence[str]) -> argparse.Namespace:
+    """Return the options that a command line gives. Raises UsageError."""
+    options = parser(arguments).parse_args(arguments)
+    check(options)
+    return options
 
 
 def check(options: argparse.Namespace) -> None:
@@ -396,36 +349,24 @@ def check(options: argparse.Namespace) -> None:
     asks, resume, command = options.question is not None, options.resume, options.command
     if options.json and hasattr(options, "as_json"):  # --json stood before the command
         options.as_json, options.json = True, False
-    goes_with_p = {
-        '--system "Be brief."': options.system is not None,
-        "--output reply.md": options.output,
+    only_with_p = {
+        "--system": options.system is not None,
+        "--output": options.output,
         "--no-save": not options.save,
         "--json": options.json,
+        "--yes": options.allow,  # in a chat the user is asked
     }
-    for example, given in goes_with_p.items():
-        if given and not asks:
-            raise UsageError(
-                f"{example.split()[0]} goes with -p.",
-                f'For example: chat-loop {example} -p "question".',
-            )
-    rules = {
+    rules = {f"{name} goes with -p.": given and not asks for name, given in only_with_p.items()}
+    browses = getattr(options, "action", "") == "browse"
+    rules |= {
         "-p asks one question: it does not go with a command.": asks and command,
         "--continue and --resume begin a chat: they do not go with a command.": resume and command,
-        "--yes goes with -p: in a chat you are asked.": options.allow and not asks,
         "--force goes with --output.": options.force and not options.output,
-        "--no-save does not go with --continue and --resume: they begin a session that goes on.": (
-            resume and not options.save
-        ),
+        "--no-save does not go with --continue and --resume.": resume and not options.save,
+        "Which session? With -p --resume needs one.": asks and resume == BROWSE,
+        "There is no terminal that can show the browser.": browses
+        and not (os.isatty(0) and os.isatty(1)),
     }
     for message, broken in rules.items():
         if broken:
-            raise UsageError(message)
-    if asks and resume == BROWSE:
-        raise UsageError(
-            "Which session? With -p --resume needs one.", "--continue takes the last one."
-        )
-    browses = getattr(options, "action", "") == "browse"
-    if browses and not (os.isatty(0) and os.isatty(1)):
-        raise UsageError(
-            "There is no terminal that can show the browser.", "chat-loop sessions list lists them."
-        )
+            raise UsageError(message, "chat-loop --help shows what goes together.")

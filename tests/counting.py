@@ -245,13 +245,13 @@ class CountedChat:
         try:
             for line in lines:
                 reader.typed = line
-                await loop.take(line)
+                await loop.handle(line)
                 await conversation.settled()
             self.before(self)
             told = _told(out.getvalue())
             start = len(out.getvalue())
-            await loop.take("/context")
-            await loop.take("/info")
+            await loop.handle("/context")
+            await loop.handle("/info")
             shown = out.getvalue()[start:]
             status = StatusLine(conversation, conversation.options.cost)()
             used = round(status.share * status.window.tokens)
@@ -267,7 +267,7 @@ class CountedChat:
             )
             before = len(self.server.requests)
             reader.typed = "Go on."
-            await loop.take("Go on.")
+            await loop.handle("Go on.")
             self.text = out.getvalue()
             assert len(self.server.requests) > before, self.text
             about = next(

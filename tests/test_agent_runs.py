@@ -206,10 +206,8 @@ def test_a_model_does_not_go_with_an_agent_that_has_its_own(tmp_path: Path) -> N
         code, _, error = told(
             run(tmp_path, "--agent", str(path), "--trust-agent", *more, "-p", "hi")
         )
-        assert (code, error) == (
-            2,
-            "The agent dice has a model of its own: --model does not go with it.\n",
-        )
+        assert code == 2
+        assert error.startswith("The agent dice has a model of its own: --model, --local, ")
 
 
 def test_the_command_line_wins_over_the_file(tmp_path: Path) -> None:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
-import signal
 
 from msgspec.structs import asdict
 
 from chat_loop.agent.mcp_servers import Servers, servers_of
+from chat_loop.app import cancel_on
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
-from chat_loop.headless import ENDED_BY
+from chat_loop.headless import SIGNALS
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
@@ -30,15 +29,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 async def _list(servers: Servers, *, as_json: bool) -> int:
     settling = asyncio.ensure_future(servers.settled())
-    received: list[int] = []
-
-    def stop(number: int) -> None:
-        received.append(number)
-        settling.cancel()
-
-    for number in (signal.SIGINT, *ENDED_BY):
-        with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is a KeyboardInterrupt
-            asyncio.get_running_loop().add_signal_handler(number, stop, number)
+    received = cancel_on(settling, SIGNALS)
     try:
         await settling
         states = servers.states()

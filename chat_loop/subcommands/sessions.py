@@ -32,6 +32,7 @@ from chat_loop.wording import compaction_text, counted, counts_text, dollars_tex
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
+    from chat_loop.app import App
     from chat_loop.providers import Provider
 
 SCHEMA = 2
@@ -45,14 +46,10 @@ FIELDS = (
 """What JSON tells of a session."""
 
 
-def run(
-    options: argparse.Namespace,
-    sessions: SessionManager,
-    config: Config,
-    models: Callable[[], tuple[Agent, Provider | None]],
-) -> int:
+def run(app: App) -> int:
     """Do what the command line asks for; return the exit code."""
-    run = SessionActions(sessions, config, models)
+    options = app.options
+    run = SessionActions(app.sessions, app.config, app.answering)
     try:
         action = options.action.replace("-", "_")
         if action in ("fork", "merge", "compact", "export", "import"):

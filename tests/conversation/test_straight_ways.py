@@ -137,13 +137,13 @@ def crossed(directory: Path, *lines: str) -> Crossed:
 
     async def run(server: Loopback) -> Crossed:
         loop = chat_over(directory, server, lines[-1])
-        chat = loop._chat
+        chat = loop.chat
         try:
             for line in lines[:-1]:
-                await loop.take(line)
+                await loop.handle(line)
             with crossing() as found:
                 counting.append(found)
-                await loop.take(lines[-1])
+                await loop.handle(lines[-1])
             assert found.done, "no request came"
             return found
         finally:
