@@ -13,53 +13,40 @@ from msgspec import Struct
 from msgspec.structs import asdict, replace
 
 from chat_loop.errors import SaveError, UsageError, os_reason
-from chat_loop.export import json_export, markdown_export
+from chat_loop.export import documents
 from chat_loop.export.importing import file_path, with_valid_ids
 from chat_loop.redact import Redactor
+from chat_loop.sessions import records
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageGone, ImageStore
 from chat_loop.sessions.manager import Loaded, SessionManager, slug
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import (
-    IMAGE_FOLDER,
-    Attachment,
-    Call,
-    Header,
-    Reply,
-    Restoration,
-    Result,
-    Seal,
-    Session,
-)
 from chat_loop.values import Compaction
 from chat_loop.wording import counted, size_text
 
 Form = Literal["markdown", "json", "html"]
 SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "json": ".json", "html": ".html"}
-_NOT_TEXT: Mapping[type, frozenset[str]] = {
-    Header: frozenset({"id", "parent"}),
-    Reply: frozenset({"stop"}),
-    Call: frozenset({"id", "name"}),
-    Result: frozenset({"id"}),
-    Attachment: frozenset({"media", "sha256"}),
-    Restoration: frozenset(
+_STRUCTURE: Mapping[type, frozenset[str]] = {
+    records.Header: frozenset({"id", "parent"}),
+    records.Reply: frozenset({"stop"}),
+    records.Call: frozenset({"id", "name"}),
+    records.Result: frozenset({"id"}),
+    records.Attachment: frozenset({"media", "sha256"}),
+    records.Restoration: frozenset(
         {"grandparent", "verbatim_from", "unsummarized_from", "until", "merged"}
     ),
-    Seal: frozenset({"reason", "source"}),
+    records.Seal: frozenset({"reason", "source"}),
     Compaction: frozenset({"first", "last", "why", "model"}),
 }
 """The fields that hold the chain together. Every other string of a record is a text."""
 
 
 class Written(Struct, frozen=True):
-    """An export on disk."""
+    """An export on disk: the sentence about it, and one for each thing that is missing."""
 
-    path: Path
     report: str
-    """The sentence about what was written where."""
     complaints: list[str]
-    """A sentence for each thing that is missing."""
 
 
 def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
@@ -85,7 +72,7 @@ def form_of(name: str, target: str) -> Form:
     raise UsageError(f"There is no export as “{name[:40]}”.", hint)
 
 
-def stem_of(session: Session) -> str:
+def stem_of(session: records.Session) -> str:
     """Return the name, without its ending, that the file of an export gets by default."""
     stem = slug(name_of(session))
     return stem if stem not in ("", "agent") else session.header.id
@@ -94,16 +81,16 @@ def stem_of(session: Session) -> str:
 def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
     """Return the images of the sessions by `Attachment.file`, and a sentence for each lost one."""
     found: dict[str, bytes] = {}
-    lost: dict[str, str] = {}
+    lost: dict[tuple[str, str], str] = {}
     for loaded in chain:
         store = ImageStore(loaded.path.parent, Files())
         for entry in loaded.session.entries:
-            if isinstance(entry, Attachment) and entry.is_image and entry.file not in found:
+            if isinstance(entry, records.Attachment) and entry.is_image and entry.file not in found:
                 try:
                     found[entry.file] = store.data(entry.file)
                 except ImageGone as error:
                     sentence = f"{entry.name} is not in the export: {error}."
-                    lost[f"{entry.name}{entry.file}"] = sentence
+                    lost[entry.name, entry.file] = sentence
     return found, list(lost.values())
 
 
@@ -113,7 +100,7 @@ def exported(
     *,
     secrets: bool = False,
     images: Mapping[str, bytes] = MappingProxyType({}),
-    folder: str = IMAGE_FOLDER,
+    folder: str = records.IMAGE_FOLDER,
 ) -> bytes:
     """Return the sessions of `chain`, the oldest first, as one document in UTF-8.
 
@@ -126,15 +113,13 @@ def exported(
         session = loaded.session if secrets else without_secrets(loaded.session, Redactor())
         exportable.append(replace(loaded, session=with_valid_ids(session, [])))
     sessions = [loaded.session for loaded in exportable]
-    match form:
-        case "markdown":
-            return markdown_export.write(sessions, folder)
-        case "json":
-            return json_export.write(sessions, images)
-        case "html":
-            from chat_loop.export.html_page import html_page  # loads the markdown reader, pygments
+    if form == "markdown":
+        return documents.write_markdown(sessions, folder)
+    if form == "json":
+        return documents.write_json(sessions, images)
+    from chat_loop.export.html_page import html_page  # loads the markdown reader and pygments
 
-            return html_page(exportable, images)
+    return html_page(exportable, images)
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:
@@ -145,7 +130,7 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
         return tuple(without_secrets(item, redactor) for item in value)
     if not isinstance(value, Struct):
         return value
-    kept = _NOT_TEXT.get(type(value), frozenset())
+    kept = _STRUCTURE.get(type(value), frozenset())
     fields = {name: one for name, one in asdict(value).items() if name not in kept}
     return replace(value, **{name: without_secrets(one, redactor) for name, one in fields.items()})
 
@@ -159,51 +144,40 @@ def write_export(
     images of a markdown document go into a folder beside it. Nothing is written over: a name that
     the program chose gets a number, for a name that the user gave it raises SaveError.
     """
-    last, path = chain[-1], file_path(target)
+    session, path = chain[-1].session, file_path(target)
     images, complaints = images_of(chain)
     has_folder = form == "markdown" and bool(images)
     if not target or _is_folder(path):
-        stem = last.session.header.id if target else stem_of(last.session)
-        path = _free_path(path / f"{stem}{SUFFIXES[form]}", has_folder=has_folder)
-    folder = _folder_beside(path) if has_folder else None
-    link = quote(folder.name) if folder is not None else IMAGE_FOLDER
+        stem = session.header.id if target else stem_of(session)
+        first = path = path / f"{stem}{SUFFIXES[form]}"
+        count = 1
+        while os.path.lexists(path) or (has_folder and os.path.lexists(_folder_beside(path))):
+            count += 1
+            path = first.with_name(f"{first.stem}-{count}{first.suffix}")
+    folder = _folder_beside(path)
+    link = quote(folder.name) if has_folder else records.IMAGE_FOLDER
     data = exported(chain, form, secrets=secrets, images=images, folder=link)
-    files = Files()
+    files, beside, writing = Files(), "", path
     try:
         files.put(path, data)
-    except FileExistsError:
-        message = f"{path} is there already: nothing is written."
-        raise SaveError(message, "Name another file.") from None
-    except OSError as error:
-        raise _unwritten(path, error) from error
-    if folder is not None:
-        store = ImageStore(folder.parent, files, folder.name)
-        try:
+        if has_folder:
+            writing = folder
+            store = ImageStore(folder.parent, files, folder.name)
             for file, image in images.items():
                 store.keep(file, image)
-        except OSError as error:
-            raise _unwritten(folder, error) from error
-    beside = f", with {counted(len(images), 'image')} in {folder}" if folder is not None else ""
+            beside = f", with {counted(len(images), 'image')} in {folder}"
+    except OSError as error:
+        if isinstance(error, FileExistsError) and writing == path:
+            message = f"{path} is there already: nothing is written."
+            raise SaveError(message, "Name another file.") from None
+        raise SaveError(f"{writing} cannot be written: {os_reason(error)}.") from error
     sessions = counted(len(chain), "session")
     report = f"Exported {sessions} to {path} ({size_text(len(data))}){beside}."
-    return Written(path, report, complaints)
-
-
-def _free_path(first: Path, *, has_folder: bool) -> Path:
-    """Return a path that is free, and so is the folder beside it: `first`, or it with a number."""
-    path, count = first, 1
-    while os.path.lexists(path) or (has_folder and os.path.lexists(_folder_beside(path))):
-        count += 1
-        path = first.with_name(f"{first.stem}-{count}{first.suffix}")
-    return path
+    return Written(report, complaints)
 
 
 def _folder_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}-files")
-
-
-def _unwritten(path: Path, error: OSError) -> SaveError:
-    return SaveError(f"{path} cannot be written: {os_reason(error)}.")
 
 
 def _is_folder(path: Path) -> bool:

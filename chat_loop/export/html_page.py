@@ -19,39 +19,16 @@ from importlib.resources import files
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from chat_loop import wording
 from chat_loop.export.markup import code, plain, prose
-from chat_loop.sessions import summary_block
+from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import (
-    ArchiveContext,
-    Attachment,
-    Call,
-    Entry,
-    Note,
-    Query,
-    Reply,
-    Restoration,
-    Result,
-    Seal,
-    Session,
-    Summary,
-    Undo,
-)
+from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import accounting, restored_text
 from chat_loop.values import Usage
-from chat_loop.wording import (
-    STOPS,
-    compact_number,
-    compaction_text,
-    counted,
-    counts_text,
-    dollars_text,
-    file_size_text,
-    tokens_text,
-)
 
 _LONG = 100
 """Queries from which on the browser lays out only what is looked at."""
@@ -84,7 +61,7 @@ def style_sheet() -> str:
 def html_page(chain: Sequence[Loaded], images: Mapping[str, bytes]) -> bytes:
     """Return the page of the sessions, the oldest first, with `images` by `Attachment.file`."""
     entries = (entry for loaded in chain for entry in loaded.session.entries)
-    uses = Counter(entry.file for entry in entries if isinstance(entry, Attachment))
+    uses = Counter(entry.file for entry in entries if isinstance(entry, records.Attachment))
     shown, room = {}, _MAX_IMAGES
     for name, data in images.items():
         encoded = b64encode(data).decode()
@@ -103,12 +80,30 @@ def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
     names = (sessions[-1].name, sessions[-1].header.title) if sessions else ()
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
     title = escape(_cut(title, _MAX_TITLE))
-    yield _head(title)
+    style = style_sheet()
+    digest = b64encode(sha256(style.encode()).digest()).decode()
+    policy = (
+        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; "
+        "form-action 'none'"
+    )
+    yield f"""<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="{policy}">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<meta name="referrer" content="no-referrer">
+<meta name="robots" content="noindex">
+<title>{title}</title>
+<style>{style}</style>
+</head>
+"""
     queries = sum(session.totals.queries for session in sessions)
     yield '<body class="long">\n' if queries > _LONG else "<body>\n"
     yield '<a class="skip" href="#conversation">To the conversation</a>\n'
     agents = ", ".join(dict.fromkeys(session.header.agent for session in sessions))
-    about = [f"{counted(len(sessions), 'session')}, {_counts(sessions)}"]
+    about = [f"{wording.counted(len(sessions), 'session')}, {_counts(sessions)}"]
     if sessions:
         ends = [_day(sessions[0].header.created), _day(sessions[-1].header.created)]
         about.append(" to ".join(dict.fromkeys(ends)))
@@ -134,35 +129,14 @@ def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
     yield "Times are those of where it was said.</footer>\n</body>\n</html>\n"
 
 
-def _head(title: str) -> str:
-    style = style_sheet()
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; "
-        "form-action 'none'"
-    )
-    return f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-"""
-
-
 def _contents(session: Session, depth: int) -> Iterator[str]:
     """Yield a session's entry in the navigation, with its queries."""
-    tokens = f'<span class="soft">{compact_number(session.totals.combined)} tokens</span>'
+    tokens = wording.compact_number(session.totals.combined)
+    tokens = f'<span class="soft">{tokens} tokens</span>'
     yield f'<li><a href="#s{depth}"><b>Session {depth}</b>{_when(session)}{tokens}</a>\n'
-    queries = [entry for entry in session.entries if isinstance(entry, Query)]
+    queries = [entry for entry in session.entries if isinstance(entry, records.Query)]
     if queries:
-        summary = counted(len(queries), "query").capitalize()
+        summary = wording.counted(len(queries), "query").capitalize()
         yield f"<details><summary>{summary}</summary>\n<ol>\n"
         for count, query in enumerate(queries, 1):
             words = f"<bdi>{escape(_cut(query.text, _MAX_ENTRY) or '…')}</bdi>"
@@ -173,6 +147,7 @@ def _contents(session: Session, depth: int) -> Iterator[str]:
 
 
 def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[str]:
+    """Yield a session: what it is, its entries, the audit of its compaction, and its summary."""
     session, seal = loaded.session, loaded.session.seal
     model = f" · {session.header.model}" if session.header.model else ""
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
@@ -186,49 +161,77 @@ def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[
     yield _fold("About this session", _facts(about), " about")
     yield "</header>\n"
     yield from _entries(session, depth, images)
-    if seal is not None:
-        yield from _seal(seal)
-
-
-# The records: an article for each exchange, and notes and folds between
+    if seal is None:
+        return
+    if (made := seal.compaction) is not None:
+        title = f"<b>Compacted {escape(made.first)} to {escape(made.last)}</b> "
+        title += f'<span class="soft">{escape(wording.compaction_text(made))}</span>'
+        pairs = [(name, value) for name, value in _fields(made) if name != "Cost"]
+        yield _fold(title, _facts([*pairs, ("Cost", wording.dollars_text(made.cost))]))
+    title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
+    if seal.summary is not None:
+        yield _fold(title, _summary(seal.summary))
+    else:
+        yield f'<p class="note">{title}</p>\n'
 
 
 def _entries(session: Session, depth: int, images: Mapping[str, str]) -> Iterator[str]:
-    """Yield a session's entries in their order; a result is shown in the fold of its call."""
+    """Yield a session's entries in their order, an article for each exchange; a result is shown in
+    the fold of its call.
+    """
     entries = session.entries
-    calls = {(one.number, one.id): one for one in entries if isinstance(one, Call)}
-    results = {(one.number, one.id): one for one in entries if isinstance(one, Result)}
+    calls = {(one.number, one.id): one for one in entries if isinstance(one, records.Call)}
+    results = {(one.number, one.id): one for one in entries if isinstance(one, records.Result)}
     count = 0
     for entry in entries:
         match entry:
-            case Query():
+            case records.Query():
                 yield "</article>\n" if count else ""
                 count += 1
                 name = f"s{depth}q{count}"
                 link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
                 who = f"<b>You</b> {_time(entry.at)} {link}{depth}.{entry.number}</a>"
-                words = _said(prose(entry.text, breaks=True))
+                words = _words(prose(entry.text, breaks=True))
                 yield f'<article class="exchange" id="{name}">\n'
                 yield f'<div class="query"><div class="who">{who}</div>\n{words}</div>\n'
-            case Reply():
+            case records.Reply():
                 who = f'<b dir="auto">{escape(session.header.agent)}</b> {_time(entry.at)}'
-                costs = _costs(entry.seconds, entry.usage, STOPS.get(entry.stop, ""))
-                words = _said(prose(entry.text)) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
+                costs = _costs(entry.seconds, entry.usage, wording.STOPS.get(entry.stop, ""))
+                words = _words(prose(entry.text)) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
                 yield f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
-            case Call(number=number, id=identity):
+            case records.Call(number=number, id=identity):
                 last = calls[number, identity] is entry
                 yield _call(entry, results.get((number, identity)) if last else None)
-            case Result(number=number, id=identity):
+            case records.Result(number=number, id=identity):
                 if (number, identity) not in calls or results[number, identity] is not entry:
                     yield _fold("<b>Result of a tool</b>", _result(entry))
-            case Attachment():
+            case records.Attachment():
                 yield _attachment(entry, images.get(entry.file, ""))
             case _:
                 yield _between(entry, session)
     yield "</article>\n" if count else ""
 
 
-def _call(call: Call, result: Result | None) -> str:
+def _between(entry: records.Entry, session: Session) -> str:
+    """Return an entry that stands between the queries and the replies."""
+    match entry:
+        case records.ArchiveContext():
+            return _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
+        case records.Restoration():
+            source = restored_text(entry, session.header.parent, entry.merged)
+            found = summary_block.parse(entry.block)
+            inner = _summary(found) if found != Summary(background="") else plain(entry.block)
+            title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'
+            return _fold(title, inner)
+        case records.Undo():
+            return _note(f"Undo: query {entry.number}", "")
+        case _:
+            assert isinstance(entry, records.Note)
+            label = next(kind.label for kind in KINDS.values() if kind.entry is type(entry))
+            return _note(label.strip("*:"), _words(prose(entry.text, breaks=True)))
+
+
+def _call(call: records.Call, result: records.Result | None) -> str:
     inner = code(call.arguments, "json")
     title = f"<b>Tool: {escape(call.name)}</b> {_time(call.at)}"
     if result is None:
@@ -237,13 +240,13 @@ def _call(call: Call, result: Result | None) -> str:
     return _fold(title, inner + _result(result), " failed" if result.failed else "")
 
 
-def _result(result: Result) -> str:
+def _result(result: records.Result) -> str:
     heading = f"<h4>{'It failed' if result.failed else 'Its result'}</h4>\n"
     return heading + code(result.text) + _costs(result.seconds, None)
 
 
-def _attachment(entry: Attachment, image: str) -> str:
-    size = f"{entry.width}×{entry.height}" if entry.is_image else file_size_text(entry.size)
+def _attachment(entry: records.Attachment, image: str) -> str:
+    size = f"{entry.width}×{entry.height}" if entry.is_image else wording.file_size_text(entry.size)
     title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
     if image:
         size = f'width="{entry.width}" height="{entry.height}"'
@@ -256,48 +259,13 @@ def _attachment(entry: Attachment, image: str) -> str:
     return _fold(title, code(entry.text, language))
 
 
-def _between(entry: Entry, session: Session) -> str:
-    match entry:
-        case ArchiveContext():
-            return _fold("<b>Found in the archive</b>", _said(prose(entry.text)))
-        case Restoration():
-            source = restored_text(entry, session.header.parent, entry.merged)
-            found = summary_block.parse(entry.block)
-            inner = _summary(found) if found != Summary(background="") else plain(entry.block)
-            title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'
-            return _fold(title, inner)
-        case Undo():
-            return _note(f"Undo: query {entry.number}", "")
-        case _:
-            assert isinstance(entry, Note)
-            label = next(kind.label for kind in KINDS.values() if kind.entry is type(entry))
-            return _note(label.strip("*:"), _said(prose(entry.text, breaks=True)))
-
-
-def _seal(seal: Seal) -> Iterator[str]:
-    """Yield the audit of the compaction and the summary block."""
-    if (made := seal.compaction) is not None:
-        title = f"<b>Compacted {escape(made.first)} to {escape(made.last)}</b> "
-        title += f'<span class="soft">{escape(compaction_text(made))}</span>'
-        pairs = [(name, value) for name, value in _fields(made) if name != "Cost"]
-        yield _fold(title, _facts([*pairs, ("Cost", dollars_text(made.cost))]))
-    title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
-    if seal.summary is not None:
-        yield _fold(title, _summary(seal.summary))
-    else:
-        yield f'<p class="note">{title}</p>\n'
-
-
 def _summary(summary: Summary) -> str:
     parts = [prose(summary.background)] if summary.background.strip() else []
     for name, title in _LISTS.items():
         if items := getattr(summary, name):
             listed = "".join(f"<li>{prose(item)}</li>\n" for item in items)
             parts.append(f"<h4>{title}</h4>\n<ul>\n{listed}</ul>\n")
-    return _said("".join(parts))
-
-
-# Pieces
+    return _words("".join(parts))
 
 
 def _fold(title: str, inner: str, kind: str = "") -> str:
@@ -338,13 +306,13 @@ def _note(label: str, inner: str) -> str:
     return f'<div class="note"><p class="label">{label}</p>{inner}</div>\n'
 
 
-def _said(html: str) -> str:
+def _words(html: str) -> str:
     return f'<div class="said" dir="auto">{html}</div>\n'
 
 
 def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:
     parts = [f"{seconds:.1f} s"] if seconds is not None else []
-    parts += [tokens_text(usage).replace(" (", " tokens (", 1)] if usage else []
+    parts += [wording.tokens_text(usage).replace(" (", " tokens (", 1)] if usage else []
     parts += [ended] if ended else []
     return f'<span class="soft">{escape(" · ".join(parts))}</span>' if parts else ""
 
@@ -352,7 +320,7 @@ def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:
 def _counts(sessions: Sequence[Session]) -> str:
     totals = [session.totals for session in sessions]
     queries = sum(total.queries for total in totals)
-    return counts_text(queries, sum(total.combined for total in totals))
+    return wording.counts_text(queries, sum(total.combined for total in totals))
 
 
 def _when(session: Session) -> str:
@@ -361,7 +329,6 @@ def _when(session: Session) -> str:
 
 
 def _day(at: datetime) -> str:
-    """Return a date as `22 Nov 2026`."""
     return f"{at.day} {month_abbr[at.month]} {at.year}"
 
 

@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from urllib.parse import unquote
@@ -20,8 +20,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
-from chat_loop.export import json_export, markdown_export
-from chat_loop.export.json_export import ImportRefused
+from chat_loop.export.documents import ImportRefused, read_json, split_markdown
 from chat_loop.sessions import legacy, marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
@@ -72,6 +71,18 @@ def file_path(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails where there is no home
 
 
+def united(parts: Iterable[Imported]) -> Imported:
+    """Return several imports as one."""
+    sessions: list[Session] = []
+    complaints: list[str] = []
+    images: dict[str, bytes] = {}
+    for part in parts:
+        sessions += part.sessions
+        complaints += part.complaints
+        images |= part.images
+    return Imported(tuple(sessions), tuple(complaints), images)
+
+
 def read_import(path: Path) -> Imported:
     """Read a file, or every `*.md` directly in a folder. Nothing is changed.
 
@@ -86,19 +97,19 @@ def read_import(path: Path) -> Imported:
         raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
     parts: list[Imported] = []
     for name in names:
-        file = path / name
+        file, problem = path / name, ""
         try:
             if file.is_symlink() or not file.is_file():
-                raise ImportRefused("It is a link, a folder or a device, and is left out.")
-            parts.append(_read_file(file, name))
-        except (OSError, ImportRefused) as error:
-            problem = str(error)
-            if isinstance(error, OSError):
-                problem = f"It cannot be read: {os_reason(error)}."
+                problem = "It is a link, a folder or a device, and is left out."
+            else:
+                parts.append(_read_file(file, name))
+        except OSError as error:
+            problem = f"It cannot be read: {os_reason(error)}."
+        if problem:
             parts.append(Imported(complaints=(f"{encode_line(name)[:100]}: {problem}",)))
     if not names:
-        shown = encode_line(path.name)[:100]
-        return Imported(complaints=(f"{shown}: No file in the folder ends in .md.",))
+        problem = f"{encode_line(path.name)[:100]}: No file in the folder ends in .md."
+        parts.append(Imported(complaints=(problem,)))
     return united(parts)
 
 
@@ -111,22 +122,10 @@ def _read_file(path: Path, name: str) -> Imported:
     for folder in sorted(folders):
         if folder not in (".", "..") and "/" not in folder:
             store = ImageStore(path.parent, Files(), folder)
-            for file in {entry.file for entry in _images_in(found.sessions)}:
+            for entry in _images_in(found.sessions):
                 with contextlib.suppress(ImageGone, ValueError):
-                    images[file] = store.data(file)
+                    images[entry.file] = store.data(entry.file)
     return replace(found, images=images)
-
-
-def united(parts: Iterable[Imported]) -> Imported:
-    """Return several imports as one."""
-    sessions: list[Session] = []
-    complaints: list[str] = []
-    images: dict[str, bytes] = {}
-    for part in parts:
-        sessions += part.sessions
-        complaints += part.complaints
-        images |= part.images
-    return Imported(tuple(sessions), tuple(complaints), images)
 
 
 def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
@@ -140,7 +139,10 @@ def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
         return Imported(complaints=(f"{shown}: {error}",))
     kept = []
     for session in sessions:
-        if _survives(session):
+        parsed = None
+        with contextlib.suppress(ValueError):  # a value that no marker can hold
+            parsed = parse(render(session))
+        if parsed is not None and parsed.session == session and not parsed.damage:
             kept.append(session)
         else:
             identity = session.header.id
@@ -159,52 +161,37 @@ def _read(
     if not data.strip(b"\x00 \r\n\t"):
         raise ImportRefused("It is empty.")
     if start.startswith((b"{", b"[")):
-        sessions, images = json_export.read(data, complaints)
+        sessions, images = read_json(data, complaints)
         return [with_valid_ids(session, complaints) for session in sessions], images
     if _HTML.match(start):
         raise ImportRefused(
             "It is an HTML page, which is for reading; import the JSON or markdown export."
         )
-    if start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:
-        return _read_markdown(data, name, complaints), {}
-    legacy_session, damage = legacy.read(data, Path(f"{_as_id(name) or 'session'}.md"))
-    if legacy_session is None:
-        raise ImportRefused("It is neither an export nor a transcript.")
-    complaints += damage
-    return [legacy_session], {}
-
-
-def _read_markdown(data: bytes, name: str, complaints: list[str]) -> list[Session]:
-    # An editor added these: a transcript writes a carriage return visibly.
+    if not start.startswith(marker.PREFIX) and b"\n" + marker.PREFIX not in data:
+        legacy_session, damage = legacy.read(data, Path(f"{_as_id(name) or 'session'}.md"))
+        if legacy_session is None:
+            raise ImportRefused("It is neither an export nor a transcript.")
+        complaints += damage
+        return [legacy_session], {}
+    # An editor added carriage returns: a transcript writes them visibly.
     data = data.replace(b"\r\n", b"\n")
-    transcripts, promised = markdown_export.split(data)
-    sessions: list[Session] = []
+    transcripts, promised = split_markdown(data)
+    sessions = []
     for transcript in transcripts or [data]:
-        read = parse(transcript)
-        if read.session is None:
-            complaints += read.damage or ("There is no session in it.",)
+        parsed = parse(transcript)
+        if parsed.session is None:
+            complaints += parsed.damage or ("There is no session in it.",)
             continue
-        header = read.session.header
+        header = parsed.session.header
         if not header.id and len(transcripts) < 2:
             header = replace(header, id=_as_id(name))
-        session = with_valid_ids(replace(read.session, header=header), complaints)
-        complaints += (f"In {session.header.id}: {sentence}" for sentence in read.damage)
+        session = with_valid_ids(replace(parsed.session, header=header), complaints)
+        complaints += (f"In {session.header.id}: {sentence}" for sentence in parsed.damage)
         sessions.append(session)
     if promised is not None and promised != len(transcripts):
-        complaints.append(
-            f"It says that it holds {promised:,} sessions, and {len(transcripts):,} are there: it "
-            "was cut off."
-        )
-    return sessions
-
-
-def _survives(session: Session) -> bool:
-    """Return True when a transcript gives the session back as it is."""
-    try:
-        again = parse(render(session))
-    except ValueError:
-        return False
-    return again.session == session and not again.damage
+        text = f"It says that it holds {promised:,} sessions, and {len(transcripts):,} are there"
+        complaints.append(f"{text}: it was cut off.")
+    return sessions, {}
 
 
 def with_valid_ids(session: Session, complaints: list[str]) -> Session:
@@ -214,15 +201,12 @@ def with_valid_ids(session: Session, complaints: list[str]) -> Session:
     if not ID_PATTERN.fullmatch(identity):
         agent = _as_id(header.agent.lower())[:40] or "session"
         identity = f"{agent}_{header.created:%Y%m%d_%H%M%S}"
-        complaints.append(
-            f"A session's id, “{encode_line(header.id)[:40]}”, is none; it is now {identity}."
-        )
+        was = encode_line(header.id)[:40]
+        complaints.append(f"A session's id, “{was}”, is none; it is now {identity}.")
     if parent and not ID_PATTERN.fullmatch(parent):
         parent = ""
-        complaints.append(
-            f"The parent of {identity} has an id that is none; the session is now the first "
-            "of its chain."
-        )
+        text = f"The parent of {identity} has an id that is none"
+        complaints.append(f"{text}; the session is now the first of its chain.")
     return replace(session, header=replace(header, id=identity, parent=parent))
 
 
@@ -232,14 +216,9 @@ def _as_id(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z_-]+", "_", stem).strip("_-")[:64]
 
 
-def _images_in(sessions: Iterable[Session]) -> Iterator[Attachment]:
-    for session in sessions:
-        for entry in session.entries:
-            if isinstance(entry, Attachment) and entry.is_image:
-                yield entry
-
-
-# Storing
+def _images_in(sessions: Iterable[Session]) -> list[Attachment]:
+    entries = (entry for session in sessions for entry in session.entries)
+    return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
 
 
 def keep_images(store: ImageStore, found: Imported) -> list[str]:
@@ -302,18 +281,16 @@ def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
 
 def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
     """Return a session with its parents called as they were stored."""
-
-    def new(identity: str) -> str:
-        return renamed.get(identity, identity)
-
-    entries = tuple(
-        replace(entry, grandparent=new(entry.grandparent), merged=new(entry.merged))
-        if isinstance(entry, Restoration)
-        else entry
-        for entry in session.entries
-    )
-    header = replace(session.header, parent=new(session.header.parent))
-    return replace(session, header=header, entries=entries)
+    entries = list(session.entries)
+    for at, entry in enumerate(entries):
+        if isinstance(entry, Restoration):
+            older, merged = entry.grandparent, entry.merged
+            entries[at] = replace(
+                entry, grandparent=renamed.get(older, older), merged=renamed.get(merged, merged)
+            )
+    parent = session.header.parent
+    header = replace(session.header, parent=renamed.get(parent, parent))
+    return replace(session, header=header, entries=tuple(entries))
 
 
 def _last_event(session: Session, otherwise: float) -> float:
@@ -322,7 +299,7 @@ def _last_event(session: Session, otherwise: float) -> float:
     """
     times = [session.header.created, *(entry.at for entry in session.entries[-1:])]
     times += [session.seal.at] if session.seal is not None else []
-    known = []
+    known: list[float] = []
     for time in times:
         with contextlib.suppress(ValueError, OverflowError, OSError):
             known.append(time.timestamp())

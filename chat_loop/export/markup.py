@@ -26,9 +26,7 @@ _COLORED = 8_000
 _SLOW = re.compile(r"\s{100}|[^\n]{1000}")
 """Code for which the rules of some languages would take quadratic time."""
 _URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
-_SCHEMES = ("http://", "https://", "mailto:")
 _REL = "noopener noreferrer nofollow"
-
 _LANGUAGES = """
 bash sh shell zsh, c h, console shell-session, cpp c++ cc hpp, css, diff patch, docker dockerfile,
 go golang, haskell hs, html, ini cfg conf systemd properties, java csharp cs c#,
@@ -45,7 +43,7 @@ _FORMATTER = HtmlFormatter(nowrap=True)
 
 class _Markdown(MarkdownIt):
     def validateLink(self, url: str) -> bool:  # noqa: N802 - the library's name
-        return url.lower().startswith(_SCHEMES)
+        return url.lower().startswith(("http://", "https://", "mailto:"))
 
 
 @cache
@@ -54,14 +52,35 @@ def _markdown(breaks: bool) -> MarkdownIt:
     return _Markdown("commonmark", options).enable(["table", "strikethrough"])
 
 
+@cache
+def _lexer(name: str) -> Lexer:
+    return get_lexer_by_name(name, stripnl=False, ensurenl=True)
+
+
 def prose(text: str, breaks: bool = False) -> str:
     """Return markdown as HTML; `breaks` keeps single newlines, as people type them in a prompt."""
     reader = _markdown(breaks)
     tokens = reader.parse(text)
     if any(token.level >= _NESTING - 1 for token in tokens):
         return plain(text)  # the reader leaves out what is nested deeper
-    for token in tokens:
-        _adapt(token)
+    for token in tokens:  # the text itself cannot make an HTML token
+        html = ""
+        match token.type:
+            case "fence" | "code_block":
+                html = code(token.content, token.info.split()[0] if token.info.split() else "")
+            case "table_open":
+                html = '<div class="wide" tabindex="0"><table>\n'
+            case "table_close":
+                html = "</table></div>\n"
+            case "th_open" | "td_open":
+                side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
+                token.attrs |= {"class": side} if side in ("right", "center") else {}
+            case "heading_open" | "heading_close":  # the page's own headings end at the third level
+                token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
+            case "inline":
+                token.children = list(_adapted(token.children or ()))
+        if html:
+            token.type, token.content = "html_block", html
     return str(reader.renderer.render(tokens, reader.options, {}))
 
 
@@ -91,65 +110,28 @@ def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
     )
 
 
-@cache
-def _lexer(name: str) -> Lexer:
-    return get_lexer_by_name(name, stripnl=False, ensurenl=True)
-
-
-def _adapt(token: Token) -> None:
-    """Change a block to the page's own HTML. The text itself cannot make an HTML token."""
-    match token.type:
-        case "fence" | "code_block":
-            language = token.info.split()[0] if token.info.split() else ""
-            _set_html(token, code(token.content, language))
-        case "table_open":
-            _set_html(token, '<div class="wide" tabindex="0"><table>\n')
-        case "table_close":
-            _set_html(token, "</table></div>\n")
-        case "th_open" | "td_open":
-            side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
-            token.attrs |= {"class": side} if side in ("right", "center") else {}
-        case "heading_open" | "heading_close":  # the page's own headings end at the third level
-            token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
-        case "inline":
-            token.children = list(_adapted(token.children or ()))
-
-
 def _adapted(tokens: Sequence[Token]) -> Iterator[Token]:
     """Yield what a line consists of, with addresses as links and images as links to them."""
     inside_link = False
     for token in tokens:
+        html = ""
         if token.type in ("link_open", "link_close"):
             inside_link = token.type == "link_open"
             token.attrs |= {"rel": _REL} if inside_link else {}
-            yield token
         elif token.type == "text" and not inside_link and "://" in token.content:
-            yield _html(_linked(token.content))
+            end = 0
+            for match in _URL.finditer(token.content):
+                url = match.group().rstrip(".,;:!?)]}*_")
+                html += escape(token.content[end : match.start()]) + _link(url, escape(url))
+                end = match.start() + len(url)
+            html += escape(token.content[end:])
         elif token.type == "image":
             name = escape(f"Image: {token.content or 'without a name'}")
-            shown = f'<span class="image">{name}</span>'
-            yield _html(shown if inside_link else _link(str(token.attrGet("src") or ""), shown))
-        else:
-            yield token
-
-
-def _set_html(token: Token, html: str) -> None:
-    token.type, token.content = "html_block", html
-
-
-def _html(html: str) -> Token:
-    return Token("html_inline", "", 0, content=html)
+            html = f'<span class="image">{name}</span>'
+            if not inside_link:
+                html = _link(str(token.attrGet("src") or ""), html)
+        yield Token("html_inline", "", 0, content=html) if html else token
 
 
 def _link(url: str, html: str) -> str:
     return f'<a href="{escape(url)}" rel="{_REL}">{html}</a>'
-
-
-def _linked(text: str) -> str:
-    """Return text as HTML with the addresses in it as links."""
-    parts, done = [], 0
-    for match in _URL.finditer(text):
-        url = match.group().rstrip(".,;:!?)]}*_")
-        parts += [escape(text[done : match.start()]), _link(url, escape(url))]
-        done = match.start() + len(url)
-    return "".join(parts) + escape(text[done:])

@@ -119,7 +119,7 @@ def example(cls: type[Entry], text: str) -> Entry:
     """An entry of any kind, with `text` in every string that is none of the structure's."""
     by_type: dict[Any, Any] = {str: text, int: 2, datetime: START, bool: True}
     hints = get_type_hints(cls)
-    structure = exporting._NOT_TEXT.get(cls, frozenset())
+    structure = exporting._STRUCTURE.get(cls, frozenset())
     words = {"stop": "end", "grandparent": "older", "until": "1.1"}
     words |= {"verbatim_from": "1.1", "unsummarized_from": "1.1"}
     values: dict[str, Any] = {
@@ -147,7 +147,7 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
     assert SECRET not in repr(clean)
     told = (
         f"a string of {cls.__name__} stands in a marker, which takes no mark of a secret: add "
-        "it to exporting._NOT_TEXT"
+        "it to exporting._STRUCTURE"
     )
     assert parse(render(clean)).session == clean, told
     assert "kind" not in cls.__struct_fields__, "`kind` is what JSON tells entries apart by"
@@ -156,7 +156,7 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
 def test_the_structure_names_fields_that_exist() -> None:
     assert {
         (cls.__name__, name)
-        for cls, names in exporting._NOT_TEXT.items()
+        for cls, names in exporting._STRUCTURE.items()
         for name in names
         if name not in get_type_hints(cls)
     } == set()

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError
-from chat_loop.export import json_export
+from chat_loop.export import documents
 from chat_loop.export.exporting import exported
 from chat_loop.export.importing import Imported, Stored, imported, read_import, store, united
 from chat_loop.sessions.chain import ChainReader
@@ -121,10 +121,9 @@ def test_a_session_that_no_transcript_can_hold_is_left_out(
         (b"[]", "It is JSON, but not an export of ours: “format” is not “chat-loop”."),
         (b'{"format": "other"}', ("It is JSON, but not an export of ours: “format” is not "
                                  "“chat-loop”.")),
-        (b'{"format": "chat-loop"}', "Its version is unknown, and this program reads version 1."),
-        (b'{"format": "chat-loop", "version": 2}', ("Its version is 2, and this program reads "
-                                                   "version 1.")),
-        (b'{"format": "chat-loop", "version": true}', "Its version is unknown, and this program reads version 1."),
+        (b'{"format": "chat-loop"}', "It is not of version 1, which this program reads."),
+        (b'{"format": "chat-loop", "version": 2}', "It is not of version 1, which this program reads."),
+        (b'{"format": "chat-loop", "version": true}', "It is not of version 1, which this program reads."),
         (b'{"format": "chat-loop", "version": 1}', "It has no list of sessions."),
         (b"\n<!DOCTYPE html>", ("It is an HTML page, which is for reading; import the JSON or "
                                "markdown export.")),
@@ -212,7 +211,7 @@ def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path
 
 def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
     circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self")]
-    read = imported(json_export.write(circle), "x")
+    read = imported(documents.write_json(circle), "x")
     assert read == Imported(tuple(circle))
     assert [one.id for one in store(SessionManager(tmp_path), read.sessions)] == [
         "a",
@@ -224,7 +223,7 @@ def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
 
 def test_a_long_chain_is_looked_through_once() -> None:
     chain = tuple(named(f"s{number}", f"s{number + 1}") for number in range(5_000))
-    assert imported(json_export.write(chain), "x") == Imported(chain)
+    assert imported(documents.write_json(chain), "x") == Imported(chain)
 
 
 def test_a_document_that_was_cut_off_says_so() -> None:

@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from hypothesis import given
 
-from chat_loop.export import markdown_export
+from chat_loop.export import documents
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
@@ -55,7 +55,7 @@ def test_every_golden_file_reads_the_same(path: Path) -> None:
 
 def test_the_exported_chain_reads_the_same() -> None:
     document = (ROOT / "tests" / "export" / "golden" / "chain.md").read_bytes()
-    for transcript in markdown_export.split(document)[0]:
+    for transcript in documents.split_markdown(document)[0]:
         compare(transcript)
 
 
