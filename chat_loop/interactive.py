@@ -33,9 +33,10 @@ from chat_loop.events import Event, SessionSealed
 from chat_loop.input import editor
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING, banner, columns
+from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
-from chat_loop.library.semantic import Embedding, SemanticIndex
+from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
 from chat_loop.sessions.files import load_lock_library
 from chat_loop.tokens import TokenCounter
@@ -111,8 +112,8 @@ class Interactive:
         notifier = Notifier(self._display, config.notify.after, config.notify.how)
         semantic = SemanticIndex() if config.search.meaning else None
         self._embedding = Embedding()
-        then = self._embedding.start_if_needed if semantic is not None else None
-        self._indexer = Indexer(sessions.directory, then)
+        then = self._embedding.start_if_needed if semantic is not None else bool
+        self._indexer = Indexer(sessions.directory, sessions.now, then)
         self._memory = app.memory(agent, self._show)
         self._servers = app.servers()
         self._conversation = Conversation(

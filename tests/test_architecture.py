@@ -59,7 +59,7 @@ DOORS = {
     "filelock": {"sessions/files.py", "models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"input/start.py"},
-    "sqlite3": {"library/archive.py", "library/index.py", "library/index_file.py"},
+    "sqlite3": {"library/index.py"},
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},
     "tokenizers": {"library/vectors.py"},

@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop.library.index_file import index_status
+from chat_loop.library.index import index_status
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.subcommands.checks import fault_of

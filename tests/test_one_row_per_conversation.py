@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.library.index_file import index_status
+from chat_loop.library.index import index_status
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Restoration, Session

@@ -113,7 +113,7 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
     begun, stopped, told = threading.Event(), threading.Event(), threading.Event()
 
     def look(library: Library) -> None:
-        progress = library.progress
+        progress = library._progress
         assert progress is not None
         progress(1, 3)
         begun.set()

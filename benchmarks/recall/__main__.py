@@ -20,8 +20,7 @@ from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning
 from benchmarks.support.planting import FACTS, Fact, conversation
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.search import texts
-from chat_loop.library.semantic import FLOOR, believed
-from chat_loop.library.vectors import Embedder, load
+from chat_loop.library.vectors import FLOOR, Embedder, load
 from chat_loop.sessions.records import Exchange
 
 PLANTED = 1_000
@@ -94,7 +93,7 @@ def floors(
                 answers = _places(talk, question.answers)
                 for other in half:
                     found = dict(near[talk.name, other.name, question.text])
-                    left = list(believed(question.text, found, (), floor))[:5]
+                    left = list(embedder.believed(question.text, found, (), floor))[:5]
                     if other is talk:
                         asked += 1
                         shown += len(left)

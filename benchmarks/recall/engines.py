@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.ranking import Position
-from chat_loop.library.semantic import believed
 from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors
 from chat_loop.sessions.records import Exchange
 
@@ -37,6 +36,7 @@ class Engines:
     def __init__(self, exchanges: Sequence[Exchange], embedder: Embedder, costs: Costs) -> None:
         self._embedder = embedder
         self._costs = costs
+        self._all = range(len(exchanges))
         self._positions: list[Position] = []
         self._refs = {one.ref: at for at, one in enumerate(exchanges)}
         sizes: dict[int, int] = {}  # of each session, in the order in which the index has them
@@ -46,18 +46,16 @@ class Engines:
         self._places = {position: at for at, position in enumerate(self._positions)}
         self._index = ExchangeIndex()
         self._index.add(exchanges)
+        vectors: list[bytes] = []
         started = time.process_time()
-        rows: list[int] = []
-        joined = bytearray()
-        for at, exchange in enumerate(exchanges):
+        for exchange in exchanges:
             said = (exchange.query.text, exchange.reply.text if exchange.reply else "")
             if said not in costs.embedded:
                 costs.embedded[said] = embedder.exchange(*said)
                 costs.exchanges += 1
                 costs.vectors += len(costs.embedded[said]) // DIMENSIONS
-            rows += [at] * (len(costs.embedded[said]) // DIMENSIONS)
-            joined += costs.embedded[said]
-        self._vectors = Vectors(rows, bytes(joined))
+            vectors.append(costs.embedded[said])
+        self._vectors = Vectors(vectors)
         costs.embedding += time.process_time() - started
 
     def ask(self, question: str) -> dict[str, list[int]]:
@@ -65,9 +63,13 @@ class Engines:
 
         def near(found: Collection[Position]) -> dict[Position, float]:
             also = [self._places[position] for position in found]
-            known = self._vectors.nearest(self._embedder.embed(question), CANDIDATES, None, also)
+            known = self._vectors.nearest(
+                self._embedder.embed(question), CANDIDATES, self._all, also
+            )
             near = {self._positions[at]: one for at, one in known}
-            return believed(question, near, near)  # the order is judged; floors are measured apart
+            return self._embedder.believed(
+                question, near, near
+            )  # the order is judged; floors are measured apart
 
         started = time.process_time()
         text = self._index.search(question, CANDIDATES)
@@ -86,7 +88,7 @@ class Engines:
 
     def near(self, question: str) -> list[tuple[int, float]]:
         """Return the places of the exchanges whose meaning is nearest, with their similarity."""
-        return self._vectors.nearest(self._embedder.embed(question), CANDIDATES)
+        return self._vectors.nearest(self._embedder.embed(question), CANDIDATES, self._all)
 
     def close(self) -> None:
         """Give the memory back."""

@@ -44,7 +44,7 @@ async def search(chat: Chat, argument: str) -> None:
     found, trouble = await chat.look(
         lambda library: search_all(library, asked.words, wanted, HITS, chat.semantic)
     )
-    for sentence in (trouble, chat.semantic.untold() if chat.semantic is not None else ""):
+    for sentence in (trouble, chat.semantic.new_problem() if chat.semantic is not None else ""):
         if sentence:
             chat.display.warn(sentence)
     places = [Place(hit.row.id, hit.exchange.query.number) for hit in found]

@@ -66,18 +66,29 @@ def recall_text(
 ) -> tuple[str, tuple[str, ...]]:
     """Return what to attach to a new query, and the references that it is from.
 
-    It is the best sentences of strong hits; without any, `("", ())`. What stands word for word in
-    `known`, the restored block, is not said again. What tools gave back is never attached.
+    It is the best sentence of each strong hit, with the answer where that is a question; never what
+    tools gave back, nor what stands word for word in `known`, the restored block.
     """
     strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
     best = max((hit.strength for hit in strong), default=0.0)
-    lines = [_RECALLED]
-    refs: list[str] = []
+    lines, refs = [_RECALLED], list[str]()
     for hit in strong:
-        quotes = _quotes(hit, count) if hit.strength >= 0.7 * best else []
-        there = "\n".join((known, *lines))
-        pieces = [piece.strip() for _, quote in quotes for piece in quote.split("…")]
-        if len(refs) == _MOST_RECALLED or all(piece in there for piece in pieces):
+        spoken = texts(hit.exchange)
+        places = [place for place in hit.places if place.part < 2]
+        if not places or hit.strength < 0.7 * best or len(refs) == _MOST_RECALLED:
+            continue
+        chosen = places[:1]
+        if chosen[0].part == 0 and asks(spoken[0][1][chosen[0].start : chosen[0].end]):
+            answer = [place for place in places if place.part == 1]
+            answer += [Place(1, one.start, one.end) for one in sentences(spoken[1][1])[:1]]
+            chosen += answer[:1]
+        quotes = []
+        for place in chosen:
+            who, text = spoken[place.part]
+            sentence = " ".join(text[place.start : place.end].split())
+            quotes.append((who.lower(), excerpt(sentence, (), _SENTENCE_ROOM, count)))
+        present = "\n".join((known, *lines))
+        if all(piece.strip() in present for _, quote in quotes for piece in quote.split("…")):
             continue
         quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
         line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}"
@@ -85,26 +96,6 @@ def recall_text(
             lines.append(line)
             refs.append(hit.exchange.ref)
     return ("\n".join(lines), tuple(refs)) if refs else ("", ())
-
-
-def _quotes(hit: Hit, count: Count) -> list[tuple[str, str]]:
-    """Return the best sentence of a hit with who said it, and the answer to a question of the
-    user.
-    """
-    said = texts(hit.exchange)
-    places = [place for place in hit.places if place.part < 2]
-
-    def text_at(place: Place) -> str:
-        return " ".join(said[place.part][1][place.start : place.end].split())
-
-    chosen = places[:1]
-    if chosen and chosen[0].part == 0 and asks(text_at(chosen[0])):
-        first = [Place(1, one.start, one.end) for one in sentences(said[1][1])[:1]]
-        chosen += [place for place in places if place.part == 1][:1] or first
-    return [
-        (said[place.part][0].lower(), excerpt(text_at(place), (), _SENTENCE_ROOM, count))
-        for place in chosen
-    ]
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
@@ -116,81 +107,37 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     if not exchanges:
         return "There is no previous session to read."
     numbers = [exchange.query.number for exchange in exchanges]
-    there = f"The previous session has queries {min(numbers)} to {max(numbers)}."
+    available = f"The previous session has queries {min(numbers)} to {max(numbers)}."
     match = _REQUEST.fullmatch(request)
     if match is None:
-        return f"{_FORMS} {there}"
+        return f"{_FORMS} {available}"
     depth = exchanges[0].depth
     if any(match[group] is not None and int(match[group]) != depth for group in (2, 4)):
         return (
             f"Only the previous session can be read here, which is number {depth} of the chain. "
-            f"{there} Search the archive for what is older."
+            f"{available} Search the archive for what is older."
         )
     first, last = sorted((int(match[3]), int(match[5] or match[3])))
-    chosen = [one for one in exchanges if first <= one.query.number <= last]
-    if not chosen:
-        what = f"is no query {first}" if first == last else "are no such queries"
-        return f"There {what}. {there}"
     rest = "\n\n".join(
-        "\n".join((_heading(one), *(f"{who}: {text}" for who, text in _said(one))))
-        for one in chosen
+        "\n".join(
+            (_heading(one), *(f"{who}: {text.strip()}" for who, text in texts(one) if text.strip()))
+        )
+        for one in exchanges
+        if first <= one.query.number <= last
     )
-    for part in range(1, int(match[6] or 1) + 1):
+    if not rest:
+        what = f"is no query {first}" if first == last else "are no such queries"
+        return f"There {what}. {available}"
+    wanted = int(match[6] or 1)
+    for part in range(1, wanted + 1):
         piece, rest = _split(rest, room, count)
-        if part == int(match[6] or 1):
-            more = f'(Cut here. Read "{match[1]}:{part + 1}" for what follows.)'
-            return f"{piece}\n\n{more}" if rest else piece
+        if part == wanted and rest:
+            return f'{piece}\n\n(Cut here. Read "{match[1]}:{part + 1}" for what follows.)'
+        if part == wanted:
+            return piece
         if not rest:
             break
     return f"“{match[1]}” has {part} {'part' if part == 1 else 'parts'}."
-
-
-def _split(text: str, room: int, count: Count) -> tuple[str, str]:
-    """Split a text after what fits, with room for a note when something is left; at a blank if one
-    is near.
-    """
-    if _tokens(text, room, count) <= room:
-        return text, ""
-    room = max(room - _CUT_ROOM, room // 2)
-    size = min(len(text), _CHARACTERS * room)
-    while size > _LEAST and (tokens := count(text[:size])) > room:
-        size = max(_LEAST, min(size - 1, int(size * room / tokens)))
-    blank = max(text.rfind(" ", size * 3 // 4, size), text.rfind("\n", size * 3 // 4, size))
-    size = blank if blank > 0 else size
-    return text[:size].rstrip(), text[size:].lstrip()
-
-
-def _tokens(text: str, room: int, count: Count) -> int:
-    """Return the tokens of a text, guessed where it is far too long for `room`."""
-    return count(text) if len(text) <= 2 * _CHARACTERS * room else len(text) // 4
-
-
-def _said(exchange: Exchange) -> list[tuple[str, str]]:
-    return [(who, text.strip()) for who, text in texts(exchange) if text.strip()]
-
-
-def _heading(exchange: Exchange) -> str:
-    return f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}"
-
-
-def _hit_text(hit: Hit, room: int, count: Count) -> str:
-    """Return the texts of a hit that fit, in about `room` tokens: short ones whole, long ones
-    around what fits.
-    """
-    heading = _heading(hit.exchange) + (" (related, in other words)" if hit.related else "")
-    parts = []
-    for part, (who, text) in enumerate(texts(hit.exchange)):
-        places = [place for place in hit.places if place.part == part]
-        if text.strip() and (places or part < 2):
-            parts.append((part, who, text, places, 1.0 if places else _BESIDE))
-    left = room - count(heading) - 4 * len(parts)
-    weights = sum(weight for *_, weight in parts)
-    lines: dict[int, str] = {}
-    for part, who, text, places, weight in sorted(parts, key=lambda one: len(one[2]) / one[4]):
-        lines[part] = f"{who}: {excerpt(text, places, int(left * weight / weights), count)}"
-        left -= count(lines[part])
-        weights -= weight
-    return "\n".join((heading, *(lines[part] for part in sorted(lines))))
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
@@ -232,3 +179,47 @@ def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
         windows.append((start, end))
     shown = " … ".join(text[start:end].strip() for start, end in windows)
     return f"{'… ' if windows[0][0] > 0 else ''}{shown}{' …' if windows[-1][1] < len(text) else ''}"
+
+
+def _split(text: str, room: int, count: Count) -> tuple[str, str]:
+    """Split a text after what fits, with room for a note when something is left; at a blank if one
+    is near.
+    """
+    if _tokens(text, room, count) <= room:
+        return text, ""
+    room = max(room - _CUT_ROOM, room // 2)
+    size = min(len(text), _CHARACTERS * room)
+    while size > _LEAST and (tokens := count(text[:size])) > room:
+        size = max(_LEAST, min(size - 1, int(size * room / tokens)))
+    blank = max(text.rfind(" ", size * 3 // 4, size), text.rfind("\n", size * 3 // 4, size))
+    size = blank if blank > 0 else size
+    return text[:size].rstrip(), text[size:].lstrip()
+
+
+def _tokens(text: str, room: int, count: Count) -> int:
+    """Return the tokens of a text, guessed where it is far too long for `room`."""
+    return count(text) if len(text) <= 2 * _CHARACTERS * room else len(text) // 4
+
+
+def _heading(exchange: Exchange) -> str:
+    return f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}"
+
+
+def _hit_text(hit: Hit, room: int, count: Count) -> str:
+    """Return the texts of a hit that fit, in about `room` tokens: short ones whole, long ones
+    around what fits.
+    """
+    heading = _heading(hit.exchange) + (" (related, in other words)" if hit.related else "")
+    parts = []
+    for part, (who, text) in enumerate(texts(hit.exchange)):
+        places = [place for place in hit.places if place.part == part]
+        if text.strip() and (places or part < 2):
+            parts.append((part, who, text, places, 1.0 if places else _BESIDE))
+    left = room - count(heading) - 4 * len(parts)
+    weights = sum(weight for *_, weight in parts)
+    lines: dict[int, str] = {}
+    for part, who, text, places, weight in sorted(parts, key=lambda one: len(one[2]) / one[4]):
+        lines[part] = f"{who}: {excerpt(text, places, int(left * weight / weights), count)}"
+        left -= count(lines[part])
+        weights -= weight
+    return "\n".join((heading, *(lines[part] for part in sorted(lines))))

@@ -14,14 +14,12 @@ from chat_loop.sessions.partial import instant
 MOST_WORDS = 16
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
-_NAMED = {"today": 0, "yesterday": 1}
+_DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
     """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of
-    a session; a word `#work` is a tag.
-
-    `since` and `before` are about when a session was used last, `project` is part of the path.
+    a session; a word `#work` is a tag. `since` and `before` are about its last use.
     """
 
     words: str = ""
@@ -32,14 +30,13 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
     before: datetime | None = None
 
     def __bool__(self) -> bool:
-        names = self.agent, self.tag, self.project
-        return any((self.words.strip(), *names, self.since, self.before))
+        return self != SessionFilter()
 
     def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
         """Return a condition over the table `sessions`, and its values; "1" when there is none.
 
-        One session of a conversation must meet the part `of_any`, whichever it is; its newest one
-        the part `of_newest`, its tags and dates.
+        The part `of_any` must hold for any session of a conversation, the part `of_newest`, its
+        tags and dates, for the newest one.
         """
         words = self.words.lower().split()[:MOST_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]
@@ -53,10 +50,12 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
             parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
             parts += [("used >= ?", instant(self.since) or 0)] if self.since else []
             parts += [("used < ?", instant(self.before) or 0)] if self.before else []
-        return (
-            " AND ".join(condition for condition, _ in parts) or "1",
-            [_storable(value) if isinstance(value, str) else value for _, value in parts],
+        values = (
+            # SQLite takes no lone surrogates
+            value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+            for _, value in parts
         )
+        return " AND ".join(condition for condition, _ in parts) or "1", [*values]
 
 
 def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
@@ -72,21 +71,14 @@ def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> Sess
 
 
 def moment_of(text: str, now: datetime) -> datetime:
-    """Return the moment of a date or an age: 30d, 12h, 2w, 6m, 1y, today, yesterday. Raises
-    UsageError.
-    """
+    """Return the moment of a date or of an age such as 30d. Raises UsageError."""
     try:
         if (age := _AGE.fullmatch(text)) is not None:
             return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
-        if text.lower() in _NAMED:
-            return now.replace(hour=0, minute=0, second=0) - timedelta(days=_NAMED[text.lower()])
+        if text.lower() in _DAYS_AGO:
+            return now.replace(hour=0, minute=0, second=0) - timedelta(days=_DAYS_AGO[text.lower()])
         return datetime.fromisoformat(text).astimezone(now.tzinfo)
     except (ValueError, OverflowError):
         raise UsageError(
             f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d."
         ) from None
-
-
-def _storable(text: str) -> str:
-    """Return a text without lone surrogates, which SQLite does not take."""
-    return text.encode("utf-8", "replace").decode()

@@ -1,13 +1,16 @@
-"""The index: what is known of the sessions of a folder, derived from their files: a row for each,
-and the texts of its exchanges without secrets. Transactions that write are short, so that nobody
-waits long for them.
+"""The index of a folder: a row for each session and the texts of its exchanges without secrets, in
+SQLite. It is derived from the files.
+
+A rollback journal, not WAL: SQLite before 3.51.3 can corrupt a WAL that several processes write.
 """
 
 from __future__ import annotations
 
 import contextlib
 import json
+import os
 import sqlite3
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
@@ -18,22 +21,75 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import IndexUnavailable
-from chat_loop.library.index_file import (
-    BUSY_SECONDS,
-    FILE,
-    PATIENT_SECONDS,
-    TABLES,
-    VERSION,
-    connect,
-    damaged,
-    make_tables,
-    translated,
-)
+from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library.lineage import Link
 from chat_loop.sessions.partial import Stamp, instant, moment
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import compact_number
+
+FILE = ".index.sqlite"
+VERSION = 9
+"""The `user_version`. An index of another version is made anew: there are no migrations."""
+BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0
+"""The longest wait for another process that writes; the second where texts are asked for."""
+LARGEST = (1 << 63) - 1
+"""The largest number that a table can hold."""
+LONGEST_WORD = 200
+"""Characters of a word in `lexicon`; longer words are found whole only."""
+
+TABLES = """
+CREATE TABLE sessions (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,           -- the file's name without .md
+    size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
+    changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
+    used INTEGER,               -- the date of its last record in microseconds; NULL: unknown
+    state TEXT NOT NULL,
+    agent TEXT NOT NULL,        -- in lower case, as the next three
+    project TEXT NOT NULL,
+    tags TEXT NOT NULL,         -- each between blanks
+    searched TEXT NOT NULL,     -- name, id, agent, project, tags, the items of the summary block
+    queries INTEGER,
+    tokens INTEGER,
+    link TEXT NOT NULL,         -- its ties to other sessions, as JSON
+    row TEXT NOT NULL           -- everything that a listing shows, as JSON
+);
+CREATE UNIQUE INDEX sessions_stamps ON sessions (id, changed, size);
+CREATE INDEX sessions_links ON sessions (used DESC, id DESC, link);
+CREATE TABLE exchanges (
+    key INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    position INTEGER NOT NULL,  -- from 1, in the order of the file
+    number INTEGER NOT NULL,    -- the query's
+    archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
+    content BLOB NOT NULL,      -- digest of query and reply
+    at TEXT NOT NULL,
+    query TEXT NOT NULL,
+    reply TEXT NOT NULL
+);
+CREATE INDEX exchanges_content ON exchanges (content, session, position);
+CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
+CREATE TABLE message_summaries (
+    session INTEGER PRIMARY KEY,
+    last INTEGER NOT NULL,      -- the last query that the summary block covers
+    tokens INTEGER NOT NULL,    -- of the block, estimated
+    before INTEGER,             -- the tokens of the compaction that made it; NULL: there was none
+    after INTEGER,
+    cost REAL                   -- US dollars; NULL: unknown
+);
+CREATE VIRTUAL TABLE sentences USING fts5 (words, tokenize='porter ascii');
+CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
+CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
+CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
+CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter ascii');
+CREATE TABLE IF NOT EXISTS vectors (content BLOB PRIMARY KEY, space TEXT NOT NULL,
+    data BLOB NOT NULL);
+"""
+"""`sentences` holds an exchange's `terms.lines` under its key; `lexicon` every distinct word and
+how many exchanges hold it, `parts` and `stems` the same by their trigrams and English stems.
+
+`clear` keeps the vectors: they are expensive, and `content` says which texts they are of.
+"""
 
 FIGURES = {
     "sessions": "SELECT count(*) FROM sessions",
@@ -50,10 +106,27 @@ FIGURES = {
     "cost_of_compactions": "SELECT CASE WHEN count(cost) < count(before) THEN NULL ELSE "
     "coalesce(sum(cost), 0.0) END FROM message_summaries",
 }
-LARGEST = (1 << 63) - 1
-"""The largest number that a table can hold."""
-_LONGEST_WORD = 200
-"""Characters of a word that is remembered by itself; longer ones are found whole only."""
+
+_DAMAGE = frozenset(
+    (
+        *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
+        *(sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH),
+    )
+)
+_DAMAGED_TABLES = (
+    *("no such table", "no such column", "no such module"),
+    *("vtable constructor failed", "SQL logic error"),  # of a table that is not SQLite's own
+)
+"""The beginnings of SQLite's messages about a table that is not as it was made."""
+_BUGS = frozenset((sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None))
+"""The codes of other objections; those of Python's module have none."""
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_REASONS = {
+    **dict.fromkeys(_BUSY, "another process is writing to it"),
+    sqlite3.SQLITE_FULL: "the disk is full",
+    sqlite3.SQLITE_READONLY: "it may not be written to",
+}
+_UNWRITTEN = "it holds something that nobody wrote"
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())
 """Paths are not stored: they follow from the id."""
 _LINKS = msgspec.json.Decoder(list[Link])
@@ -70,18 +143,15 @@ class IndexedExchange(Struct, frozen=True):
 
     @property
     def content(self) -> bytes:
-        """The digest by which its vectors are known."""
+        """The digest that identifies its vectors."""
         return blake2b(f"{self.query}\0{self.reply}".encode(), digest_size=16).digest()
 
 
 class IndexedSummary(Struct, frozen=True, kw_only=True):
     """A summary block as the table `message_summaries` has it, and its items without secrets."""
 
-    at: str
-    first: int
     last: int
     tokens: int
-    source: str
     before: int | None = None
     after: int | None = None
     cost: float | None = None
@@ -108,37 +178,99 @@ class Stale(Struct, frozen=True):
         return bool(self.files or self.gone)
 
 
+class IndexStatus(Struct, frozen=True):
+    """The state of an index. `size` is in bytes, 0 without an index; `stale` counts files changed
+    since they were indexed; `trouble` says why it cannot be used.
+    """
+
+    size: int = 0
+    version: int = 0
+    stale: int = 0
+    trouble: str = ""
+
+
+def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
+    """Check the index of a folder that has these files, without changing anything."""
+    path = directory / FILE
+    size = version = 0
+    try:
+        status = path.lstat()
+        size = status.st_size
+        if not stat.S_ISREG(status.st_mode):
+            raise IndexUnavailable(f"{path} is not a regular file: it is not used.")
+        uri = f"{path.as_uri()}?mode=ro"
+        with (
+            _translated(path),
+            contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database,
+        ):
+            version = _version(database)
+            if version != VERSION:
+                raise _other_version(path, version)
+            if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
+                raise _damaged(path, "its pages do not fit together")
+            known = set(database.execute("SELECT changed, id, size FROM sessions"))
+        return IndexStatus(size, version, sum(stamp not in known for stamp in files))
+    except FileNotFoundError:
+        return IndexStatus()
+    except (OSError, IndexUnavailable) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else ""
+        trouble = f"{path} cannot be read: {reason}." if reason else str(error)
+        return IndexStatus(size, version, trouble=trouble)
+
+
+def discard(directory: Path, error: IndexUnavailable) -> str | None:
+    """Delete an index that cannot be used, so that another one can be opened.
+
+    Return the line for the user, empty when there is nothing to tell; None when the index stays.
+    """
+    if error.moved:
+        return ""
+    if not error.useless:
+        return None
+    path = directory / FILE
+    try:
+        with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
+            database.execute("BEGIN EXCLUSIVE")
+    except sqlite3.Error as refusal:
+        if getattr(refusal, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+            return None
+    try:
+        for suffix in ("-journal", "-wal", "-shm", ""):  # a journal must not outlive its file
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+    except OSError:
+        return None
+    return f"The index {error.useless}: a new one is made from the sessions."
+
+
 class Index:
     """An open index, for one thread at a time. Every method raises IndexUnavailable."""
 
     def __init__(self, directory: Path, *, patient: bool = False, in_memory: bool = False) -> None:
         self.directory = directory
         self.path = directory / FILE
-        self._held: Counter[str] = Counter()
-        """The change, by the transaction, in the number of exchanges that hold each word."""
         if in_memory:
             self._database = sqlite3.connect(
                 ":memory:", isolation_level=None, check_same_thread=False
             )
             self._database.executescript(TABLES)
         else:
-            self._database = connect(self.path, PATIENT_SECONDS if patient else BUSY_SECONDS)
+            self._database = _connect(self.path, PATIENT_SECONDS if patient else BUSY_SECONDS)
 
     def close(self) -> None:
         self._database.close()
 
     def clear(self) -> None:
-        """Forget everything, in one transaction.
+        """Forget everything but the vectors, in one transaction.
 
         The file stays, for others have it open: a writer's journal would be taken for that of a new
         file of the same name.
         """
-        with translated(self.path):
-            make_tables(self._database)
+        with _translated(self.path):
+            _make_tables(self._database)
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return the rows that it gives."""
-        with translated(self.path):
+        with _translated(self.path):
             return self._database.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
@@ -153,44 +285,38 @@ class Index:
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index that holds something that nobody wrote."""
-        return damaged(self.path, "it holds something that nobody wrote")
+        return _damaged(self.path, _UNWRITTEN)
 
-    # Questions.
-
-    def stale(self, there: Sequence[Stamp]) -> Stale:
-        """Compare what is known with the files that are there."""
+    def stale(self, files: Sequence[Stamp]) -> Stale:
+        """Compare the index with the files that are in the folder."""
         found = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
         known = set(found)
-        files = tuple(stamp for stamp in there if stamp not in known)
+        changed = tuple(stamp for stamp in files if stamp not in known)
         gone: set[str] = set()
-        if len(found) > len(there) - len(files):
-            gone = {identity for _, identity, _ in found}.difference(stamp.id for stamp in there)
-        return Stale(files, tuple(gone))
+        if len(found) > len(files) - len(changed):
+            gone = {identity for _, identity, _ in found}.difference(stamp.id for stamp in files)
+        return Stale(changed, tuple(gone))
 
     def links(self, latest: int = LARGEST) -> dict[str, Link]:
         """Return the ties of all sessions, by id: last used first, then those whose date is unknown
         or later than `latest`, in microseconds.
         """
-        found = self.ask(
-            "SELECT CAST(link AS TEXT), used IS NULL OR used > ? AS undated FROM sessions "
-            "ORDER BY used DESC, id DESC",
-            (latest,),
-        )
+        links = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
+        found = [
+            *self.ask(f"{links} used <= ? ORDER BY used DESC, id DESC", (latest,)),
+            *self.ask(f"{links} used IS NULL OR used > ? ORDER BY id DESC", (latest,)),
+        ]
         try:
-            links = _LINKS.decode(f"[{','.join(link for link, _ in found)}]")
+            decoded = _LINKS.decode(f"[{','.join(link for (link,) in found)}]")
         except msgspec.MsgspecError as error:
             raise self.damage() from error
-        if len(links) != len(found):
+        if len(decoded) != len(found):
             raise self.damage()
-        dated: dict[str, Link] = {}
-        undated: dict[str, Link] = {}
-        for link, (_, is_undated) in zip(links, found, strict=True):
-            (undated if is_undated else dated)[link.id] = link
-        return dated | dict(sorted(undated.items(), reverse=True))
+        return {link.id: link for link in decoded}
 
     def rows(self, ids: Sequence[str], latest: int = LARGEST) -> dict[str, SessionRow]:
-        """Return those of the sessions that it knows, without dates that are after `latest`."""
-        found: dict[str, SessionRow] = {}
+        """Return the sessions that it knows of these, without dates that are after `latest`."""
+        rows: dict[str, SessionRow] = {}
         for identity, text, used in self.ask(
             "SELECT sessions.id, CAST(row AS TEXT), CASE WHEN used <= ? THEN "
             "CAST(used AS INTEGER) END FROM json_each(?) JOIN sessions ON sessions.id = value",
@@ -203,10 +329,10 @@ class Index:
             if row.id != identity:
                 raise self.damage()
             path = self.directory / f"{identity}.md"
-            found[identity] = replace(row, path=path, updated=moment(used))
-        return found
+            rows[identity] = replace(row, path=path, updated=moment(used))
+        return rows
 
-    def matching(self, condition: str, values: Sequence[object]) -> set[str]:
+    def matching(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
         """Return the ids of the sessions for which a condition over the table `sessions` holds."""
         found = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
         return {identity for (identity,) in found}
@@ -227,53 +353,46 @@ class Index:
         """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
         return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
 
-    # Changes.
-
     def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
-        """Store sessions in the place of what was known of them, in one transaction.
+        """Store sessions in place of what was known of them, in one transaction.
 
-        The exchanges up to the position `after` stay. Return False when they are not there any
-        more, since another process writes as well.
+        Exchanges up to the position `after` stay. Return False when another process removed them.
         """
+        words = Counter[str]()
         with self._writing():
-            known = self._keys([session.row.id for session in sessions])
-            for key in known.values():
-                kept = self.ask("SELECT count(*) FROM exchanges WHERE session = ?", (key,))
-                if after and kept != [(after,)]:
+            keys = self._keys([session.row.id for session in sessions])
+            if after:
+                count = "SELECT count(*) FROM exchanges JOIN sessions s ON s.key = session"
+                if self.ask(f"{count} WHERE id = ?", (sessions[0].row.id,)) != [(after,)]:
                     return False
-                self._drop_exchanges(f"session = {key} AND position > {after}")
-            if after and not known:
-                return False
-            [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
-            self._forget(known.values())
-            [(exchange,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
-            exchanges, said = [], []
-            for new_key, session in enumerate(sessions, last + 1):
-                key = known.get(session.row.id, new_key)
-                self._insert_session(key, session)
-                archived = session.summary.last if session.summary is not None else -1
+            self._remove(keys.values(), words, after=after)
+            for session in sessions:
+                key = self._insert_session(keys.get(session.row.id), session)
                 for position, one in enumerate(session.exchanges, after + 1):
-                    exchange += 1
-                    place = exchange, key, position, one.number, one.number <= archived
-                    exchanges.append((*place, one.content, one.at, one.query, one.reply))
-                    said.append((exchange, one.lines))
-                    self._held.update(_distinct(one.lines))
-            self._insert("exchanges", exchanges)
-            self._insert("said (rowid, words)", said)
+                    texts = one.content, one.at, one.query, one.reply
+                    rowid = self._insert("exchanges", (None, key, position, one.number, 0, *texts))
+                    self._insert("sentences (rowid, words)", (rowid, one.lines))
+                    words.update(_distinct(one.lines))
+                if session.summary is not None:
+                    self.ask(
+                        "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?",
+                        (key, session.summary.last),
+                    )
+            self._count(words)
         return True
 
     def drop(self, ids: Sequence[str]) -> None:
         """Forget sessions, and the vectors of texts that are nowhere else."""
+        words = Counter[str]()
         with self._writing():
-            keys = self._keys(ids).values()
-            self._drop_exchanges(f"session IN ({_listed(keys)})")
-            self._forget(keys)
+            self._remove(self._keys(ids).values(), words)
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
+            self._count(words)
 
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
         """Store vectors: digest of the texts of an exchange, space, vectors in one piece."""
         rows = list(vectors)
-        with self._writing(), translated(self.path):
+        with self._writing(), _translated(self.path):
             self._database.executemany(
                 "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
                 "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)",
@@ -284,89 +403,168 @@ class Index:
     def _writing(self) -> Iterator[None]:
         """Change everything or nothing."""
         self.ask("BEGIN IMMEDIATE")
-        self._held.clear()
         try:
             # A file that was replaced is noticed here: a virtual table would report another error.
             self.ask(f"PRAGMA user_version={VERSION}")
             yield
-            self._count_words()
             self.ask("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
                 self._database.execute("ROLLBACK")
             raise
 
-    def _count_words(self) -> None:
-        """Note how many exchanges more, or fewer, hold each word; forget those that none holds."""
-        changed = [(word, count) for word, count in sorted(self._held.items()) if count]
-        if not changed:
-            return
-        [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
-        with translated(self.path):
-            self._database.executemany(
-                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
-                "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
-                changed,
-            )
-        for table in ("parts", "stems"):
-            self.ask(
-                f"INSERT INTO {table} (rowid, word) SELECT key, word FROM lexicon WHERE key > ?",
-                (last,),
-            )
-            gone = "SELECT key FROM lexicon WHERE held < 1"
-            self.ask(f"DELETE FROM {table} WHERE rowid IN ({gone})")
-        self.ask("DELETE FROM lexicon WHERE held < 1")
+    def _insert(self, table: str, row: Sequence[object]) -> int | None:
+        marks = ", ".join("?" * len(row))
+        with _translated(self.path):
+            return self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row).lastrowid
 
-    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            with translated(self.path):
-                self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
-
-    def _insert_session(self, key: int, session: IndexedSession) -> None:
-        """Insert everything of a session but its exchanges."""
+    def _insert_session(self, key: int | None, session: IndexedSession) -> int | None:
+        """Insert everything of a session but its exchanges; return its key."""
         row, summary = session.row, session.summary
         agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
         items = summary.items if summary is not None else ""
         searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
         ties = row.compacted, row.until, row.queries, row.mode, row.answered
-        link = Link(row.id, row.parent, row.merged, *ties)
+        link = msgspec.json.encode(Link(row.id, row.parent, row.merged, *ties)).decode()
         stamp = row.id, session.size, session.changed, instant(row.updated), row.state
-        texts = (
-            msgspec.json.encode(link).decode(),
-            msgspec.json.encode(row, enc_hook=lambda path: None).decode(),
-        )
-        told = agent, project, tags, searched, row.queries, row.tokens
-        self._insert("sessions", [(key, *stamp, *told, *texts)])
+        text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
+        details = agent, project, tags, searched, row.queries, row.tokens
+        key = self._insert("sessions", (key, *stamp, *details, link, text))
         if summary is not None:
-            block = msgspec.structs.astuple(summary)[:-1]
-            self._insert("message_summaries", [(key, *block)])
-            self.ask(
-                "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?",
-                (key, summary.last),
-            )
+            self._insert("message_summaries", (key, *msgspec.structs.astuple(summary)[:-1]))
+        return key
 
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
 
-    def _drop_exchanges(self, condition: str) -> None:
-        keys = f"SELECT key FROM exchanges WHERE {condition}"
-        for (lines,) in self.ask(f"SELECT words FROM said WHERE rowid IN ({keys})"):
-            self._held.subtract(_distinct(str(lines)))
-        self.ask(f"DELETE FROM said WHERE rowid IN ({keys})")
-        self.ask(f"DELETE FROM exchanges WHERE {condition}")
-
-    def _forget(self, sessions: Iterable[int]) -> None:
-        """Forget everything of sessions but their exchanges, by their keys."""
-        chosen = _listed(sessions)
+    def _remove(self, sessions: Iterable[int], words: Counter[str], *, after: int = 0) -> None:
+        """Remove sessions by their keys, but for their exchanges up to the position `after`; take
+        the words of the others from `words`.
+        """
+        chosen = ", ".join(str(int(key)) for key in sessions)
+        exchanges = f"session IN ({chosen}) AND position > {after}"
+        keys = f"SELECT key FROM exchanges WHERE {exchanges}"
+        for (lines,) in self.ask(f"SELECT words FROM sentences WHERE rowid IN ({keys})"):
+            words.subtract(_distinct(str(lines)))
+        self.ask(f"DELETE FROM sentences WHERE rowid IN ({keys})")
+        self.ask(f"DELETE FROM exchanges WHERE {exchanges}")
         self.ask(f"DELETE FROM sessions WHERE key IN ({chosen})")
         self.ask(f"DELETE FROM message_summaries WHERE session IN ({chosen})")
 
+    def _count(self, words: Counter[str]) -> None:
+        """Record how many exchanges more, or fewer, hold each word; forget those of none."""
+        changed = [(word, count) for word, count in sorted(words.items()) if count]
+        [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
+        with _translated(self.path):
+            self._database.executemany(
+                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
+                "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
+                changed,
+            )
+        gone = "SELECT key FROM lexicon WHERE held < 1"
+        for table in ("parts", "stems"):
+            added = "SELECT key, word FROM lexicon WHERE key > ?"
+            self.ask(f"INSERT INTO {table} (rowid, word) {added}", (last,))
+            self.ask(f"DELETE FROM {table} WHERE rowid IN ({gone})")
+        self.ask("DELETE FROM lexicon WHERE held < 1")
+
+
+def _connect(path: Path, busy: float) -> sqlite3.Connection:
+    """Open the index; make its tables when there are none, or those of an older version."""
+    try:
+        with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
+            os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
+        status = path.lstat()
+    except OSError as error:
+        why = os_reason(error)
+        raise IndexUnavailable(f"The index cannot be made in {path.parent}: {why}.") from error
+    if not stat.S_ISREG(status.st_mode):
+        raise IndexUnavailable(f"The index {path} is not a regular file: it is left alone.")
+    if stat.S_IMODE(status.st_mode) & 0o077:
+        with contextlib.suppress(OSError):
+            path.chmod(0o600)
+    with _translated(path):
+        database = sqlite3.connect(
+            path, timeout=busy, isolation_level=None, check_same_thread=False
+        )
+        try:
+            for pragma in (
+                *("journal_mode=TRUNCATE", "synchronous=NORMAL", "mmap_size=0"),
+                *("temp_store=MEMORY", "trusted_schema=OFF", "cell_size_check=ON"),
+            ):
+                database.execute(f"PRAGMA {pragma}")
+            version = _version(database)
+            if 0 < version < VERSION or not (version or status.st_size):
+                _make_tables(database, unless_made=True)
+                version = _version(database)
+            if version != VERSION:
+                raise _other_version(path, version)
+        except BaseException:
+            database.close()
+            raise
+    return database
+
+
+def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
+    """Make every table anew, but that of the vectors of this version, in one transaction."""
+    database.execute("BEGIN IMMEDIATE")
+    try:
+        is_made = _version(database) == VERSION
+        if not (unless_made and is_made):
+            tables = "SELECT name FROM pragma_table_list WHERE type = ? AND schema = 'main'"
+            for kind in ("virtual", "table"):
+                for (name,) in database.execute(tables, (kind,)).fetchall():
+                    if not (name.startswith("sqlite_") or (name == "vectors" and is_made)):
+                        database.execute(f'DROP TABLE "{name}"')
+            database.execute(f"PRAGMA user_version={VERSION}")
+            for statement in TABLES.split(";\n"):
+                database.execute(statement)
+        database.execute("COMMIT")
+    except BaseException:
+        with contextlib.suppress(sqlite3.Error):
+            database.execute("ROLLBACK")
+        raise
+
+
+@contextlib.contextmanager
+def _translated(path: Path) -> Iterator[None]:
+    """Translate errors of SQLite into IndexUnavailable, except those that come from bugs; to be put
+    around calls of SQLite only.
+    """
+    try:
+        yield
+    except sqlite3.Error as error:
+        extended: int | None = getattr(error, "sqlite_errorcode", None)
+        code = None if extended is None else extended & 0xFF
+        is_no_text = code is None and isinstance(error, sqlite3.OperationalError)
+        if is_no_text or code in _DAMAGE or str(error).startswith(_DAMAGED_TABLES):
+            raise _damaged(path, str(error)) from error
+        if code in _BUGS:
+            raise
+        raise IndexUnavailable(
+            f"The index {path} cannot be used now: {_REASONS.get(code or 0, str(error))}.",
+            moved=extended == sqlite3.SQLITE_READONLY_DBMOVED,
+        ) from error
+    except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
+        raise _damaged(path, _UNWRITTEN) from error
+
+
+def _damaged(path: Path, why: str) -> IndexUnavailable:
+    return IndexUnavailable(f"The index {path} is damaged: {why}.", useless="was damaged")
+
+
+def _other_version(path: Path, version: int) -> IndexUnavailable:
+    """Return the error for a database that is no index of this version."""
+    if not version:
+        return _damaged(path, "it is no index of sessions")
+    reason = f"was made by {'a newer' if version > VERSION else 'an older'} version of the program"
+    return IndexUnavailable(f"The index {path} {reason}.", useless=reason)
+
+
+def _version(database: sqlite3.Connection) -> int:
+    return int(database.execute("PRAGMA user_version").fetchone()[0])
+
 
 def _distinct(lines: str) -> set[str]:
-    return {word for word in lines.split() if len(word) <= _LONGEST_WORD}
-
-
-def _listed(keys: Iterable[int]) -> str:
-    return ", ".join(str(int(key)) for key in keys)
+    return {word for word in lines.split() if len(word) <= LONGEST_WORD}

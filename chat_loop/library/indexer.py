@@ -1,42 +1,44 @@
-"""The indexer: brings the index up to date behind the prompt, in a thread of its own.
-
-It never raises and never holds anybody up: an error is a sentence in `trouble`, and whatever was
-missed is found by size and modification time the next time.
-"""
+"""The indexer: brings the index up to date behind the prompt, in a thread of its own."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import IndexUnavailable, os_reason
-from chat_loop.sessions.partial import newest_first
+from chat_loop.errors import SessionError
+from chat_loop.library.library import Library
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
 PAUSE_SECONDS = 0.002
-"""Between two batches, so that whoever waits for the processor or the index gets it."""
+"""Between two transactions, so that whoever waits for the processor or the index gets it."""
 AGAIN_SECONDS = 5.0
 """The time after which an index that could not be used is tried again."""
 CLOSE_SECONDS = 0.1
 
 
 class Indexer:
-    """The thread of one folder's index. `then` is called whenever every file is in the index."""
+    """The thread of one folder's index. `then` is called whenever every file is in the index.
 
-    def __init__(self, directory: Path, then: Callable[[Index], object] | None = None) -> None:
-        self.directory = directory
-        self.trouble = ""
-        """Why the index is not up to date, as a sentence; empty: it is, or is just being read."""
+    It never raises: what it misses is found by size and modification time the next time.
+    """
+
+    def __init__(
+        self,
+        directory: Path,
+        now: Callable[[], datetime],
+        then: Callable[[Index], object] = bool,
+    ) -> None:
+        self._library = Library(directory, now, self._pause, thorough=True)
         self._then = then
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._index: Index | None = None
 
     def start(self) -> None:
         """Begin to work; return at once."""
@@ -62,53 +64,29 @@ class Indexer:
             self._thread.join(CLOSE_SECONDS)
 
     def _work(self) -> None:
-        from chat_loop.library.index_file import make_way
+        try:
+            while not self._closed:
+                self._wake.clear()
+                try:
+                    if any(self._library.directory.glob("*.md")):
+                        self._library.ask(self._then)
+                except (SessionError, OSError):
+                    self._wake.wait(AGAIN_SECONDS)
+                    continue
+                if not self._wake.is_set():
+                    self._idle.set()
+                self._wake.wait()
+        except _ClosedError:
+            pass
+        finally:
+            self._library.close()
 
-        failures = 0
-        while not self._closed:
-            self._wake.clear()
-            patience = None
-            try:
-                self._catch_up()
-                failures, self.trouble = 0, ""
-            except OSError as error:
-                self.trouble = (
-                    f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
-                )
-            except IndexUnavailable as error:
-                failures += 1
-                self._drop_index()
-                line = make_way(self.directory, error)
-                self.trouble = str(error) if line is None else line
-                patience = 0.0 if line is not None and failures == 1 else AGAIN_SECONDS
-            if patience is None and not self._wake.is_set():
-                self._idle.set()
-            self._wake.wait(patience)
-        self._drop_index()
+    def _pause(self, done: int, of: int) -> None:
+        """Let others work; stop between two transactions when the indexer is closed."""
+        self._wake.wait(PAUSE_SECONDS)
+        if self._closed:
+            raise _ClosedError
 
-    def _catch_up(self) -> None:
-        """Read what the index does not know. Raises IndexUnavailable, OSError for the folder."""
-        from chat_loop.library.index import Index
-        from chat_loop.library.refresh import refresh
 
-        there = newest_first(self.directory)
-        if not there and self._index is None:
-            return
-        index = self._index = self._index or Index(self.directory)
-        refresh(
-            index,
-            index.stale(there),
-            progress=lambda done, of: self._pause(),
-            stopped=lambda: self._closed,
-        )
-        if self._then is not None and not self._closed:
-            self._then(index)
-
-    def _pause(self) -> None:
-        if not self._closed:
-            self._wake.wait(PAUSE_SECONDS)
-
-    def _drop_index(self) -> None:
-        if self._index is not None:
-            self._index.close()
-            self._index = None
+class _ClosedError(Exception):
+    """The indexer was closed while it worked."""

@@ -15,13 +15,12 @@ from chat_loop.library.lineage import ALL, Chain, Link, chains, fork, numbers_of
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.partial import instant
 from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
 from chat_loop.wording import counted
 
 if TYPE_CHECKING:
-    from chat_loop.library.index import Index, Stale
+    from chat_loop.library.index import Index
 
 SOON_FILES = 100
 SOON_BYTES = 1 << 20
@@ -36,7 +35,6 @@ TRIES = 12
 """So often an index that other processes replace or change meanwhile is looked at again."""
 
 T = TypeVar("T")
-Progress = Callable[[int, int], None]
 
 
 class Library:
@@ -51,14 +49,14 @@ class Library:
         self,
         directory: Path,
         now: Callable[[], datetime],
-        progress: Progress | None = None,
+        progress: Callable[[int, int], None] | None = None,
         *,
         thorough: bool = False,
     ) -> None:
         self.directory = directory
         self.now = now
         self.trouble = ""
-        self.progress = progress
+        self._progress = progress
         self._thorough = thorough
         self._index: Index | None = None
         self._in_memory: Index | None = None
@@ -108,28 +106,36 @@ class Library:
             found = [
                 one for one in every if everything or one.id == here or links[one.id].is_listed
             ]
-            found = _matching(index, wanted, latest, found) if wanted else found
+            if wanted:
+                condition, values = wanted.condition(of_newest=False)
+                if condition != "1":
+                    ids = index.matching(condition, values)
+                    found = [chain for chain in found if not ids.isdisjoint(chain.taken)]
+                condition, values = wanted.condition(of_any=False)
+                if wanted.since or wanted.before:
+                    condition, values = f"{condition} AND used <= ?", [*values, latest]
+                if condition != "1":
+                    ids = index.matching(condition, values)
+                    found = [chain for chain in found if chain.id in ids]
             shown = found if limit is None else found[:limit]
             taken = {one for chain in shown for one in chain.taken}
             sessions = index.rows([*taken], latest)
             if len(sessions) < len(taken):
                 raise index.damage()
-            more = len(found) - len(shown)
-            if not fold:
-                return [sessions[chain.id] for chain in shown], more
-            numbers = numbers_of(every)
-            rows: list[SessionRow] = []
+            numbers = numbers_of(every) if fold else {}
             listed = {chain.id for chain in shown}
+            rows: list[SessionRow] = []
             for chain in shown:
-                rows.append(self._conversation(chain, sessions, links, numbers))
-                older = [one for one in chain.taken if one not in listed]
+                row = sessions[chain.id]
+                rows.append(_conversation(chain, sessions, links, numbers) if fold else row)
                 if chain.id in unfolded:
+                    older = [one for one in chain.taken if one not in listed]
                     listed.update(older)
                     rows += [replace(sessions[one], behind=chain.id) for one in older]
-            return rows, more
+            rows = [replace(row, current=True) if row.id == here else row for row in rows]
+            return rows, len(found) - len(shown)
 
-        rows, more = self.ask(find, texts=False)
-        return [replace(row, current=True) if row.id == here else row for row in rows], more
+        return self.ask(find, texts=False)
 
     def listed(self) -> list[str]:
         """Return the ids of the conversations as lists number them. Raises SessionError."""
@@ -158,7 +164,7 @@ class Library:
             if anew and not self._count:
                 index.clear()
 
-        self.ask(lambda index: None, before=clear)
+        self.ask(bool, before=clear)
         return self._count
 
     def ask(
@@ -173,131 +179,121 @@ class Library:
 
         `before` does what takes longer than those should wait who write to the index.
         """
-        from chat_loop.library.index import Index
-
         self.trouble, self._count = "", 0
         try:
-            there = partial.newest_first(self.directory)
+            files = partial.newest_first(self.directory)
         except OSError as error:
             raise SessionError(
                 f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             ) from error
-        problem = (
-            f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
-            "moment."
-        )
-        rebuilt = False
-        for _ in range(TRIES if there or texts else 0):
+        if files or texts:
             try:
-                patient = texts or self._thorough
+                return self._ask_folder(files, question, before, patient=texts or self._thorough)
+            except IndexUnavailable as error:
+                self.trouble = str(error)
+                if texts:
+                    hint = "Everything but searching works without it."
+                    raise SessionError(self.trouble, hint) from error
+        from chat_loop.library.index import Index
+        from chat_loop.library.refresh import refresh
+
+        index = self._in_memory = self._in_memory or Index(self.directory, in_memory=True)
+        refresh(index, index.stale(files), rows_only=True, progress=self._progress)
+        return question(index)
+
+    def _ask_folder(
+        self,
+        files: Sequence[partial.Stamp],
+        question: Callable[[Index], T],
+        before: Callable[[Index], object] | None,
+        *,
+        patient: bool,
+    ) -> T:
+        """Return what the folder's index answers, brought up to date. Raises IndexUnavailable."""
+        from chat_loop.library.index import Index, discard
+
+        is_rebuilt = False
+        for _ in range(TRIES):
+            try:
                 index = self._index = self._index or Index(self.directory, patient=patient)
                 if before is not None:
                     before(index)
                 with index.reading():
-                    changed = index.stale(there)
+                    stale = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
-                    known = index.matching("1", ()) if changed and self._count else ()
-                    if not changed or (known and all(one.id in known for one in changed.files)):
+                    known = index.matching() if stale and self._count else set[str]()
+                    if not stale or (known and known.issuperset(one.id for one in stale.files)):
                         return question(index)
-                if not self._catch_up(index, changed, patient=patient):
-                    break
+                count = len(stale.files)
+                much = count > SOON_FILES or sum(one.size for one in stale.files) > SOON_BYTES
+                if much and not patient:
+                    are = "is" if count == 1 else "are"
+                    raise IndexUnavailable(
+                        f"{counted(count, 'session')} {are} not in the index yet."
+                    )
+                from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
+
+                self._count += refresh(index, stale, progress=self._progress if much else None)
             except IndexUnavailable as error:
-                if not self._makes_way(error) or (rebuilt and not error.moved):
-                    problem = str(error)
-                    break
-                rebuilt = rebuilt or not error.moved
-        if texts:
-            raise SessionError(problem, "Everything but searching works without it.")
-        from chat_loop.library.refresh import refresh
-
-        index = self._in_memory = self._in_memory or Index(self.directory, in_memory=True)
-        refresh(index, index.stale(there), rows_only=True, progress=self.progress)
-        return question(index)
-
-    def _catch_up(self, index: Index, changed: Stale, *, patient: bool) -> bool:
-        """Read what changed into the index. Return False when that is too much for now."""
-        count = len(changed.files)
-        much = count > SOON_FILES or sum(stamp.size for stamp in changed.files) > SOON_BYTES
-        if much and not patient:
-            are = "is" if count == 1 else "are"
-            self.trouble = f"{counted(count, 'session')} {are} not in the index yet."
-            return False
-        from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
-
-        self._count += refresh(index, changed, progress=self.progress if much else None)
-        return True
-
-    def _makes_way(self, error: IndexUnavailable) -> bool:
-        """Close the index and say why. Return True when another one can be opened."""
-        from chat_loop.library.index_file import make_way
-
-        if self._index is not None:
-            self._index.close()
-            self._index = None
-        line = make_way(self.directory, error)
-        self.trouble = str(error) if line is None else line or self.trouble
-        return line is not None
+                if self._index is not None:
+                    self._index.close()
+                    self._index = None
+                notice = discard(self.directory, error)
+                if notice is None or (is_rebuilt and not error.moved):
+                    raise
+                self.trouble = notice or self.trouble
+                is_rebuilt = is_rebuilt or not error.moved
+        raise IndexUnavailable(
+            f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
+            "moment."
+        )
 
     def _latest(self) -> int:
         """Return the microsecond after which no record can have been written."""
-        return instant(self.now() + AHEAD) or 0
+        return partial.instant(self.now() + AHEAD) or 0
 
-    def _conversation(
-        self,
-        chain: Chain,
-        sessions: Mapping[str, SessionRow],
-        links: Mapping[str, Link],
-        numbers: Mapping[str, Sequence[int]],
-    ) -> SessionRow:
-        """Return the row of a newest session, with the numbers of the whole chain."""
-        row = sessions[chain.id]
-        shared = {
-            one: min(number, numbers[one][-2])
-            for one, number in chain.taken.items()
-            if len(numbers[one]) > 1
-        }
-        if len(chain.taken) == 1 and not shared:  # most are
-            return replace(row, compactions=1) if row.compacted else row
-        parts = {one: _part(sessions[one], number) for one, number in chain.taken.items()}
-        each = [*parts.values()]
-        spent: dict[str, Usage] = {}
-        for model, usage in (one for part in each for one in part.spent or ()):
+
+def _conversation(
+    chain: Chain,
+    sessions: Mapping[str, SessionRow],
+    links: Mapping[str, Link],
+    numbers: Mapping[str, Sequence[int]],
+) -> SessionRow:
+    """Return the row of a newest session, with the numbers of the whole chain."""
+    row = sessions[chain.id]
+    shared = {
+        one: min(number, numbers[one][-2])
+        for one, number in chain.taken.items()
+        if len(numbers[one]) > 1
+    }
+    if len(chain.taken) == 1 and not shared:  # most are
+        return replace(row, compactions=1) if row.compacted else row
+    parts = {one: _part(sessions[one], number) for one, number in chain.taken.items()}
+    queries = [part.queries for part in parts.values()]
+    tokens = [part.tokens for part in parts.values()]
+    spent: dict[str, Usage] = {}
+    for part in parts.values():
+        for model, usage in part.spent or ():
             spent[model] = spent.get(model, Usage()) + usage
-        line = fork(chain.id, links, numbers)
-        branch = None
-        if line:
-            *own, parent = (sessions[one] for one in line)
-            at = own[-1].until
-            if not at and parent.queries is not None:
-                at = f"{parent.depth}.{parent.queries}"
-            branch = Branch(at, next((one.words for one in reversed(own) if one.words), ""))
-        return replace(
-            row,
-            name=next((sessions[one].name for one in parts if sessions[one].name), ""),
-            created=next((one.created for one in reversed(each) if one.created), None),
-            queries=_sum(part.queries for part in each),
-            tokens=_sum(part.tokens for part in each),
-            spent=None if any(part.spent is None for part in each) else (*spent.items(),),
-            folded=len(parts) - 1,
-            compactions=sum(part.compacted for part in each),
-            shared=sum(min(parts[one].queries or 0, number) for one, number in shared.items()),
-            branch=branch,
-        )
-
-
-def _matching(index: Index, wanted: SessionFilter, latest: int, found: list[Chain]) -> list[Chain]:
-    """Return the conversations that are wanted. Raises IndexUnavailable."""
-    condition, values = wanted.condition(of_newest=False)
-    if condition != "1":
-        ids = index.matching(condition, values)
-        found = [chain for chain in found if not ids.isdisjoint(chain.taken)]
-    condition, values = wanted.condition(of_any=False)
-    if wanted.since or wanted.before:
-        condition, values = f"{condition} AND used <= ?", [*values, latest]
-    if condition != "1":
-        ids = index.matching(condition, values)
-        found = [chain for chain in found if chain.id in ids]
-    return found
+    branch = None
+    if line := fork(chain.id, links, numbers):
+        *own, parent = (sessions[one] for one in line)
+        at = own[-1].until
+        if not at and parent.queries is not None:
+            at = f"{parent.depth}.{parent.queries}"
+        branch = Branch(at, next((one.words for one in reversed(own) if one.words), ""))
+    return replace(
+        row,
+        name=next((sessions[one].name for one in parts if sessions[one].name), ""),
+        created=next((one.created for one in reversed(parts.values()) if one.created), None),
+        queries=None if None in queries else sum(filter(None, queries)),
+        tokens=None if None in tokens else sum(filter(None, tokens)),
+        spent=None if any(part.spent is None for part in parts.values()) else (*spent.items(),),
+        folded=len(parts) - 1,
+        compactions=sum(part.compacted for part in parts.values()),
+        shared=sum(min(parts[one].queries or 0, number) for one, number in shared.items()),
+        branch=branch,
+    )
 
 
 def _part(row: SessionRow, number: int) -> SessionRow:
@@ -316,9 +312,3 @@ def _part(row: SessionRow, number: int) -> SessionRow:
         return part
     found = without_secrets(partial.row_of(session.until(number), row.path))
     return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
-
-
-def _sum(numbers: Iterable[int | None]) -> int | None:
-    """Return the sum; None when one of them is unknown."""
-    found = list(numbers)
-    return None if None in found else sum(filter(None, found))

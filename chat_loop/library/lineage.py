@@ -1,4 +1,4 @@
-"""The lineage of sessions (pure): conversations, branches, trees, what nobody needs."""
+"""The lineage of sessions (pure): conversations, branches, trees, and what a cleaning removes."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from chat_loop.sessions.records import SessionRow
 
 ALL = sys.maxsize
-"""The number of the last query of a session that is taken whole."""
-KEPT_STATES = ("foreign", "damaged")
+"""The number of the last query of a session that belongs to a conversation as a whole."""
+PRESERVED_STATES = ("foreign", "damaged")
 """A cleaning leaves these to their owner: they may hold more than can be read."""
 
 
@@ -66,26 +66,25 @@ class Node(Struct, frozen=True):
 
 def chains(links: Links, here: str = "") -> list[Chain]:
     """Return the conversations, in the order of `links`: one for each session that no other one
-    goes on with.
+    goes on with, a fork's parent among them.
 
-    A session that was forked from has words that no other one goes on with: it stays. One in which
-    nothing was asked is left out where its parent's words are part of another conversation, unless
-    it is `here`.
+    A session in which nothing was asked is left out where its parent's words are part of another
+    conversation, unless it is `here`.
     """
-    straight = _without_circles(links)
-    continued = {parent for link in straight.values() for parent in _continued_by(link)}
+    acyclic = _without_circles(links)
+    continued = {parent for link in acyclic.values() for parent in _continued_by(link)}
     tips = [one for one in links if one not in continued]
-    unused = [one for one in tips if _is_unused(straight[one])]
+    unused = [one for one in tips if _is_unused(acyclic[one])]
     left_out = set()
     if unused:
-        said = _reached(set(tips).difference(unused), straight, _continued_by)
+        covered = _reachable(set(tips).difference(unused), acyclic, _continued_by)
         for tip in sorted(unused, key=lambda one: one != here):
             last = tip
-            while last not in said and _is_unused(straight[last]):
-                last = straight[last].parent
-            if last in said and tip != here:
+            while last not in covered and _is_unused(acyclic[last]):
+                last = acyclic[last].parent
+            if last in covered and tip != here:
                 left_out.add(tip)
-            said |= _reached([tip], straight, _continued_by)
+            covered |= _reachable([tip], acyclic, _continued_by)
     return [Chain(one, taken(one, links)) for one in tips if one not in left_out]
 
 
@@ -106,10 +105,10 @@ def taken(identity: str, links: Links) -> dict[str, int]:
     return found
 
 
-def numbers_of(found: Iterable[Chain]) -> dict[str, list[int]]:
+def numbers_of(conversations: Iterable[Chain]) -> dict[str, list[int]]:
     """Return each session's last queries in the conversations that have it, in ascending order."""
     numbers: dict[str, list[int]] = {}
-    for chain in found:
+    for chain in conversations:
         for identity, number in chain.taken.items():
             numbers.setdefault(identity, []).append(number)
     return {identity: sorted(each) for identity, each in numbers.items()}
@@ -139,7 +138,7 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
     for one, link in links.items():
         for parent in link.parents:
             children[parent].append(one)
-    family = _reached([identity], links, lambda link: (*link.parents, *children[link.id]))
+    family = _reachable([identity], links, lambda link: (*link.parents, *children[link.id]))
     roots = [one for one in links if one in family and not links[one].parents]
     nodes: list[Node] = []
     drawn: set[str] = set()
@@ -151,21 +150,19 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
             continue
         drawn.add(one)
         *others, last = children[one] or [""]
-        if not others:
-            stack += [(last, below, below)] if last else []
-            continue
-        stack.append((last, f"{below}└─", f"{below}  "))
-        stack += [(child, f"{below}├─", f"{below}│ ") for child in reversed(others)]
+        if others:
+            stack.append((last, f"{below}└─", f"{below}  "))
+            stack += [(child, f"{below}├─", f"{below}│ ") for child in reversed(others)]
+        elif last:
+            stack.append((last, below, below))
     return tuple(nodes)
 
 
 def forgotten(rows: Sequence[SessionRow], links: Links, before: datetime) -> list[SessionRow]:
     """Return the sessions that only belong to conversations last used before a moment, newest
     first, each after those that go on from it.
-
-    An old session from which one goes on that stays is its archive, and stays.
     """
-    staying = ancestry((row.id for row in rows if _stays(row, before)), links)
+    staying = ancestry((row.id for row in rows if not _is_old(row, before)), links)
     return _children_first([row for row in rows if row.id not in staying], links)
 
 
@@ -173,19 +170,16 @@ def originals(
     rows: Sequence[SessionRow], links: Links, before: datetime, needed: Collection[str] = ()
 ) -> list[SessionRow]:
     """Return the sealed sessions older than a moment that a child goes on from by their summary, in
-    the same order.
-
-    `needed` are the ids of those whose own words somebody still goes on from.
+    the same order, without those whose own words somebody still goes on from: `needed`.
     """
     parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
-    unneeded = parents.difference(needed)
-    chosen = [row for row in rows if row.id in unneeded and row.state == "sealed"]
-    return _children_first([row for row in chosen if not _stays(row, before)], links)
+    old = [row for row in rows if row.state == "sealed" and _is_old(row, before)]
+    return _children_first([row for row in old if row.id in parents.difference(needed)], links)
 
 
 def ancestry(ids: Iterable[str], links: Links) -> set[str]:
     """Return these ids and those of all sessions that they come from, there or not."""
-    return _reached(ids, links, lambda link: link.parents)
+    return _reachable(ids, links, lambda link: link.parents)
 
 
 def _is_unused(link: Link) -> bool:
@@ -200,12 +194,12 @@ def _continued_by(link: Link) -> Iterable[str]:
     return (parent for parent in link.parents if not (link.until and parent == link.parent))
 
 
-def _stays(row: SessionRow, before: datetime) -> bool:
-    """Return True for a session used later or at an unknown time, and for one that is not ours."""
-    return row.updated is None or row.updated >= before or row.state in KEPT_STATES
+def _is_old(row: SessionRow, before: datetime) -> bool:
+    """Return True for a session of ours that was last used before a moment."""
+    return row.updated is not None and row.updated < before and row.state not in PRESERVED_STATES
 
 
-def _reached(
+def _reachable(
     ids: Iterable[str], links: Links, following: Callable[[Link], Iterable[str]]
 ) -> set[str]:
     """Return the ids and all that are reached from them."""
@@ -230,10 +224,10 @@ def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow
 def _without_circles(links: Links) -> dict[str, Link]:
     """Return the links with those parents only that are there and lead to no circle.
 
-    A circle is opened at a session that no other one goes on from, as far as there is one: the
-    second walk begins where the first one ended.
+    The second walk begins where the first one ended: a circle is opened at a session that no other
+    one goes on from, as far as there is one.
     """
-    straight = dict(links)
+    acyclic = dict(links)
     linked = [one for one, link in links.items() if link.parent or link.merged]
     order = _parents_first(_parents_first(linked, links)[::-1], links)
     place = {one: number for number, one in enumerate(order)}
@@ -243,8 +237,8 @@ def _without_circles(links: Links) -> dict[str, Link]:
             "" if place.get(parent, here) >= here else parent
             for parent in (link.parent, link.merged)
         )
-        straight[one] = replace(link, parent=parent, merged=merged)
-    return straight
+        acyclic[one] = replace(link, parent=parent, merged=merged)
+    return acyclic
 
 
 def _parents_first(ids: Sequence[str], links: Links) -> list[str]:

@@ -29,9 +29,8 @@ _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0
 
 
 class Asked(Struct, frozen=True):
-    """A term, how much it tells, and how surely other words mean it, 0 to 1.
-
-    `forms` are words, or several with blanks between them; `match` finds them in FTS5.
+    """A term, how much it tells, and words (or several with blanks between them) with how surely
+    they mean it, 0 to 1. `match` finds them in FTS5.
     """
 
     term: Term
@@ -78,30 +77,27 @@ def rarity(everything: int, count: int) -> float:
 
 
 def rank(
-    question: Question, said: Mapping[Position, str], candidates: Iterable[Position]
+    question: Question, lines: Mapping[Position, str], candidates: Iterable[Position]
 ) -> list[Scored]:
     """Return the candidates, the best first; of equals the last one first.
 
-    `said` has the lines of the candidates and of what stands around them.
+    `lines` has the lines of the candidates and of the exchanges around them.
     """
     words: dict[str, dict[int, float]] = {}
     phrases: dict[str, dict[int, float]] = {}
     for term, one in enumerate(question.asked):
         for form, surely in one.forms.items():
             (phrases if " " in form else words).setdefault(form, {})[term] = surely
-
-    def read(lines: str) -> list[Sentence]:
-        """Return the lines that hold a term."""
-        found = []
-        for number, line in enumerate(lines.split("\n")):
+    sentences: dict[Position, list[Sentence]] = {}
+    for position, text in lines.items():
+        sentences[position] = []
+        for number, line in enumerate(text.split("\n")):
             marks, _, spoken = line.partition(" ")
-            meant = [words[word] for word in words.keys() & set(spoken.split(" "))]
-            meant += [phrases[one] for one in phrases if f" {one} " in f" {spoken} "]
-            if meant:
-                found.append(Sentence(number, marks, _surest(meant) if meant[1:] else meant[0]))
-        return found
-
-    sentences = {position: read(lines) for position, lines in said.items()}
+            held = [words[word] for word in words.keys() & set(spoken.split(" "))]
+            held += [phrases[one] for one in phrases if f" {one} " in f" {spoken} "]
+            if held:
+                best = _surest(held) if len(held) > 1 else held[0]
+                sentences[position].append(Sentence(number, marks, best))
     whole = {position: _surest([one.held for one in each]) for position, each in sentences.items()}
     found = [
         _scored(question, position, sentences[position], whole)
@@ -109,24 +105,23 @@ def rank(
         if position in sentences
     ]
     found.reverse()
-    best = max((one.score for one in found), default=0.0) or 1.0
-    return sorted(found, key=lambda one: (-one.exact, -round(one.score / best * _STEPS)))
+    best_score = max((one.score for one in found), default=0.0) or 1.0
+    return sorted(found, key=lambda one: (-one.exact, -round(one.score / best_score * _STEPS)))
 
 
-def fuse(found: Sequence[Scored], near: Mapping[Position, float]) -> list[Scored]:
+def fuse(ranked: Sequence[Scored], nearness: Mapping[Position, float]) -> list[Scored]:
     """Return what was found in one order of words and meaning.
 
-    `near` is how near in meaning exchanges are to the query; one that has no vector yet counts as
-    if it were the nearest.
+    An exchange that has no vector yet counts as if it were the nearest.
     """
-    nearest = max(near.values(), default=0.0)
+    nearest = max(nearness.values(), default=0.0)
 
     def worth(one: Scored) -> float:
         # Half of a query says less than half of what the whole says. The power was chosen on five
         # of LoCoMo's dialogues and on the tuning half of `benchmarks.recall`.
-        return near.get(one.position, nearest) + one.coverage * sqrt(one.coverage)
+        return nearness.get(one.position, nearest) + one.coverage * sqrt(one.coverage)
 
-    return sorted(found, key=lambda one: (-one.exact, -worth(one)))
+    return sorted(ranked, key=lambda one: (-one.exact, -worth(one)))
 
 
 def _surest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
@@ -153,34 +148,31 @@ def _scored(
         max(weight * held.get(term, 0.0) for held, weight in around) for term in range(len(asked))
     ]
     beside = sum(weight * near[term] for term, weight in enumerate(weights))
-
-    def score(sentence: Sentence) -> float:
-        told = beside
+    scores: dict[int, float] = {}
+    for sentence in sentences:
+        score = beside
         for term, surely in sentence.held.items():
-            if surely > near[term]:
-                told += weights[term] * (surely - near[term])
-        asking = _ASKING if ASKS in sentence.marks else 1.0
-        return told * asking * (_TELLING if TELLS in sentence.marks else 1.0)
-
-    scores = {one.number: score(one) for one in sentences}
+            score += weights[term] * max(0.0, surely - near[term])
+        score *= _ASKING if ASKS in sentence.marks else 1.0
+        scores[sentence.number] = score * (_TELLING if TELLS in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda one: (-scores[one.number], one.number))
     best = scores[ordered[0].number] if ordered else 0.0
+    strength = 0.0
+    if ordered and not question.weak:
+        # how much of the query the best sentence holds, and whether that is more than chance
+        marks = ordered[0].marks
+        rarest = rarity(question.total, 1)
+        limited = [min(weight, rarest) for weight in weights]
+        held = sum(limited[term] * surely for term, surely in ordered[0].held.items())
+        likely = (0.6 if ASKS in marks else 1.0) * (1.0 if TELLS in marks else 0.8)
+        chance = min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
+        strength = min(1.0, likely * held / (sum(limited) or 1.0) * chance)
     here = whole[position]
     return Scored(
         position=position,
         exact=sum(one.term.exact and here.get(term, 0.0) >= 1.0 for term, one in enumerate(asked)),
         score=best,
         coverage=max(best, beside) / (sum(weights) or 1.0),
-        strength=_strength(question, ordered[0]) if ordered and not question.weak else 0.0,
+        strength=strength,
         sentences=tuple(ordered),
     )
-
-
-def _strength(question: Question, sentence: Sentence) -> float:
-    """Return how much of the query one sentence holds, and whether that is more than chance."""
-    rarest = rarity(question.total, 1)
-    weights = [min(one.weight, rarest) for one in question.asked]
-    held = sum(weights[term] * surely for term, surely in sentence.held.items())
-    likely = (0.6 if ASKS in sentence.marks else 1.0) * (1.0 if TELLS in sentence.marks else 0.8)
-    chance = min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
-    return min(1.0, likely * held / (sum(weights) or 1.0) * chance)

@@ -7,37 +7,19 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library.index import (
-    LARGEST,
-    Index,
-    IndexedExchange,
-    IndexedSession,
-    IndexedSummary,
-    Stale,
-)
+from chat_loop.library import index as indexes
+from chat_loop.library.index import Index, IndexedExchange, IndexedSession, IndexedSummary
 from chat_loop.library.terms import lines
 from chat_loop.redact import redacted
-from chat_loop.sessions import legacy, partial, summary_block
+from chat_loop.sessions import legacy, partial, records, summary_block
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.partial import Pieces, Stamp, undone
-from chat_loop.sessions.records import (
-    EPOCH,
-    Entry,
-    Exchange,
-    Header,
-    Query,
-    QueryEntry,
-    Reply,
-    Session,
-    SessionRow,
-)
+from chat_loop.sessions.records import Exchange, Session, SessionRow
 from chat_loop.tokens import estimate
 
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
-"""A transaction holds at most these: nobody waits for longer, be it for the index or the processor.
-"""
+"""A transaction holds at most these, so that nobody waits long for the index or the processor."""
 LONG = 4 << 20
 """A longer file is read in pieces."""
 LONGEST = 1 << 20
@@ -46,48 +28,45 @@ _GROUP = 1 << 18
 """Characters of a long file that are stored at once."""
 _ROW_TEXT = 1_000
 """Characters of a text that its row needs."""
-_UNKNOWN = -1
+_INCOMPLETE = -1
 """The size of a file that is not wholly in the index yet; no file has it."""
 
 
 def refresh(
     index: Index,
-    changed: Stale,
+    stale: indexes.Stale,
     *,
     rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
-    stopped: Callable[[], bool] = bool,
 ) -> int:
     """Read what is stale into the index, in short transactions; return how many files were read.
 
     `rows_only` reads the rows alone, from the beginnings and ends of the files. `progress(done,
-    all)` is called after each transaction. Stops early when `stopped()`. Raises IndexUnavailable.
+    all)` is called after each transaction. Raises IndexUnavailable.
     """
-    if changed.gone:
-        index.drop(changed.gone)
+    if stale.gone:
+        index.drop(stale.gone)
     batch: list[IndexedSession] = []
     size = 0
-    for done, stamp in enumerate(changed.files, 1):
-        if stopped():
-            return done - 1 - len(batch)
+    for done, stamp in enumerate(stale.files, 1):
         path = index.directory / f"{stamp.id}.md"
         if rows_only:
             row = without_secrets(partial.row(path))
             batch.append(IndexedSession(row=row, size=stamp.size, changed=stamp.changed))
         elif stamp.size > LONG and (row := partial.row(path)).state != "plain":
-            _read_long(index, path, row, stopped)
+            _read_long(index, path, row)
         else:
             batch.append(_read(path, stamp))
         size += stamp.size
-        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(changed.files):
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale.files):
             index.put(batch)
             batch, size = [], 0
             if progress is not None:
-                progress(done, len(changed.files))
-    return len(changed.files)
+                progress(done, len(stale.files))
+    return len(stale.files)
 
 
-def _read(path: Path, stamp: Stamp) -> IndexedSession:
+def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
     """Read one file. One that cannot be read is known by its row."""
     try:
         data, status = read_part(path)
@@ -102,36 +81,36 @@ def _read(path: Path, stamp: Stamp) -> IndexedSession:
     return _indexed(row, session, status.st_size, changed, [indexed(one) for one in exchanges])
 
 
-def _read_long(index: Index, path: Path, row: SessionRow, stopped: Callable[[], bool]) -> None:
+def _read_long(index: Index, path: Path, row: SessionRow) -> None:
     """Read a file that is too long to be held in memory, in several transactions.
 
-    Until the last of them the index knows that it does not know it whole. Raises IndexUnavailable.
+    Until the last of them the index knows that it is incomplete. Raises IndexUnavailable.
     """
-    pieces = Pieces(path)
-    header = Header(id=row.id, created=EPOCH, agent="")  # stands for one that was not read yet
-    entries: list[Entry] = []
+    pieces = partial.Pieces(path)
+    header = records.Header(id=row.id, created=records.EPOCH, agent="")  # until the file's is read
+    entries: list[records.Entry] = []
     group: list[IndexedExchange] = []
     stored = 0
     try:
-        without = undone(path)
-        for part in pieces:
-            entries += [
-                replace(entry, text=entry.text.strip()[:_ROW_TEXT])
-                if isinstance(entry, Query | Reply)
-                else entry
-                for entry in part
-            ]
-            standing = tuple(
-                one for one in part if not (isinstance(one, QueryEntry) and one.number in without)
+        undone = partial.undone(path)
+        for piece in pieces:
+            for entry in piece:
+                if isinstance(entry, records.Query | records.Reply):
+                    entries.append(replace(entry, text=entry.text.strip()[:_ROW_TEXT]))
+                else:
+                    entries.append(entry)
+            valid = tuple(
+                entry
+                for entry in piece
+                if not (isinstance(entry, records.QueryEntry) and entry.number in undone)
             )
-            group += map(indexed, Session(header=header, entries=standing).exchanges)
+            group += map(indexed, Session(header=header, entries=valid).exchanges)
             if sum(len(one.query) + len(one.reply) for one in group) >= _GROUP:
-                told = _indexed(row, None, _UNKNOWN, 0, group)
-                if stopped() or not index.put([told], after=stored):
+                if not index.put([_indexed(row, None, _INCOMPLETE, 0, group)], after=stored):
                     return
                 stored += len(group)
                 group = []
-    except OSError:  # it went away or became unreadable meanwhile
+    except OSError:  # it was removed or became unreadable meanwhile
         return
     if pieces.header is None:
         index.put([_indexed(row, None, pieces.size, pieces.changed)])
@@ -154,35 +133,31 @@ def _indexed(
     if session is not None:
         row = replace(row, spent=(*session.usage_of_models.items(),))
     if session is not None and seal is not None and seal.summary is not None:
-        numbers = [min(one.query.number, LARGEST) for one in session.exchanges]
+        numbers = [one.query.number for one in session.exchanges]
         block, made = seal.summary, seal.compaction
         sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
         summary = IndexedSummary(
-            at=seal.at.isoformat(),
-            first=min(numbers, default=0),
-            last=max(numbers, default=0) if seal.covers is None else min(seal.covers, LARGEST),
+            last=_number(max(numbers, default=0) if seal.covers is None else seal.covers) or 0,
             tokens=estimate(summary_block.render(block)),
-            source=seal.source,
             before=None if made is None else _number(made.before),
             after=None if made is None else _number(made.after),
             cost=None if made is None else made.cost,
-            items="\n".join(_stored(item) for section in sections for item in section),
+            items="\n".join(_text(item) for section in sections for item in section),
         )
-    return IndexedSession(
-        row=without_secrets(row), size=size, changed=changed, exchanges=exchanges, summary=summary
-    )
+    row = without_secrets(row)
+    return IndexedSession(row=row, size=size, changed=changed, exchanges=exchanges, summary=summary)
 
 
-def indexed(exchange: Exchange, spoken: Iterable[str] | None = None) -> IndexedExchange:
-    """Return an exchange as the index stores it, to be found by `spoken` or its own texts."""
-    query = _stored(exchange.query.text)
-    reply = _stored(exchange.reply.text) if exchange.reply is not None else ""
+def indexed(exchange: Exchange, texts: Iterable[str] | None = None) -> IndexedExchange:
+    """Return an exchange as the index stores it, to be found by `texts` or by query and reply."""
+    query = _text(exchange.query.text)
+    reply = _text(exchange.reply.text) if exchange.reply is not None else ""
     return IndexedExchange(
-        number=min(exchange.query.number, LARGEST),
+        number=min(exchange.query.number, indexes.LARGEST),
         at=exchange.query.at.isoformat(),
         query=query,
         reply=reply,
-        lines=lines(*((query, reply) if spoken is None else spoken)),
+        lines=lines(*((query, reply) if texts is None else texts)),
     )
 
 
@@ -190,19 +165,19 @@ def without_secrets(row: SessionRow) -> SessionRow:
     """Return a row as the index can hold it."""
     return replace(
         row,
-        **{name: _stored(getattr(row, name)) for name in ("agent", "project", "name", "words")},
-        spent=None if row.spent is None else tuple((_stored(name), one) for name, one in row.spent),
+        **{name: _text(getattr(row, name)) for name in ("agent", "project", "name", "words")},
+        spent=None if row.spent is None else tuple((_text(name), one) for name, one in row.spent),
         queries=_number(row.queries),
         tokens=_number(row.tokens),
-        depth=min(row.depth, LARGEST),
+        depth=min(row.depth, indexes.LARGEST),
     )
 
 
 def _number(value: int | None) -> int | None:
     """Return a number as a table can hold it."""
-    return None if value is None else min(max(value, -LARGEST), LARGEST)
+    return None if value is None else min(max(value, -indexes.LARGEST), indexes.LARGEST)
 
 
-def _stored(text: str) -> str:
+def _text(text: str) -> str:
     """Return a text without secrets, as a table can hold it."""
     return redacted(text[:LONGEST].encode("utf-8", "replace").decode())

@@ -1,5 +1,5 @@
 """Words for searching (pure): how text is folded and cut into words, what a query asks for, and
-which words are related. A query of any length gives at most `MOST_TERMS` terms.
+which words are related.
 """
 
 from __future__ import annotations
@@ -24,13 +24,11 @@ two words that are alike, and a part of a compound.
 """
 _ENDS = 4_000
 """Characters at a query's beginning and at its end that are read: there stands what is asked."""
-_MOST_PARTS = 8
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
 )
 """Scripts without blanks: every character is a word there, and every two neighbors are a term."""
-
 _WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
 _TOKEN = re.compile(f"[{_UNSPACED}]+|[^\\s\"'`´’“”„«»‹›(){{}}<>|\\[\\]{_UNSPACED}]{{1,200}}")
 _UNSPACED_ONE = re.compile(f"[{_UNSPACED}]")
@@ -52,8 +50,26 @@ _PARTICIPLE = re.compile(
 """A German participle, which does not begin as the verb's other forms do."""
 
 
+class Term(Struct, frozen=True):
+    """One thing that a query asks for: `words` that stand one after the other, and their `text`.
+
+    `exact`: an id, a number or a path; whoever has it comes first. `of`: the id that it is a part
+    of; it counts where nobody has the whole.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    exact: bool = False
+    of: str = ""
+
+    @property
+    def plain(self) -> bool:
+        """True for one word, which may have other forms."""
+        return not self.exact and self.text == self.words[0]
+
+
 def fold(text: str) -> str:
-    """Return text in small letters without accents; what cannot be stored becomes a blank."""
+    """Return text in lower case without accents; what cannot be stored becomes a blank."""
     if text.isascii():
         return text.lower().replace("\x00", " ")
     return _UNSTORABLE.sub(" ", _MARKS.sub("", unicodedata.normalize("NFKD", text.casefold())))
@@ -98,23 +114,6 @@ def asks(sentence: str) -> bool:
     )
 
 
-class Term(Struct, frozen=True):
-    """One thing that a query asks for: `words` that stand one after the other, and their `text`.
-
-    `exact`: an id, a number or a path; whoever has it comes first. `plain`: one word, which may
-    have other forms. `of`: the id that it is a part of; it counts where nobody has the whole.
-    """
-
-    text: str
-    words: tuple[str, ...]
-    exact: bool = False
-    of: str = ""
-
-    @property
-    def plain(self) -> bool:
-        return not self.exact and self.text == self.words[0]
-
-
 def terms(text: str) -> tuple[Term, ...]:
     """Return what a query asks for, each once: at most MOST_TERMS, half of them from its end."""
     if len(text) > 2 * _ENDS:
@@ -138,6 +137,21 @@ def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
         return not (is_letter or text in common)
 
     return tuple(term for term in found if not term.plain or tells(term.text))
+
+
+def related(one: str, other: str) -> float:
+    """Return how surely two words mean the same, 0 to 1: by a common beginning, or as a part."""
+    if one == other:
+        return 1.0
+    short, long = sorted((one, other), key=len)
+    shared = next((at for at, char in enumerate(short) if long[at] != char), len(short))
+    if len(short) < 4:
+        return 0.0
+    if shared >= max(4.0, _FORM * len(long)):
+        return SAME
+    alike = shared >= max(4.0, ALIKE * len(long))
+    part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
+    return max(0.5 * alike, (0.6 if len(short) >= 5 else 0.4) * part)
 
 
 @cache
@@ -172,21 +186,8 @@ def _terms_of(token: str) -> list[Term]:
         joined = "".join(parts)
         whole = (joined,) if len(parts) > 1 and joined == token.replace("-", "") else ()
         return [Term(part, (part,)) for part in (*whole, *parts)]
-    several = parts if 1 < len(parts) <= _MOST_PARTS else ()
-    telling = (part for part in several if part.isalpha() and len(part) > 2)
-    return [Term(token, parts, exact=True), *(Term(part, (part,), of=token) for part in telling)]
-
-
-def related(one: str, other: str) -> float:
-    """Return how surely two words mean the same, 0 to 1: by a common beginning, or as a part."""
-    if one == other:
-        return 1.0
-    short, long = sorted((one, other), key=len)
-    shared = next((at for at, char in enumerate(short) if long[at] != char), len(short))
-    if len(short) < 4:
-        return 0.0
-    if shared >= max(4.0, _FORM * len(long)):
-        return SAME
-    alike = shared >= max(4.0, ALIKE * len(long))
-    part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
-    return max(0.5 * alike, (0.6 if len(short) >= 5 else 0.4) * part)
+    found = [Term(token, parts, exact=True)]
+    if 1 < len(parts) <= 8:
+        telling = (part for part in parts if part.isalpha() and len(part) > 2)
+        found += [Term(part, (part,), of=token) for part in telling]
+    return found

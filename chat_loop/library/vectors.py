@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from importlib.util import find_spec
-from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import onnxruntime
@@ -42,11 +41,22 @@ _ROWS_AT_ONCE = 512
 """Few enough for numpy to stay on one core: with more it waits for busy ones, up to 50 times
 longer.
 """
-_FATAL = 4
 _FIRST, _LAST = 4, 2
 """Sentences at a query's beginning and at its end: between them stands what was pasted."""
 _PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
 """Pieces of a reply, and characters of a piece, of its query's beginning, and of any passage."""
+FLOOR, _BELOW, _HIGHER = 0.28, 0.08, 0.3
+"""Where even the nearest exchange is farther from a question than the floor, all are about
+something else; otherwise those are found that are not much below it. The floor is so much higher
+when the model knows none of the question's words. `benchmarks.recall` chose it on its tuning half,
+for the questions that are answered and for those that rightly find nothing.
+"""
+_FOREIGN, _FAMILIAR = 0.4, 0.8
+"""`familiar` of a German question and of an English one, about."""
+_LEAST = 0.2
+"""The factor on similarities where the model knows hardly a word of the question."""
+
+Key = TypeVar("Key")
 
 
 def model_file() -> Path:
@@ -60,23 +70,19 @@ def model_file() -> Path:
 def load(path: Path | None = None) -> Embedder:
     """Load the known model, in about 0.3 s. Raises ModelError."""
     path = path or model_file()
+    problem = f"{path} is not the known model for searching by meaning."
     try:
         with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").hexdigest()
+            if hashlib.file_digest(file, "sha256").hexdigest() == _SHA256:
+                return Embedder(path)
     except OSError as error:
-        raise ModelError(
-            f"The model for searching by meaning cannot be read: {error}.", install_hint("search")
-        ) from error
-    if digest != _SHA256:
-        raise ModelError(
-            f"{path} is not the known model for searching by meaning.", install_hint("search")
-        )
-    return Embedder(path)
+        problem = f"The model for searching by meaning cannot be read: {error}."
+    raise ModelError(problem, install_hint("search"))
 
 
 @cache
 def _tokenizer() -> Any:
-    """Return BERT's tokenizer for small letters; `data/NOTICE.md` says where its list is from."""
+    """Return BERT's tokenizer for lower case; `data/NOTICE.md` says where its list is from."""
     packed = files("chat_loop.library").joinpath("data/vocab.txt.gz").read_bytes()
     listed = gzip.decompress(packed).decode().rstrip("\n").split("\n")
     pieces = {piece: number for number, piece in enumerate(listed)}
@@ -97,10 +103,8 @@ def numbers(text: str) -> list[int]:
 
 
 def familiar(text: str) -> float:
-    """Return how many of a text's words are pieces of their own, 0 to 1.
-
-    That is 1 for plain English and for no words at all, and about half in other languages, which
-    the model reads badly.
+    """Return how many of a text's words are pieces of their own, 0 to 1: 1 for plain English and
+    for no words, about half in other languages, which the model reads badly.
     """
     pieces = [piece for piece in _encoded(text, LONGEST).tokens if piece.strip("#")[:1].isalnum()]
     return sum(not piece.startswith("##") for piece in pieces) / len(pieces) if pieces else 1.0
@@ -113,23 +117,19 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
     so each sentence of a query is a passage. A reply is cut into passages that the model reads
     whole, each behind the beginning of its query, which says what it is about.
     """
-    said = [query[one.start : one.end] for one in sentences(query)]
-    if len(said) > _FIRST + _LAST:
-        said = [*said[:_FIRST], *said[-_LAST:]]
-    found = [*said, *(f"{query[:_ABOUT]}\n{part}" for part in islice(_parts(reply), _PARTS))]
-    return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in found))
-
-
-def _parts(reply: str) -> Iterator[str]:
-    """Yield the beginning of a reply in a few pieces that end where sentences do."""
-    first = last = 0
+    found = [query[one.start : one.end] for one in sentences(query)]
+    if len(found) > _FIRST + _LAST:
+        found = [*found[:_FIRST], *found[-_LAST:]]
+    spans: list[tuple[int, int]] = []
     for one in sentences(reply):
-        if last and one.end - first > _PART:
-            yield reply[first:last]
-            last = 0
-        first, last = first if last else one.start, one.end
-    if last:
-        yield reply[first:last]
+        if spans and one.end - spans[-1][0] <= _PART:
+            spans[-1] = spans[-1][0], one.end
+        elif len(spans) < _PARTS:
+            spans.append((one.start, one.end))
+        else:
+            break
+    found += [f"{query[:_ABOUT]}\n{reply[start:end]}" for start, end in spans]
+    return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in found))
 
 
 class Embedder:
@@ -141,7 +141,7 @@ class Embedder:
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
         options.inter_op_num_threads = 1
-        options.log_severity_level = _FATAL
+        options.log_severity_level = 4  # fatal errors only
         options.enable_cpu_mem_arena = False
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.add_session_config_entry("session.inter_op.allow_spinning", "0")
@@ -167,6 +167,30 @@ class Embedder:
         vectors = np.frombuffer(found, dtype=np.int8).reshape(-1, DIMENSIONS)
         return found + _packed(vectors.sum(axis=0)) if len(vectors) > 1 else found
 
+    def collect(self, exchanges: Sequence[bytes]) -> Vectors:
+        """Return the vectors of exchanges, each as `exchange` gave them."""
+        return Vectors(exchanges)
+
+    def believed(
+        self,
+        question: str,
+        nearness: Mapping[Key, float],
+        also: Collection[Key],
+        floor: float = FLOOR,
+    ) -> dict[Key, float]:
+        """Return how near exchanges are to a question, the less the worse the model reads it,
+        without those that are too far and not in `also`.
+        """
+        trust = (familiar(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
+        trust = min(1.0, max(0.0, trust))
+        least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
+        fits = max(nearness.values(), default=0.0) >= least
+        return {
+            key: weight * near
+            for key, near in nearness.items()
+            if (fits and near >= least - _BELOW) or key in also
+        }
+
 
 def _packed(vector: NDArray[Any]) -> bytes:
     length = float(np.linalg.norm(vector))
@@ -177,50 +201,39 @@ def _packed(vector: NDArray[Any]) -> bytes:
 
 
 class Vectors:
-    """Vectors by the numbers of their rows; a row has several. Does not change, so it is safe in
-    any thread.
-    """
+    """The vectors of exchanges, each of which has several, or none. Does not change."""
 
-    def __init__(self, rows: Sequence[int], joined: bytes) -> None:
-        """Take one vector per row number, in the order of the rows, one after the other."""
+    def __init__(self, exchanges: Sequence[bytes]) -> None:
+        """Take the vectors of each exchange in one piece; its number is its place."""
+        counts = [0 if len(one) % DIMENSIONS else len(one) // DIMENSIONS for one in exchanges]
+        joined = b"".join(one for one, count in zip(exchanges, counts, strict=True) if count)
         self._matrix: NDArray[np.int8] = np.frombuffer(joined, dtype=np.int8).reshape(
             -1, DIMENSIONS
         )
-        self._rows, self._starts = np.unique(np.array(rows, dtype=np.int64), return_index=True)
+        self._rows = np.flatnonzero(counts)
+        self._ends = np.cumsum(counts, dtype=np.int64)[self._rows]
 
     def nearest(
-        self,
-        query: bytes,
-        limit: int,
-        among: Collection[int] | None = None,
-        also: Collection[int] = (),
+        self, query: bytes, limit: int, among: Collection[int], also: Collection[int] = ()
     ) -> list[tuple[int, float]]:
-        """Return the `limit` nearest rows and those in `also`, the nearest first, of equals the
-        highest.
+        """Return the `limit` nearest of the exchanges `among` which to look, and those in `also`,
+        the nearest first, of equals the highest.
 
-        A row is as near, -1 to 1, as its nearest vector and its last, which is of all its texts,
-        on average. `among`: only these rows.
+        An exchange is as near, -1 to 1, as its nearest vector and its last, which is of all its
+        texts, on average.
         """
         if not len(self._rows):
             return []
-        products = self._products(query)
-        last = products[np.append(self._starts[1:], len(products)) - 1]
-        rows, near = self._rows, (np.maximum.reduceat(products, self._starts) + last) / 2
-        if among is not None:
-            chosen = np.isin(rows, np.fromiter(among, dtype=np.int64))
-            rows, near = rows[chosen], near[chosen]
+        wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)
+        products: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
+        for start in range(0, len(products), _ROWS_AT_ONCE):  # floats are faster, and exact here
+            part = slice(start, start + _ROWS_AT_ONCE)
+            np.dot(self._matrix[part].astype(np.float32), wanted, out=products[part])
+        starts = np.append(0, self._ends[:-1])
+        near = (np.maximum.reduceat(products, starts) + products[self._ends - 1]) / 2
+        chosen = np.isin(self._rows, np.fromiter(among, dtype=np.int64))
+        rows, near = self._rows[chosen], near[chosen]
         order = np.lexsort((-rows, -near))
         first = np.arange(len(order)) < limit
         order = order[first | np.isin(rows[order], np.fromiter(also, dtype=np.int64))]
         return [(int(rows[at]), max(-1.0, min(1.0, float(near[at]) / _SCALE**2))) for at in order]
-
-    def _products(self, query: bytes) -> NDArray[np.float32]:
-        """Multiply whole numbers, small enough for floats to be exact; a few rows at a time become
-        floats, which is faster.
-        """
-        wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)
-        found: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
-        for start in range(0, len(found), _ROWS_AT_ONCE):
-            rows = slice(start, start + _ROWS_AT_ONCE)
-            np.dot(self._matrix[rows].astype(np.float32), wanted, out=found[rows])
-        return found

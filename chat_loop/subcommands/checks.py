@@ -30,7 +30,7 @@ from chat_loop.config import Config, Paths, completed
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, NoProvider, SessionError, SessionLocked, UsageError
-from chat_loop.library.index_file import index_status
+from chat_loop.library.index import index_status
 from chat_loop.models import store
 from chat_loop.models.cpu import runs_embedded_models
 from chat_loop.providers.catalogue import entries, missing_requirement

@@ -250,14 +250,11 @@ class SessionActions:
         """Print the exchanges that fit, the best first."""
         from chat_loop.commands.search import excerpts_of
         from chat_loop.library.search import search_all
-        from chat_loop.library.semantic import SemanticIndex, leave_behind
+        from chat_loop.library.semantic import SemanticIndex
 
         semantic = SemanticIndex() if self.config.search.meaning and not options.text else None
         words, wanted = " ".join(options.words), self.filter(options)
-        found = search_all(
-            *(self.library, words, wanted, options.limit, semantic, leave_behind),
-            numbered=True,
-        )
+        found = search_all(self.library, words, wanted, options.limit, semantic, standalone=True)
         self.progress.erase()
         self.tell_trouble()
         if semantic is not None and semantic.problem:

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.library.lineage import KEPT_STATES, Link, ancestry, forgotten, originals
+from chat_loop.library.lineage import PRESERVED_STATES, Link, ancestry, forgotten, originals
 from chat_loop.sessions.records import SessionRow, State
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -164,7 +164,7 @@ def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
         assert (
             one.updated is None
             or one.updated >= BEFORE
-            or one.state in KEPT_STATES
+            or one.state in PRESERVED_STATES
             or one.id in needed
         )
 

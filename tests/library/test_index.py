@@ -24,8 +24,7 @@ from hypothesis import strategies as st
 
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import refresh as refresh_module
-from chat_loop.library.index import Index
-from chat_loop.library.index_file import FILE, VERSION, make_way
+from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first
@@ -84,7 +83,7 @@ def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
         "queries, tokens, link, row FROM sessions",
         "exchanges": "SELECT id, position, number, at, query, reply, archived FROM exchanges "
         "LEFT JOIN sessions ON sessions.key = session",
-        "message_summaries": "SELECT id, at, first, last, message_summaries.tokens, source, "
+        "message_summaries": "SELECT id, last, message_summaries.tokens, "
         "before, after, cost FROM message_summaries LEFT JOIN sessions ON key = session",
     }
     found = {name: set(index.ask(statement)) for name, statement in tables.items()}
@@ -95,12 +94,12 @@ def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
         (word, identity, position)
         for word in words
         for identity, position in index.ask(
-            "SELECT id, position FROM said JOIN exchanges ON exchanges.key = said.rowid "
-            "JOIN sessions ON sessions.key = session WHERE said MATCH ?",
+            "SELECT id, position FROM sentences JOIN exchanges ON exchanges.key = sentences.rowid "
+            "JOIN sessions ON sessions.key = session WHERE sentences MATCH ?",
             (f'"{word}"',),
         )
     }
-    index.ask("INSERT INTO said (said) VALUES ('integrity-check')")
+    index.ask("INSERT INTO sentences (sentences) VALUES ('integrity-check')")
     assert index.ask("PRAGMA integrity_check") == [("ok",)]
     return found
 
@@ -192,14 +191,16 @@ def test_progress_is_told_and_a_refresh_can_be_stopped(
     monkeypatch.setattr(refresh_module, "BATCH_FILES", 5)
     fill(tmp_path)
     told: list[tuple[int, int]] = []
+
+    def progress(done: int, of: int) -> None:
+        told.append((done, of))
+        if len(told) == 2:
+            raise KeyboardInterrupt
+
     index = Index(tmp_path)
-    done = refresh(
-        index,
-        index.stale(newest_first(tmp_path)),
-        progress=lambda done, of: told.append((done, of)),
-        stopped=lambda: len(told) == 2,
-    )
-    assert (told, done, len(index.links())) == ([(5, 12), (10, 12)], 10, 10)
+    with pytest.raises(KeyboardInterrupt):
+        refresh(index, index.stale(newest_first(tmp_path)), progress=progress)
+    assert (told, len(index.links())) == ([(5, 12), (10, 12)], 10)
     index.close()
 
 
@@ -403,7 +404,7 @@ def test_a_held_index_is_not_deleted(tmp_path: Path) -> None:
     shelf = library(tmp_path)
     shelf.bring_up_to_date()
     with held(tmp_path, "EXCLUSIVE"):
-        assert make_way(tmp_path, DAMAGED) is None
+        assert discard(tmp_path, DAMAGED) is None
         with pytest.raises(SessionError, match="another process is writing to it"):
             shelf.bring_up_to_date(anew=True)
     assert shelf.bring_up_to_date(anew=True) == 12
@@ -415,7 +416,7 @@ def test_an_index_that_was_replaced_is_opened_again(tmp_path: Path) -> None:
     fill(tmp_path)
     one = library(tmp_path)
     one.rows()
-    assert make_way(tmp_path, DAMAGED) == ANEW
+    assert discard(tmp_path, DAMAGED) == ANEW
     other = library(tmp_path)
     other.rows()
     write(tmp_path, session("new"), 99)
@@ -604,7 +605,7 @@ def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
     for bug in (
         "SELEC",
         "SELECT max(1, 2, 3) OVER (x)",
-        "SELECT * FROM said WHERE said MATCH '\"'",
+        "SELECT * FROM sentences WHERE sentences MATCH '\"'",
     ):
         with pytest.raises(sqlite3.Error):
             index.ask(bug)

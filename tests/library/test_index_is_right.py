@@ -17,8 +17,7 @@ import pytest
 
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.index import Index
-from chat_loop.library.index_file import FILE
+from chat_loop.library.index import FILE, Index
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import search_all
@@ -151,10 +150,12 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
     write(folder, session("s1", 2, text="Something else, please."), 50)
     shelf.bring_up_to_date()
     with closing(Index(folder)) as index:
-        index.ask("INSERT INTO said (said) VALUES ('integrity-check')")
+        index.ask("INSERT INTO sentences (sentences) VALUES ('integrity-check')")
         for gone in ("wombat4", "wombat1"):
-            assert index.ask("SELECT rowid FROM said WHERE said MATCH ?", (gone,)) == []
-        assert index.ask("SELECT count(*) FROM said") == index.ask("SELECT count(*) FROM exchanges")
+            assert index.ask("SELECT rowid FROM sentences WHERE sentences MATCH ?", (gone,)) == []
+        assert index.ask("SELECT count(*) FROM sentences") == index.ask(
+            "SELECT count(*) FROM exchanges"
+        )
 
 
 def embedded(index: Index) -> list[bytes]:

@@ -1,0 +1,105 @@
+"""The process that embeds exchanges: `python -m chat_loop.library.embedding FOLDER PARENT`.
+
+The model takes 200 MB and a core for as long as it embeds; a process gives both back, runs behind
+everything else and can be stopped at any moment.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack, closing
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from chat_loop.errors import IndexUnavailable, SessionLocked
+from chat_loop.library.semantic import SemanticIndex, available, missing
+from chat_loop.sessions.files import take_lock
+
+if TYPE_CHECKING:
+    from chat_loop.library.index import Index
+
+LOCK = ".embedding"
+NICE = 10
+NO_PARENT = 0
+ALONE_SECONDS = 60.0
+"""The time of a process without a parent: a search on the command line leaves one."""
+
+
+class Embedding:
+    """Starts the process when there is something to do, and stops it. Safe in any thread."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._process: subprocess.Popen[bytes] | None = None
+        self._closed = False
+
+    def start_if_needed(self, index: Index) -> None:
+        """Have what has no vectors embedded, unless that failed. Raises IndexUnavailable."""
+        with self._lock:
+            code = self._process.poll() if self._process is not None else 0
+            self._closed = self._closed or code not in (0, None)
+            if code == 0 and not self._closed:
+                self._process = _start(index, os.getpid())
+
+    def close(self) -> None:
+        """Stop the process; what it has embedded stays."""
+        with self._lock:
+            self._closed = True
+            process, self._process = self._process, None
+        if process is not None:
+            process.kill()
+            process.wait()
+
+
+def leave_behind(index: Index) -> None:
+    """Start a process that goes on when this one ends, if something has no vectors."""
+    process = _start(index, NO_PARENT)
+    if process is not None:
+        process.returncode = 0  # nobody waits for it
+
+
+def _start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
+    """Start a process where something has no vectors; return None where none was started."""
+    if not (available() and missing(index, 1)):
+        return None
+    command = (sys.executable, "-P", "-m", "chat_loop.library.embedding")
+    quiet = subprocess.DEVNULL
+    try:
+        return subprocess.Popen(
+            [*command, str(index.directory), str(parent)],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Embed until everything has vectors or nobody needs it any more; return the exit code."""
+    from chat_loop.library.index import Index
+
+    directory, parent = Path(arguments[0]), int(arguments[1])
+    until = time.monotonic() + ALONE_SECONDS
+    os.nice(NICE)
+    semantic = SemanticIndex()
+    try:
+        with ExitStack() as resources:
+            resources.callback(take_lock(directory, LOCK).release)
+            index = resources.enter_context(closing(Index(directory, patient=True)))
+            while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
+                if not semantic.embed_some(index):
+                    return 1 if semantic.problem else 0
+    except (SessionLocked, IndexUnavailable, OSError):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))
