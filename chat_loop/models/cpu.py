@@ -1,4 +1,4 @@
-"""The abilities of this machine's processor for an embedded model."""
+"""What this machine's processor offers an embedded model."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from pathlib import Path
 
 def lacks_avx2(cpuinfo: str) -> bool:
     """Return True when the text of Linux's /proc/cpuinfo names an x86 processor without AVX2."""
-    flags = [
-        line.partition(":")[2].split() for line in cpuinfo.splitlines() if line.startswith("flags")
-    ]
+    flags = [line.split() for line in cpuinfo.splitlines() if line.startswith("flags")]
     return bool(flags) and not all("avx2" in names for names in flags)
 
 

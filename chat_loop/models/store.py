@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, os_reason
 from chat_loop.models.catalogue import CATALOGUE, EmbeddedModel
 
 INSTALL_HINT = "chat-loop models list shows the embedded models."
@@ -12,11 +12,11 @@ INSTALL_HINT = "chat-loop models list shows the embedded models."
 
 def find(name: str) -> EmbeddedModel:
     """Return the catalogue's model of this name. Raises ModelError when there is none."""
-    found = next((model for model in CATALOGUE if model.name == name), None)
-    if found is None:
-        known = ", ".join(model.name for model in CATALOGUE)
-        raise ModelError(f"There is no embedded model named {name}.", f"Known are: {known}.")
-    return found
+    for model in CATALOGUE:
+        if model.name == name:
+            return model
+    names = ", ".join(model.name for model in CATALOGUE)
+    raise ModelError(f"There is no embedded model named {name}.", f"Known are: {names}.")
 
 
 def path_of(directory: Path, name: str) -> Path:
@@ -49,7 +49,7 @@ def remove(directory: Path, name: str) -> int:
             freed += path.stat().st_size
             path.unlink()
         except OSError as error:
-            raise ModelError(f"{path} cannot be deleted: {error.strerror}.") from error
+            raise ModelError(f"{path} cannot be deleted: {os_reason(error)}.") from error
     return freed
 
 

@@ -10,9 +10,7 @@ from chat_loop.values import Request, Window
 
 
 class Provider(Protocol):
-    """A model that can be asked. Raises `ProviderError`s only, and never retries: the one visible
-    retry loop is the agent's.
-    """
+    """A model that can be asked. Raises `ProviderError`s only; the agent retries."""
 
     takes_images: bool  # as far as is known; a server that refuses images changes it
 
@@ -36,17 +34,10 @@ class Provider(Protocol):
         """The model can be offered tools, as far as is known; a server may change it."""
 
     def warm(self) -> None:
-        """Load what the first request needs, in a thread; calling it twice is free. Raises
-        `ProviderError` when it cannot work.
-        """
+        """Load what the first request needs, in a thread. Raises `ProviderError`."""
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield TextDelta and ThinkingDelta as they arrive, then one Finished. Closing it cancels
-        the call.
-
-        When the model waits for tools, a ToolCalled for each call comes before Finished, whose
-        `stop` is tool. Calls of a reply that ended otherwise are dropped: none is surely complete.
-        """
+        """Yield deltas, a ToolCalled for each call of a complete reply, then one Finished."""
 
     async def close(self) -> None:
         """Give back connections and memory."""

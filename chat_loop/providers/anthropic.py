@@ -1,7 +1,5 @@
 """Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming).
-
-The models' reasoning is never sent back, not even between a call and its result: without the
-`thinking` setting none is demanded, and what is sent back in part, or changed, is refused.
+Reasoning is never sent back: what is sent back in part, or changed, is refused.
 """
 
 from __future__ import annotations
@@ -99,9 +97,7 @@ class AnthropicProvider(wire.WireProvider):
         return body
 
     def _ceiling(self, request: Request) -> int:
-        """Return the most tokens of a reply, which this wire demands: as many as the model can, and
-        the window has left when each estimated token of the request counts twice.
-        """
+        """Return the tokens of a reply: as many as the model can and the window surely has left."""
         window = self.window.tokens
         texts = (request.system, *(message.whole for message in request.messages))
         left = window - 2 * sum(map(estimate, texts))
@@ -172,13 +168,9 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
 
 
 def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[str, object]]:
-    """Return the messages with the places up to which they are worth caching.
-
-    A breakpoint says "keep everything up to here". One stands after the tools and the system
-    prompt, which all requests of a conversation begin with, and one after each of the two newest
-    messages of the user: the older of them is where the last request ended, so that a growing
-    conversation is read from the cache however much was said in between. The wire takes four
-    (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
+    """Return the messages with at most three of the four breakpoints that the wire takes: after the
+    system prompt, and after the two newest messages of the user. The older of these is where the
+    last request ended (https://docs.anthropic.com/en/docs/build-with-claude/prompt-caching).
     """
     numbers = [number for number, message in enumerate(messages) if message["role"] == "user"][-2:]
     return [
@@ -206,10 +198,7 @@ def deltas(part: object) -> Iterator[Event]:
 
 
 def usage_of(counts: object, before: Usage | None) -> Usage | None:
-    """Return a `usage` object as `Usage`. Counts are cumulative; missing ones stay as `before`.
-
-    `input_tokens` of this wire leaves out what was read from the cache and what was written to it.
-    """
+    """Return cumulative counts as `Usage`; `input_tokens` leaves out the cache's."""
     if not isinstance(counts, Mapping):
         return before
     before = before or Usage()

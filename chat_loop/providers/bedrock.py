@@ -1,8 +1,5 @@
-"""Claude on Amazon Bedrock
+"""Claude on Amazon Bedrock: Anthropic's messages, signed and decoded by its SDK
 (https://docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-claude.html).
-
-The messages are those of `anthropic`; the SDK signs requests and decodes AWS's event stream. Region
-and credentials come from where AWS's own tools take them, or the key in AWS_BEARER_TOKEN_BEDROCK.
 """
 
 from __future__ import annotations
@@ -97,12 +94,7 @@ class BedrockProvider(AnthropicProvider):
 
 
 def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
-    """Return the region. Raises `NoProvider` without one or without AWS's library,
-    `AuthenticationFailed` without credentials.
-
-    `ask_machine`: ask the metadata service of a machine at AWS for a role as well, over the
-    network.
-    """
+    """Return the region, or raise what is missing; `ask_machine` for a role over the network."""
     if find_spec(PACKAGE) is None:
         raise NoProvider(
             f"The package {PACKAGE} is missing, which signs requests to AWS.",

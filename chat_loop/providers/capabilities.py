@@ -1,7 +1,4 @@
-"""What a model takes: the tokens of its window and of a reply, and images.
-
-Sources in this order: the config, the server, genai-prices, and a guess by the model's family.
-"""
+"""What a model takes: the tokens of its window and of a reply, and images."""
 
 from __future__ import annotations
 
@@ -67,9 +64,7 @@ _IMAGES_IN_NAME = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|s
 
 
 def bare_name(model: str) -> str:
-    """Return the part of a model's name that all servers share: of `openai/GPT-4o` and Bedrock's
-    `us.anthropic.claude-opus-4-6-v1:0` it is `gpt-4o` and `claude-opus-4-6`.
-    """
+    """Return `gpt-4o` of `openai/GPT-4o`, `claude-opus-4-6` of Bedrock's name for it."""
     name = model.rpartition("/")[2].lower()
     vendor, separator, bedrock = name.rpartition("anthropic.")
     if not separator or vendor.count(".") > 1:
@@ -139,9 +134,7 @@ def from_props(props: object) -> Capabilities:
 
 
 def from_ollama(details: object, processes: object, model: str) -> Capabilities:
-    """Read `/api/show` and `/api/ps` of an Ollama: the window that a loaded model was given counts
-    before the one that its file sets.
-    """
+    """Read `/api/show` and `/api/ps` of an Ollama; the window of a loaded model counts first."""
     window = 0
     for process in list_at(processes, "models"):
         names = (text_at(process, key).removesuffix(":latest") for key in ("model", "name"))
@@ -176,10 +169,7 @@ def window_from_error(message: str) -> int | None:
 def refuses_images(
     request: Request, status: int, refusal: ProviderError, *, takes_images: bool
 ) -> bool:
-    """Return True when a server refused a request for its images, and say in the hint what helps.
-
-    `takes_images`: the model does take them, so that one of them is at fault.
-    """
+    """Return True for refused images, and set the hint; `takes_images`: one is at fault."""
     said = refusal.message.lower()
     if (
         not any(message.images for message in request.messages)

@@ -1,8 +1,4 @@
-"""The providers by name: how each is reached, and how it differs from what its protocol promises.
-
-`providers: NAME:` in the config changes an entry, or adds a server that speaks Chat Completions.
-Windows stand in `capabilities`, prices in `prices`.
-"""
+"""The providers by name: how each is reached, and how it differs from its protocol."""
 
 from __future__ import annotations
 
@@ -70,9 +66,7 @@ class Entry(Struct, frozen=True, kw_only=True):
         return next(filter(None, (environment.get(name, "") for name in self.keys)), "")
 
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
-        """Return `headers` with the values of their variables. Raises NoProvider for one that is
-        not set.
-        """
+        """Return `headers` with the values of their variables. Raises NoProvider."""
         try:
             return completed(self.headers, environment)
         except ConfigError as error:
@@ -173,9 +167,7 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
 
 
 def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
-    """Return the first thing that a provider still needs; nobody is asked, and no key is looked at
-    but for being set.
-    """
+    """Return the first thing that a provider still needs; nobody is asked."""
     if entry.needs_key and not entry.key(environment):
         names = " or ".join(entry.keys) or "A key"
         hint = f"export {entry.keys[0]}=..." if entry.keys else ""
@@ -197,9 +189,7 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
 
 
 def azure_address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return the address of an Azure resource and the version of its API, "" for an endpoint that
-    has none. Raises `NoProvider`.
-    """
+    """Return the address of an Azure resource, and its API's version or ""."""
     endpoint = entry.base_url or environment.get(AZURE_ENDPOINT, "")
     if not endpoint:
         raise NoProvider(

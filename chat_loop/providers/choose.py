@@ -1,8 +1,5 @@
-"""Choose who answers: the one that was asked for, else the first that can.
-
-Without a reference: a key that is set, in the order of the catalogue, of a provider that has a
-usual model; else a server of the user's own that answers on this machine, which is said; else the
-embedded model.
+"""Choose who answers: the model that was asked for, else the first that can: a service whose key is
+set, a server on this machine, an embedded model.
 """
 
 from __future__ import annotations
@@ -81,11 +78,7 @@ def real_world(models: Path, *, discover: bool = True) -> World:
 
 
 class Offer(Struct, frozen=True):
-    """A model that could answer: PROVIDER:MODEL, and a few words on why.
-
-    `server` is the name of a server that was found on this machine and is "" for all others; it is
-    `foreign` when it belongs to another user, and `loading` while it loads its model.
-    """
+    """A model that could answer, as PROVIDER:MODEL, and a few words on why."""
 
     reference: str
     note: str = ""
@@ -95,9 +88,7 @@ class Offer(Struct, frozen=True):
 
 
 class Models(Struct, frozen=True, kw_only=True):
-    """Where another model comes from while a conversation goes on. `providers` are the names that a
-    reference may have, `provide` raises as `create` does, `offered` may take seconds.
-    """
+    """Where another model comes from while a conversation goes on."""
 
     providers: tuple[str, ...]
     provide: Callable[[str], Provider]
@@ -110,12 +101,9 @@ Tell = Callable[[str], object]  # takes a sentence for the user
 def choose(
     reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool
 ) -> Provider:
-    """Return the provider for `reference` (PROVIDER:MODEL), or the first that can answer when it is
-    empty.
+    """Return the provider for a reference, or the first that can answer; `tell` hears of servers.
 
-    `tell` is told of servers of this machine that nobody named: who answers, who is waited for, who
-    is not taken. Raises UsageError for a reference that cannot be understood, NoProvider,
-    ModelError, ConfigError.
+    Raises UsageError for what is no reference, NoProvider, ModelError, ConfigError.
     """
     reference = reference or config.model
     if reference:
@@ -152,10 +140,7 @@ def offered(config: Config, world: World) -> list[Offer]:
 
 
 def _candidates(config: Config, world: World) -> Iterator[Offer]:
-    """Yield who could answer, the best first; each server is asked when its turn comes.
-
-    Raises UsageError for a compatible server whose address the config has without its model.
-    """
+    """Yield who could answer, the best first; each server is asked when its turn comes."""
     for entry in entries(config.providers).values():
         is_service = entry.needs_key or entry.kind == "bedrock"
         if entry.model and is_service and missing_requirement(entry, world.environment) is None:
@@ -216,9 +201,7 @@ def default_model(provider: str, config: Config, world: World) -> str:
 
 
 def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
-    """Return as `default_model`, for an entry. With `tell` a server that loads its model is waited
-    for. Raises NoProvider.
-    """
+    """Return an entry's model when none is named; with `tell`, wait for a server that loads it."""
     if entry.kind == "local":
         return _embedded(world)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
@@ -248,10 +231,7 @@ def _which_model(url: str) -> UsageError:
 
 
 def completed(name: str, providers: Collection[str], provider: str = "") -> str:
-    """Return the model reference that a user means by `name`, while `provider` answers, if any.
-
-    `gpt-5` alone is OpenAI's; any other name alone is a model of the provider.
-    """
+    """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
     if name.partition(":")[0] in providers:
         return name
     prefix = longest_prefix(name, MAKERS)
@@ -264,9 +244,7 @@ def completed(name: str, providers: Collection[str], provider: str = "") -> str:
 def create(
     reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool
 ) -> Provider:
-    """Build the provider for PROVIDER:MODEL, for PROVIDER with its usual model, or for MODEL; its
-    library is loaded later. Raises as `choose` does.
-    """
+    """Build the provider for PROVIDER:MODEL, PROVIDER or MODEL. Raises as `choose` does."""
     known = entries(config.providers)
     name, _, model = completed(reference, known, "compatible" if base_url else "").partition(":")
     if name not in known:

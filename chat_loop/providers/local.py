@@ -1,7 +1,5 @@
-"""Embedded models: a GGUF file that runs in a process of its own, through xllamacpp.
-
-The runtime holds the interpreter while it loads a model. In a process of its own (`local_child`) no
-key waits for it, its memory is given back at once, and a crash ends one reply, not the chat.
+"""Embedded models: a GGUF file that runs in a process of its own, as the runtime holds the
+interpreter while it loads, and a crash is to end one reply, not the chat.
 """
 
 from __future__ import annotations
@@ -54,10 +52,7 @@ class LocalProvider:
         threads: int | None = None,
         calls_tools: bool = False,
     ) -> None:
-        """`window` is the context to load, in tokens; a model that was trained for less loads less.
-        `calls_tools`: offer it tools, which the catalogue's models call for everything, a greeting
-        too.
-        """
+        """`window` is the context to load; the catalogue's models call tools for everything."""
         self.model = name_of_model
         self.calls_tools = calls_tools
         self.window = window
@@ -144,9 +139,7 @@ class LocalProvider:
         put: Callable[[object], None],
         stopped: threading.Event,
     ) -> None:
-        """Have the child load the model, and answer if there is a body: chunks go to `put` until
-        `stopped` is set. Raises ProviderError.
-        """
+        """Have the child load the model and answer; chunks go to `put` until `stopped`."""
         with self._asking:
             if stopped.is_set():
                 return
@@ -289,11 +282,8 @@ def written(message: Message) -> str:
 
 
 class WrittenCalls:
-    """Tool calls that a small model writes as text instead of the form that its runtime reads.
-
-    Such a reply is nothing but the JSON of one or several calls, bare, in a fence, or between the
-    marks of its template. Text that begins otherwise is shown as it comes; text that could be a
-    call waits until its end. `names` are the tools that can be called.
+    """Tool calls that a small model writes as text: a reply that is nothing but their JSON, bare,
+    in a fence, or between the marks of its template. What could be a call waits until its end.
     """
 
     def __init__(self, names: Collection[str]) -> None:

@@ -25,10 +25,7 @@ from chat_loop.models.gguf import read_header
 
 
 class Ask(msgspec.Struct, omit_defaults=True):
-    """A line to the child: load this model unless it is loaded, and answer `body`, if there is one.
-
-    With `stop` it ends the answer to the last request instead.
-    """
+    """A line to the child: load this model and answer `body`, or `stop` the last answer."""
 
     path: str = ""
     context: int = 0
@@ -49,9 +46,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
 
 
 def main() -> None:
-    """Answer one request after the other. JSON goes to what was standard output: nothing else can
-    be printed there.
-    """
+    """Answer one request after the other. JSON goes to the old standard output, prints nowhere."""
     out = os.dup(1)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     asks: queue.SimpleQueue[Ask] = queue.SimpleQueue()

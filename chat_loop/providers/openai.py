@@ -1,8 +1,5 @@
-"""OpenAI and every server that speaks its Chat Completions
-(https://platform.openai.com/docs/api-reference/chat), Azure among them.
-
-Servers differ in what they leave out (usage, the finish reason, `[DONE]`), in what they call
-reasoning, in the parameters that they know, and in sending an error inside a stream.
+"""OpenAI, Azure and every server that speaks Chat Completions
+(https://platform.openai.com/docs/api-reference/chat).
 """
 
 from __future__ import annotations
@@ -53,13 +50,7 @@ MAX_EXTRA = 1 << 18  # characters of JSON that are remembered of a call
 
 
 class OpenAIProvider(wire.WireProvider):
-    """Models behind Chat Completions.
-
-    Named `openai`, key and address come from the arguments, else from OPENAI_API_KEY and
-    OPENAI_BASE_URL. Under any other name it is another server: its address and key are arguments,
-    and nothing of OpenAI's environment goes to it. Who refuses tools once, or a parameter that it
-    does not know, is not sent them again.
-    """
+    """Models behind Chat Completions. Nothing of OpenAI's environment goes to another server."""
 
     name = "openai"
     path = "/chat/completions"
@@ -114,10 +105,7 @@ class OpenAIProvider(wire.WireProvider):
         return {**self._withheld, **self.entry.sent_headers(os.environ)}
 
     async def _prepare(self, connection: wire.Connection, request: Request) -> None:
-        """Have Ollama load the model and say its window: it discards in silence what does not fit.
-
-        It has to load the model for the request as well.
-        """
+        """Have Ollama load the model and say its window: it silently discards what does not fit."""
         if self.name != "ollama" or self._window_is_known:
             return
         address = str(connection.client.base_url)
@@ -266,9 +254,7 @@ class OpenAIProvider(wire.WireProvider):
 
 
 class AzureProvider(OpenAIProvider):
-    """A deployment of an Azure OpenAI resource; the model is the deployment's name
-    (https://learn.microsoft.com/azure/ai-services/openai/reference).
-    """
+    """A deployment of an Azure OpenAI resource; the model is the deployment's name."""
 
     name = "azure"
     model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
@@ -295,10 +281,7 @@ class AzureProvider(OpenAIProvider):
 
 
 def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[Event]:
-    """Put a chunk of Chat Completions into `reply` and yield its text and reasoning.
-
-    `tagged`: reasoning may stand in the text, between `<think>` and `</think>`.
-    """
+    """Put a chunk into `reply` and yield its deltas; `tagged`: reasoning may stand in the text."""
     if isinstance(counts := at(event, "usage"), Mapping):
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
@@ -346,10 +329,7 @@ def tool_of(tool: ToolSpec) -> dict[str, object]:
 
 
 def usage_of(counts: object) -> Usage:
-    """Return a `usage` object as `Usage`; details that a server leaves out count as 0.
-
-    Gemini and xAI leave reasoning out of the completion, but not out of the total.
-    """
+    """Return a `usage` object as `Usage`; Gemini and xAI count reasoning in the total only."""
     asked, answered = count_at(counts, "prompt_tokens"), count_at(counts, "completion_tokens")
     more = max(0, count_at(counts, "total_tokens") - asked - answered)
     return Usage(

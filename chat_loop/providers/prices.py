@@ -1,9 +1,5 @@
-"""The prices of models in US dollars, and their windows as listed. The only door to genai-prices.
-
-Prices change, some on dates announced ahead, so they are that library's, which follows the vendors'
-own pages; nothing is fetched. Compared in November 2026 with the pages of Anthropic, OpenAI, Google
-and xAI it was right for their current models. For others it was not always, so other vendors'
-models have no price here unless the user sets one.
+"""Prices in US dollars and windows, from genai-prices. In November 2026 it was right for Anthropic,
+OpenAI, Google and xAI; models of others have a price only where the user sets one.
 """
 
 from __future__ import annotations
@@ -51,11 +47,8 @@ def cost(
     *,
     at: datetime | None = None,
 ) -> float | None:
-    """Return the cost of one call in US dollars, None when the price is unknown.
-
-    The price of `model` is that of its exact name in `overrides` (dollars per million tokens of
-    input and output), nothing for a local one, else its vendor's, whatever server answers. `at`:
-    when, with a time zone; None is now.
+    """Return the cost of one call in US dollars, None when it is unknown. `overrides` are dollars
+    per million tokens of input and output; a vendor's price holds whatever server answers.
     """
     if model in overrides:
         input_price, output_price = overrides[model]
@@ -85,9 +78,7 @@ def cost(
 
 
 def known_window(model: str, provider: str) -> int:
-    """Return the window of `model` in tokens as listed by who sells it, else by its vendor; 0 for
-    neither.
-    """
+    """Return the window in tokens as listed by who sells the model, else by its vendor; else 0."""
     vendor = VENDORS.get(longest_prefix(model, VENDORS) or "", "")
     sellers = filter(None, (SELLERS.get(provider, provider), vendor))
     library = _library()

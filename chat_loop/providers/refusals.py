@@ -185,9 +185,7 @@ class Service(Struct, frozen=True, kw_only=True):
         return error
 
     def failed(self, cause: BaseException, *, started: bool) -> ProviderError:
-        """Return the error for a call that broke: `cause` is httpx's, or a ValueError for a stream
-        that makes no sense. `started`: some of the reply has come.
-        """
+        """Return the error for a call that broke: httpx's error, or a ValueError for nonsense."""
         chain = [*_chain(cause)]
         reason = next(filter(None, map(_reason, reversed(chain))), "")
         for base in type(cause).__mro__:

@@ -58,10 +58,8 @@ class _Call(Struct, eq=False):
 
 
 class Calls:
-    """The tool calls of one reply, put together from the pieces that they stream in.
-
-    Servers leave out the index, the id or the arguments, give every call the index 0, send a call
-    whole, repeat its name with every piece, or send the arguments as an object instead of its text.
+    """The tool calls of one reply. Servers leave out the index, the id or the arguments, give every
+    call the index 0, repeat its name with every piece, or send the arguments as an object.
     """
 
     def __init__(self) -> None:
@@ -121,11 +119,7 @@ class Calls:
 
 
 class ReasoningSplitter:
-    """Splits a reply whose text begins with `<think>…</think>` into reasoning and answer.
-
-    White space around the reasoning is dropped. A reply that begins otherwise passes unchanged;
-    reasoning that never ends is all there is.
-    """
+    """Splits a reply that begins with `<think>…</think>` into reasoning and answer."""
 
     def __init__(self) -> None:
         self._held = ""  # the beginning, or what may be the first part of the closing tag
@@ -177,10 +171,8 @@ def tool_name(name: str) -> str:
 
 
 def refused_tool(message: str, names: Sequence[str]) -> str:
-    """Return the name of the tool that a server's refusal is about, or "".
-
-    `names` are those of the request in their order: Anthropic gives a position
-    (`tools.3.custom.input_schema: …`), OpenAI a name (`Invalid schema for function 'search': …`).
+    """Return the name of the tool that a refusal is about, or "": Anthropic gives its position
+    (`tools.3.custom.input_schema: …`), OpenAI its name (`Invalid schema for function 'search': …`).
     """
     position = re.search(r"\btools?[.\[](\d{1,4})", message)
     if position and int(position[1]) < len(names):
@@ -191,10 +183,7 @@ def refused_tool(message: str, names: Sequence[str]) -> str:
 
 
 def arguments_of(text: str) -> dict[str, object] | None:
-    """Return the JSON object of a call's arguments; None for anything that cannot be sent.
-
-    No text at all is an empty object: some servers leave it out.
-    """
+    """Return a call's arguments as an object, {} for no text, None for what cannot be sent."""
     if not text.strip():
         return {}
     try:

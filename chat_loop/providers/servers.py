@@ -49,11 +49,7 @@ def is_near(address: str) -> bool:
 
 
 def is_foreign(address: str, sockets: Path) -> bool:
-    """Return True when another user of this machine listens at an address of it.
-
-    `sockets` is the folder where Linux names each socket's user; other systems name none. Root
-    and the users of services are others as well.
-    """
+    """Return True when another user listens at a local address, as far as Linux tells."""
     # 127.0.0.1 on machines of either byte order, and inside an address of IPv6
     loopback = ("0100007F", "7F000001", "0000000000000000FFFF00000100007F")
     owners: dict[bool, set[str]] = {True: set(), False: set()}

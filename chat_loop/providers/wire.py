@@ -1,8 +1,5 @@
-"""Providers over HTTP: one client of an SDK, the course of one call, and bodies read within limits.
-
-The SDK sends requests and knows keys, addresses and headers. Events are read here, from its raw
-response: its own streams hide whether the end mark came, hold a line of any length in memory, and
-take several times the CPU.
+"""Providers over HTTP. The SDKs send requests; events are read here, as their own streams hide
+whether the end mark came, hold a line of any length, and take several times the CPU.
 """
 
 from __future__ import annotations
@@ -69,10 +66,7 @@ class Connection(Struct, frozen=True):
 
 
 class WireProvider:
-    """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before.
-
-    Key and address come from the arguments, else from the environment as the SDK reads it.
-    """
+    """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
 
     name = ""
     path: str  # where requests are sent
@@ -90,9 +84,7 @@ class WireProvider:
         entry: Entry | None = None,
         images: bool | None = None,
     ) -> None:
-        """`window` is a guess or the user's; `calls_tools` and `images` are None where the user
-        says nothing. `entry` is the catalogue's by default.
-        """
+        """`calls_tools` and `images` are None where the user says nothing."""
         self.model = model
         self.name = name or (entry.name if entry else self.name)
         self.entry = (
@@ -171,9 +163,7 @@ class WireProvider:
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
 
     def _connect(self) -> tuple[Any, Any, type[Exception], tuple[type[Exception], ...]]:
-        """Import the SDK. Return it, a client, its error, and the errors that say that credentials
-        cannot be read. Raises `ProviderError` without a key or an address.
-        """
+        """Return the SDK, a client, its error, and the errors of unreadable credentials."""
         raise NotImplementedError
 
     def _body(self, request: Request) -> dict[str, object]:
@@ -185,9 +175,7 @@ class WireProvider:
         raise NotImplementedError
 
     async def _ask(self, connection: Connection) -> Capabilities | None:
-        """Return what the service says of the model, None when it does not know it, NOTHING when
-        it does not say.
-        """
+        """Return what the service says of the model: None for an unknown one, or NOTHING."""
         return NOTHING
 
     def _headers(self) -> Mapping[str, object]:
@@ -205,10 +193,7 @@ class WireProvider:
         return reply.ending(with_calls=with_calls)
 
     def warm(self) -> None:
-        """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop.
-
-        Raises `AuthenticationFailed` without a key and `NoProvider` without a usable address.
-        """
+        """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop."""
         self._connected()
         self.look_up()
 
@@ -251,9 +236,7 @@ class WireProvider:
                 )
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
-        """Yield deltas, calls, one Finished. Raises `ProviderError`; `StreamBroken` for a cut after
-        the first delta.
-        """
+        """Yield deltas, calls, one Finished. Raises `ProviderError`."""
         connection = self._connection
         if connection is None:
             connection = await asyncio.to_thread(self._connected)
@@ -288,10 +271,7 @@ class WireProvider:
             yield ending
 
     async def _send(self, connection: Connection, request: Request) -> Any:
-        """Send a request; the answer is good (2xx) and its body unread.
-
-        Raises Refusal and `ProviderError`.
-        """
+        """Return the stream of a good answer. Raises Refusal and `ProviderError`."""
         try:
             return await connection.client.post(
                 self.path,
@@ -311,9 +291,7 @@ class WireProvider:
     def _failure(
         self, service: Service, cause: Exception, request: Request, reply: Reply
     ) -> ProviderError | None:
-        """Return the error of a call that broke after learning from it, None for one that broke
-        after the whole reply.
-        """
+        """Return the error of a broken call after learning from it, None if the reply was whole."""
         if isinstance(cause, ProviderError):
             error = cause
         elif isinstance(cause, Refusal):
@@ -353,9 +331,7 @@ class WireProvider:
                                 pass
 
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
-        """Ask the service about the model and learn what it says. Return whether it knows it, None
-        when it does not say. Raises `ProviderError` for a missing key or address.
-        """
+        """Ask the service whether it knows the model, None: it does not say; learn what it says."""
         connection = await asyncio.to_thread(self._connected)
         answer: Capabilities | None = NOTHING
         with suppress(TimeoutError, *connection.failures):
@@ -365,9 +341,7 @@ class WireProvider:
         return None if answer is NOTHING else answer is not None
 
     async def _answer(self, connection: Connection, path: str, body: object = None) -> object:
-        """Return the JSON of a short answer to a GET, with a `body` to a POST. Raises Refusal and
-        the connection's other failures.
-        """
+        """Return the JSON of a short answer to a GET, with a `body` to a POST."""
         client, options = connection.client, {"headers": self._headers()}
         try:
             if body is None:
@@ -399,12 +373,7 @@ def http_library(sdk: Any) -> Any:
 
 
 def http_client(sdk: Any) -> Any:
-    """Make an HTTP client of an SDK. Raises `NoProvider` for a proxy or certificate setting.
-
-    No redirect is followed: key and conversation are meant for one host. Loopback addresses are
-    reached without the proxy of the environment. A status that is no success raises `Refusal`,
-    which the SDK makes the cause of an error of its own.
-    """
+    """Make an SDK's HTTP client: no redirects, and no proxy on the way to this machine."""
     http = http_library(sdk)
     try:
         return sdk.DefaultAsyncHttpxClient(
@@ -439,11 +408,7 @@ async def _refuse(response: Response) -> None:
 
 
 async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
-    """Yield the `data` of each event of a `text/event-stream`
-    (https://html.spec.whatwg.org/multipage/server-sent-events.html). Raises Oversized.
-
-    Other fields are skipped: both wires name an event's type inside the JSON.
-    """
+    """Yield the `data` of each event of a `text/event-stream`. Raises Oversized."""
     rest, data, total = bytearray(), list[str](), 0
     async for piece in pieces:
         total += len(piece)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from chat_loop.models.catalogue import DataWheels, DirectFile, EmbeddedModel, Part, Source
+from chat_loop.models.catalogue import EmbeddedModel, Part
 
 CONTENT = b"GGUF" + bytes(index * 31 % 251 for index in range(600_000))
 PIECE = 250_000
@@ -28,7 +28,6 @@ class ModelServer:
     cuts: list[int] = field(default_factory=list)
     """For each coming answer of a file: after how many bytes the connection ends."""
     ranges: bool = True
-    listed_sha256: dict[str, str] = field(default_factory=dict)
     asked: list[tuple[str, str | None]] = field(default_factory=list)
     """Paths with their Range header."""
     authorizations: list[str | None] = field(default_factory=list)
@@ -40,15 +39,13 @@ class ModelServer:
     def index(self) -> str:
         return f"{self.address}/simple"
 
-    def direct(self, content: bytes = CONTENT) -> DirectFile:
+    def direct(self, content: bytes = CONTENT) -> str:
         self.files["/model.gguf"] = content
-        return DirectFile(f"{self.address}/model.gguf")
+        return f"{self.address}/model.gguf"
 
-    def wheels(self, content: bytes = CONTENT) -> DataWheels:
+    def wheels(self, content: bytes = CONTENT) -> tuple[Part, ...]:
         pieces = [content[start : start + PIECE] for start in range(0, len(content), PIECE)]
-        return DataWheels(
-            tuple(self.part(number, piece) for number, piece in enumerate(pieces, start=1))
-        )
+        return tuple(self.part(number, piece) for number, piece in enumerate(pieces, start=1))
 
     def part(self, number: int, piece: bytes, *, size: int | None = None, member: str = "") -> Part:
         """Offer a wheel that holds the piece; the part can claim another size or member than the
@@ -86,7 +83,7 @@ def archive(members: dict[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def fake_model(*sources: Source, content: bytes = CONTENT) -> EmbeddedModel:
+def fake_model(*sources: str | tuple[Part, ...], content: bytes = CONTENT) -> EmbeddedModel:
     """A model whose right bytes are `content`, whatever its sources give."""
     return EmbeddedModel(
         name="fake",
@@ -157,7 +154,7 @@ class _Handler(BaseHTTPRequestHandler):
         stem = f"/files/{distribution.replace('-', '_')}-"
         links = {path.rpartition("/")[2]: path for path in shop.files if path.startswith(stem)}
         lines = [
-            f'<a href="../..{path}#sha256={self._sha256(shop, path)}">{name}</a>'
+            f'<a href="../..{path}#sha256={hashlib.sha256(shop.files[path]).hexdigest()}">{name}</a>'
             for name, path in links.items()
         ]
         body = "\n".join(lines).encode()
@@ -166,9 +163,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)
-
-    def _sha256(self, shop: ModelServer, path: str) -> str:
-        return shop.listed_sha256.get(path, hashlib.sha256(shop.files[path]).hexdigest())
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the base class's name
         """Nothing on the terminal."""
