@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
+from chat_loop.agent.agent_files import Definition, configured, equipped
 from chat_loop.agent.ask import Patience
-from chat_loop.agent.definition import Definition, configured, equipped
 from chat_loop.agent.mcp_servers import Servers, servers_of
 from chat_loop.config import Config, Paths, chosen_servers
 from chat_loop.display.plain import err
@@ -107,14 +107,14 @@ class App:
         """Return the model that the options ask for, else the first that can answer."""
         options, definition, instant = self.options, self.definition, self.instant
         if definition is not None and definition.foreign is not None:
-            from chat_loop.agent.adapter import ForeignProvider
+            from chat_loop.agent.external_agents import ExternalProvider
 
             if options.model or options.local or options.base_url or options.max_tokens:
                 raise UsageError(
                     f"The agent {definition.name} has a model of its own: --model, --local, "
                     "--base-url and --max-tokens do not go with it."
                 )
-            return ForeignProvider(definition, self.config.windows)
+            return ExternalProvider(definition, self.config.windows)
         reference = options.model
         if options.local and not reference:
             from chat_loop.subcommands.models import ensure_installed

@@ -13,8 +13,8 @@ import pytest
 
 import chat_loop
 from chat_loop.agent import agent_files
-from chat_loop.agent.agent_files import AgentFile, Question, Trust, read_file
-from chat_loop.agent.definition import Definition
+from chat_loop.agent.agent_files import AgentFile, Definition, read_file
+from chat_loop.agent.agent_names import Question, Trust
 from chat_loop.errors import AgentError
 
 FAILED = "F/agent.py failed while it was loaded: "
@@ -120,7 +120,7 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
         (
             "agent = 3",
             (
-                "F/agent.py: agent is an int, which cannot be asked anything. "
+                "F/agent.py: agent is of type int, which cannot be asked anything. "
                 "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or "
                 "however it is asked."
             ),
@@ -171,10 +171,7 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
         ),
         (
             "from chat_loop import Agent\nagent = Agent(nmae='x')",
-            (
-                f"{FAILED}TypeError: Agent.__init__() got an unexpected keyword argument 'nmae' "
-                "(agent.py, line 2). "
-            ),
+            (f"{FAILED}TypeError: Unexpected keyword argument 'nmae' (agent.py, line 2). "),
         ),
         (
             "from chat_loop import Agent\nagent = Agent(config=[])",

@@ -8,7 +8,8 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.agent.agent_files import AgentNames, Question, Trust, open_agent, read_file
+from chat_loop.agent.agent_files import read_file
+from chat_loop.agent.agent_names import AgentNames, Question, Trust, open_agent
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
 from tests.test_headless import run, said, saved

@@ -18,9 +18,9 @@ from pydantic_ai.messages import ModelMessage, ToolReturnPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 
-from chat_loop.agent.adapter import ForeignProvider
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.definition import Definition, equipped
+from chat_loop.agent.agent_files import Definition, equipped
+from chat_loop.agent.external_agents import ExternalProvider
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError, RequestRejected
@@ -38,8 +38,8 @@ from chat_loop.values import Message, Request, ToolCall, Usage
 from tests.talking import SUMMARY, Clock, Model, words
 
 
-def provider(agent: object, name: str = "Dice") -> ForeignProvider:
-    return ForeignProvider(
+def provider(agent: object, name: str = "Dice") -> ExternalProvider:
+    return ExternalProvider(
         Definition(name=name, path="/a/agent.py", foreign=agent), {"Dice": 9_000}
     )
 
@@ -115,9 +115,9 @@ def test_pydantic_ai_tells_its_text_its_tools_and_what_each_step_used() -> None:
     [returned] = [event for event in events if isinstance(event, ToolReturned)]
     assert events == [
         TextDelta("Let me roll."),
-        ToolCalled(ToolCall("own1", "roll", '{"sides":6}')),
+        ToolCalled(ToolCall("x1", "roll", '{"sides":6}')),
         Finished(stop="tool", usage=events[2].usage if isinstance(events[2], Finished) else None),
-        ToolReturned(id="own1", name="roll", text="4", failed=False, seconds=returned.seconds),
+        ToolReturned(id="x1", name="roll", text="4", failed=False, seconds=returned.seconds),
         TextDelta("It is "),
         TextDelta("4; you said ['hey', 'roll'], I am told Notes.."),
         Finished(stop="end", usage=events[6].usage if isinstance(events[6], Finished) else None),
@@ -150,7 +150,7 @@ def test_pydantic_ai_with_an_answer_that_is_no_text() -> None:
         name: str
 
     agent = PydanticAgent(TestModel(custom_output_args={"name": "Rome"}), output_type=City)
-    assert reply(asked(agent, "Where?")) == '{\n "name": "Rome"\n}'
+    assert reply(asked(agent, "Where?")) == '{"name":"Rome"}'
 
 
 def test_pydantic_ai_whose_tool_wants_to_be_called_again() -> None:
@@ -270,14 +270,12 @@ def test_the_interface_of_strands() -> None:
     )
     events = asked(agent, "hey", "ho", "roll", system="Notes.")
     [returned] = [event for event in events if isinstance(event, ToolReturned)]
-    text = 'no\n{\n "why": 1\n}'
+    text = 'no\n{"why":1}'
     assert events == [
         ThinkingDelta("Hm."),
-        ToolCalled(ToolCall("own1", "roll_dice_", '{"sides": 6}')),
+        ToolCalled(ToolCall("t1", "roll dice!", '{"sides": 6}')),
         Finished(stop="tool", usage=Usage(input=7, output=3, cached=2)),
-        ToolReturned(
-            id="own1", name="roll_dice_", text=text, failed=True, seconds=returned.seconds
-        ),
+        ToolReturned(id="t1", name="roll dice!", text=text, failed=True, seconds=returned.seconds),
         TextDelta("It "),
         TextDelta("failed\ufffd."),
         Finished(stop="length", usage=Usage(input=9, output=4)),
@@ -317,7 +315,7 @@ def test_anything_that_streams_or_can_be_called() -> None:
         (coroutine, "<hi>"),
         (pieces, "xy"),
         (later, "12"),
-        (lambda prompt: {"a": 1}, '{\n "a": 1\n}'),
+        (lambda prompt: {"a": 1}, '{"a":1}'),
         (lambda prompt: None, ""),
         (lambda prompt: 42, "42"),
     ]

@@ -415,7 +415,7 @@ def test_what_is_printed_is_caught_and_told(capsys: pytest.CaptureFixture[str]) 
     assert run(tool_of(talks), what="only") == "It printed:\nonly \x1b[2J\nand this"
     assert run(tool_of(talks_later)) == "the result\n\nIt printed:\nlater"
     assert failure(tool_of(fails)) == "fails failed: ValueError\n\nIt printed:\nbefore"
-    assert run(tool_of(much)) == "It printed:\n" + "x" * foreign.MOST_PRINTED
+    assert run(tool_of(much)) == "It printed:\n" + "x" * foreign.MAX_PRINTED
     assert (sys.stdout, sys.stderr, sys.stdin) == before
     assert capsys.readouterr() == ("", "")
 
@@ -547,7 +547,7 @@ def test_a_coroutine_that_hangs_is_stopped() -> None:
 def test_coroutines_share_a_loop_and_one_that_holds_it_up_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(foreign, "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(foreign, "PING_SECONDS", 0.05)
     held = threading.Event()
 
     async def where() -> str:

@@ -1,340 +1,43 @@
-"""Agents' files: found by path or name, read, approved by the user, loaded."""
+"""Agents' files in markdown, YAML and Python: read, checked, loaded, and laid over the config."""
 
 from __future__ import annotations
 
 import asyncio
-import difflib
 import errno
-import hashlib
-import json
 import os
-import re
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from msgspec import Struct
+import msgspec
+from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
-from chat_loop.agent.definition import Definition, default_name, define, short_name, wants
-from chat_loop.agent.isolation import CapturedError, described, in_thread, one_sentence
-from chat_loop.config import Paths, read_yaml, split_front
+from chat_loop.agent import agent as built
+from chat_loop.agent.isolation import CapturedError, describe, in_thread, plain_line
+from chat_loop.config import Config, overlaid, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
-from chat_loop.sessions.files import Files, opened
+from chat_loop.sessions.files import opened
 
-LARGEST = 256 * 1024
-"""Bytes of a file that is read at all."""
-MOST_AGENTS = 1_000
-"""Files of a folder of agents that are looked at."""
-_KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
-"""What an agent's file ends in; in a folder they are looked for in this order."""
+MAX_BYTES = 256 * 1024
+KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
+"""The suffixes of agents' files; in a folder they are looked for in this order."""
 _FORMS = (
     "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
 )
-
-
-class AgentFile(Struct, frozen=True, kw_only=True):
-    """An agent's file as it was read; `path` is absolute, without symbolic links."""
-
-    path: Path
-    source: bytes
-
-    @property
-    def kind(self) -> str:
-        """`python`, `markdown` or `yaml`."""
-        return _KINDS[self.path.suffix.lower()]
-
-    def definition(self) -> Definition:
-        """Return what a file in markdown or YAML says. Raises AgentError and ConfigError."""
-        path, prompt = self.path, None
-        try:
-            text = self.source.decode("utf-8-sig").replace("\r\n", "\n")
-        except UnicodeDecodeError as error:
-            raise AgentError(f"The agent {path} is not UTF-8.", "Save it as UTF-8.") from error
-        if "\0" in text:
-            raise AgentError(f"The agent {path} is no text file.")
-        if self.kind == "markdown":
-            try:
-                text, prompt = split_front(text)
-            except ValueError as error:
-                raise AgentError(f"The agent {path}: {error}.") from error
-        values = read_yaml(text.encode(), str(path))
-        if values is None and not (prompt or "").strip():
-            raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")
-        values = {} if values is None else values
-        if prompt is not None and isinstance(values, dict):
-            if "system_prompt" in values:
-                hint = "In markdown the text below is the system prompt."
-                raise AgentError(f"{path}: unknown key system_prompt.", hint)
-            values["system_prompt"] = prompt
-        return define(values, path)
-
-    def description(self) -> str:
-        """Return what it says of itself, of Python the first line of its docstring."""
-        if self.kind != "python":
-            return self.definition().description
-        import ast
-
-        try:
-            text = ast.get_docstring(ast.parse(self.source)) or ""
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ""
-        return short_name(text.strip().partition("\n")[0])
-
-    def wants(self) -> tuple[str, ...]:
-        """Return what the user has to allow, a line each; of Python that it runs."""
-        return ("to run",) if self.kind == "python" else wants(self.definition())
-
-
-def file_of(path: Path) -> Path:
-    """Return the agent's file that a path means: itself, or the one in this folder. Raises
-    AgentError.
-    """
-    try:
-        real = Path(os.path.realpath(path.expanduser(), strict=True))
-        if real.is_dir():
-            inside = next(
-                (real / f"agent{s}" for s in _KINDS if (real / f"agent{s}").exists()), None
-            )
-            if inside is None:
-                raise AgentError(f"There is no agent in the folder {path}.", _FORMS)
-            real = Path(os.path.realpath(inside, strict=True))
-    except (OSError, ValueError, RuntimeError) as error:
-        raise _unreadable(path, error) from error
-    if real.suffix.lower() not in _KINDS:
-        raise AgentError(f"{path} is no agent.", _FORMS)
-    return real
-
-
-def read_file(path: Path) -> AgentFile:
-    """Read the agent's file that a path means. Raises AgentError."""
-    path = file_of(path)
-    return AgentFile(path=path, source=_bytes_of(path))
-
-
-def _bytes_of(path: Path) -> bytes:
-    try:
-        with opened(path) as (file, _):
-            data = file.read(LARGEST + 1)
-    except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
-    if len(data) > LARGEST:
-        raise AgentError(f"The agent {path} is larger than {LARGEST // 1024} KB.")
-    return data
-
-
-def _unreadable(path: Path, error: Exception) -> AgentError:
-    number = error.errno if isinstance(error, OSError) else None
-    if number in (errno.ENOENT, errno.ENOTDIR):
-        listed = "chat-loop agents lists those that have a name."
-        return AgentError(f"There is no agent {path}.", listed)
-    reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
-    return AgentError(f"The agent {path} cannot be read: {reason}.")
-
-
-class Question(Struct, frozen=True, kw_only=True):
-    """A permission that the user has to give before an agent is used.
-
-    `lines` is how it differs from what was approved, if it was.
-    """
-
-    file: AgentFile
-    changed: bool = False
-    lines: tuple[str, ...] = ()
-
-
-class Trust:
-    """The user's approvals, a file each in a folder of `directory` that only the user can read.
-
-    An approval is no sandbox: approved Python code runs with the user's rights.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._folder = directory / "approved-agents"
-
-    def approval_of(self, path: Path) -> Path:
-        """Return where the approval of the agent at `path` is kept."""
-        return self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
-
-    def question(self, file: AgentFile) -> Question | None:
-        """Return what has to be asked before the agent is used; None when exactly this was
-        approved. An approval that cannot be read or understood approves nothing.
-        """
-        try:
-            with opened(self.approval_of(file.path)) as (kept, _):
-                approved: Any = json.loads(kept.read(8 * LARGEST))
-        except (OSError, ValueError, RecursionError):
-            approved = None
-        if not isinstance(approved, dict) or approved.get("path") != str(file.path):
-            return Question(file=file)
-        if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
-            return None
-        before = str(approved.get("text", "")).split("\n")[:2_000]
-        after = file.source.decode("utf-8", "replace").split("\n")[:2_000]
-        lines = difflib.unified_diff(before, after, "approved", "now", n=1, lineterm="")
-        return Question(file=file, changed=True, lines=tuple(lines))
-
-    def approve(self, file: AgentFile) -> None:
-        """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
-        text = file.source.decode("utf-8", "replace")  # so that a change can be shown
-        digest = hashlib.sha256(file.source).hexdigest()
-        approved = {"path": str(file.path), "sha256": digest, "text": text}
-        target = self.approval_of(file.path)
-        try:
-            Files().make_directory(self._folder)
-            Files().replace(target, json.dumps(approved, indent=1).encode() + b"\n")
-        except OSError as error:
-            reason = os_reason(error)
-            raise AgentError(f"The approval cannot be kept in {target}: {reason}.") from error
-
-
-Consent = Callable[[Question, tuple[str, ...]], bool]
-"""Asks the user whether an agent may be used: what was read, and what it wants.
-
-True: it is approved from now on. False: only this once. It raises when the answer is no.
+_HARMLESS = frozenset(
+    {"model", "agent", "search", "summary", "restoration", "context", "auto_compact"}
+    | {"memory", "models"}
+)
+"""Sections of the config that an agent's file may set unasked. The others can say where a key is
+sent, or what runs.
 """
 
 
-def open_agent(reference: str, names: AgentNames, trust: Trust, consent: Consent) -> Definition:
-    """Return the agent with this name or path, once it may be used. Raises AgentError, ConfigError,
-    and what `consent` raises.
-    """
-    file = read_file(names.find(reference))
-    wanted = file.wants()
-    if wanted and (file.kind == "python" or names.folder not in file.path.parents):
-        question = trust.question(file)
-        if question is not None and consent(question, wanted):
-            trust.approve(file)
-    return load_python(file) if file.kind == "python" else file.definition()
-
-
-class NamedAgent(Struct, frozen=True):
-    """An agent with a name: `path` is as it was given, and may lead nowhere. `alias` is false for
-    one in the folder.
-    """
-
-    name: str
-    path: Path
-    alias: bool
-
-
-class AgentNames:
-    """The user's names for agents: aliases, and the files in the user's own folder of agents."""
-
-    def __init__(self, paths: Paths) -> None:
-        self.folder = paths.agents
-        self.aliases_file = paths.config.parent / "aliases.yaml"
-
-    def find(self, reference: str) -> Path:
-        """Return the file of an agent, by its name or its path. Raises AgentError."""
-        if is_path(reference):
-            return file_of(Path(reference))
-        agent = self._named(reference)
-        if agent.alias and not agent.path.exists():
-            hint = (
-                f"chat-loop agents remove {agent.name} takes it away; agents add {agent.name} PATH "
-            )
-            gone = f"The agent {agent.name} is no longer at {agent.path}."
-            raise AgentError(gone, f"{hint}sets it right.")
-        return file_of(agent.path)
-
-    def all(self) -> list[NamedAgent]:
-        """Return all agents with a name, by name; an alias counts before a file of the folder.
-        Raises AgentError when the aliases cannot be read.
-        """
-        found: dict[str, NamedAgent] = {}
-        try:
-            entries = sorted(path.name for path in self.folder.iterdir())[:MOST_AGENTS]
-        except OSError:
-            entries = []
-        order = [*_KINDS, ""]
-        for path in sorted(map(Path, entries), key=lambda path: order.index(_suffix(path))):
-            inside = self.folder / path
-            known = _suffix(path) or any((inside / f"agent{s}").is_file() for s in _KINDS)
-            if known and path.name[0] not in "._" and path.name.isprintable():
-                name = path.stem if _suffix(path) else path.name
-                found.setdefault(name.lower(), NamedAgent(name, inside, False))
-        for name, target in self._aliases().items():
-            found[name.lower()] = NamedAgent(name, Path(target), True)
-        return [found[key] for key in sorted(found)]
-
-    def add(self, name: str, path: Path) -> Path:
-        """Give the agent at `path` a name; return its file. Raises AgentError."""
-        plain = re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name)
-        if plain is None or Path(name).suffix in _KINDS:
-            hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
-            raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
-        file = file_of(path)
-        self._change(name, str(file))
-        return file
-
-    def remove(self, name: str) -> NamedAgent:
-        """Take an alias away; its file stays. Raises AgentError."""
-        agent = self._named(name)
-        if not agent.alias:
-            hint = "Delete the file if you do not need it."
-            raise AgentError(f"{agent.name} is no alias but the file {agent.path}.", hint)
-        self._change(agent.name, None)
-        return agent
-
-    def _named(self, name: str) -> NamedAgent:
-        known = self.all()
-        for agent in known:
-            if agent.name.lower() == name.lower():
-                return agent
-        near = difflib.get_close_matches(name, [agent.name for agent in known], 1)
-        hint = "chat-loop agents lists those that have a name; a path works, too."
-        hint = f"Did you mean {near[0]}?" if near else hint
-        hint = f"For the one in this directory: ./{name}" if os.path.lexists(name) else hint
-        raise AgentError(f"There is no agent {name[:80]}.", hint)
-
-    def _aliases(self) -> dict[str, str]:
-        if not os.path.lexists(self.aliases_file):
-            return {}
-        hint = "Set it right, or delete it."
-        try:
-            value = read_yaml(_bytes_of(self.aliases_file), str(self.aliases_file))
-        except (AgentError, ConfigError) as error:
-            message = error.message.replace("The agent ", "The file of aliases ")
-            raise AgentError(message, hint) from error
-        aliases = {} if value is None else value
-        pairs = aliases.items() if isinstance(aliases, dict) else [(None, None)]
-        if not all(isinstance(part, str) for pair in pairs for part in pair):
-            raise AgentError(f"{self.aliases_file} must hold lines NAME: PATH.", hint)
-        return dict(aliases)
-
-    def _change(self, name: str, path: str | None) -> None:
-        """Let a name mean a path, or nothing any more."""
-        aliases = {
-            key: kept for key, kept in self._aliases().items() if key.lower() != name.lower()
-        }
-        if path is not None:
-            aliases[name] = path
-        lines = [
-            f"{json.dumps(key)}: {json.dumps(kept)}\n" for key, kept in sorted(aliases.items())
-        ]
-        try:
-            Files().make_directory(self.aliases_file.parent)
-            Files().replace(self.aliases_file, "".join(lines).encode())
-        except OSError as error:
-            unwritten = f"{self.aliases_file} cannot be written: {os_reason(error)}."
-            raise AgentError(unwritten) from error
-
-
-def _suffix(path: Path) -> str:
-    return path.suffix if path.suffix in _KINDS else ""
-
-
-def is_path(reference: str) -> bool:
-    """Tell if an agent is named by a path rather than by its name."""
-    separated = "/" in reference or os.sep in reference
-    return separated or reference.startswith((".", "~")) or reference.endswith((*_KINDS,))
-
-
-@dataclass(frozen=True, kw_only=True)
-class Agent:
+class Agent(Struct, frozen=True, kw_only=True):
     """An agent in Python; what is left out is the config's. A file `agent.py` gives it the name
     `agent`.
 
@@ -345,14 +48,188 @@ class Agent:
     """
 
     name: str = ""
-    system_prompt: str = ""
-    model: str = ""
     description: str = ""
+    model: str = ""
     tools: Sequence[Callable[..., object] | str] = ()
     mcp: Sequence[str] = ()
     servers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     summary_instructions: str = ""
     config: Mapping[str, Any] = field(default_factory=dict)
+    system_prompt: str = ""
+
+
+class Definition(Agent, frozen=True, kw_only=True):
+    """An agent as its file defines it, checked. `path` is the file's, absolute.
+
+    `functions` are Python functions that become tools. `foreign` is an agent of another library
+    that answers instead of a model.
+    """
+
+    tools: tuple[str, ...] = ()
+    mcp: tuple[str, ...] = ()
+    servers: dict[str, dict[str, Any]] = field(default_factory=dict)
+    config: dict[str, Any] = field(default_factory=dict)
+    path: str = ""
+    functions: tuple[Any, ...] = ()
+    foreign: Any = None
+
+
+class AgentFile(Struct, frozen=True, kw_only=True):
+    """An agent's file as it was read; `path` is absolute, without symbolic links."""
+
+    path: Path
+    source: bytes
+
+    @property
+    def kind(self) -> str:
+        """Return `python`, `markdown` or `yaml`."""
+        return KINDS[self.path.suffix.lower()]
+
+    def definition(self) -> Definition:
+        """Return what a file in markdown or YAML defines. Raises AgentError and ConfigError."""
+        path, prompt = self.path, None
+        try:
+            text = self.source.decode("utf-8-sig").replace("\r\n", "\n")
+            if self.kind == "markdown":
+                text, prompt = split_front(text)
+        except UnicodeDecodeError as error:
+            raise AgentError(f"The agent {path} is not UTF-8.", "Save it as UTF-8.") from error
+        except ValueError as error:
+            raise AgentError(f"The agent {path}: {error}.") from error
+        values = read_yaml(text.encode(), str(path))
+        if values is None and not (prompt or "").strip():
+            raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")
+        values = {} if values is None else values
+        if prompt is not None and isinstance(values, dict):
+            if "system_prompt" in values:
+                hint = "In markdown the text below is the system prompt."
+                raise AgentError(f"{path}: unknown key system_prompt.", hint)
+            values["system_prompt"] = prompt
+        return _checked(values, path)
+
+    def description(self) -> str:
+        """Return its description, of Python the first line of the docstring."""
+        if self.kind != "python":
+            return self.definition().description
+        import ast  # only a list of agents needs it
+
+        try:
+            text = ast.get_docstring(ast.parse(self.source)) or ""
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return ""
+        return short_name(text.strip().partition("\n")[0])
+
+    def permissions(self) -> tuple[str, ...]:
+        """Return what the user has to allow, a line each: code, processes, addresses, other
+        sections of the config.
+        """
+        if self.kind == "python":
+            return ("to run",)
+        definition = self.definition()
+        lines = []
+        for name, server in definition.servers.items():
+            args = server.get("args")
+            command = [server.get("command", ""), *(args if isinstance(args, list) else ())]
+            rest = {key: value for key, value in server.items() if key not in ("command", "args")}
+            parts = [shlex.join(filter(None, map(str, command))), *_setting_lines("", rest)]
+            lines.append(f"the MCP server {name}: {', '.join(filter(None, parts))}")
+        for section, settings in definition.config.items():
+            if section not in _HARMLESS:
+                lines += _setting_lines(section, settings)
+        return tuple(lines)
+
+
+def _setting_lines(key: str, value: object) -> list[str]:
+    if not isinstance(value, Mapping):
+        return [f"{key}: {value}"]
+    prefix = f"{key}." if key else ""
+    return [
+        line for name, below in value.items() for line in _setting_lines(f"{prefix}{name}", below)
+    ]
+
+
+def file_of(path: Path) -> Path:
+    """Return the agent's file that a path means: itself, or the one in this folder. Raises
+    AgentError.
+    """
+    try:
+        real = Path(os.path.realpath(path.expanduser(), strict=True))
+        if real.is_dir():
+            inside = [real / f"agent{suffix}" for suffix in KINDS]
+            real = next((file for file in inside if file.exists()), path)
+            real = Path(os.path.realpath(real, strict=True))
+    except (OSError, ValueError, RuntimeError) as error:
+        raise _unreadable(path, error) from error
+    if real.suffix.lower() not in KINDS:
+        raise AgentError(f"{path} is no agent.", _FORMS)
+    return real
+
+
+def read_file(path: Path) -> AgentFile:
+    """Read the agent's file that a path means. Raises AgentError."""
+    path = file_of(path)
+    return AgentFile(path=path, source=read_bytes(path))
+
+
+def read_bytes(path: Path) -> bytes:
+    """Read a file of at most 256 KB. Raises AgentError."""
+    try:
+        with opened(path) as (file, _):
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError) as error:
+        raise _unreadable(path, error) from error
+    if len(data) > MAX_BYTES:
+        raise AgentError(f"The agent {path} is larger than {MAX_BYTES // 1024} KB.")
+    return data
+
+
+def _unreadable(path: Path, error: Exception) -> AgentError:
+    if isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOTDIR):
+        named = "chat-loop agents lists those that have a name."
+        return AgentError(f"There is no agent {path}.", named)
+    reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
+    return AgentError(f"The agent {path} cannot be read: {reason}.")
+
+
+def _checked(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
+    """Return the definition that the keys and values of a file are. Raises AgentError."""
+    keys = Agent.__struct_fields__
+    known = f"Known keys: {', '.join(keys)}."
+    if not isinstance(values, Mapping):
+        raise AgentError(f"{path}: an agent is a list of keys and values.", known)
+    for key in values:
+        if key not in keys:
+            raise AgentError(f"{path}: unknown key {str(key)[:60]}.", known)
+    try:
+        written = msgspec.convert(values, Definition)
+        overlaid(Config(), written.config, str(path), "config.")
+    except msgspec.ValidationError as error:
+        reason, _, place = str(error).partition(" - at `$.")
+        place = place.rstrip("`") or "the top level"
+        raise AgentError(f"{path}: {place}: {reason[:1].lower()}{reason[1:]}.") from None
+    except ConfigError as error:
+        raise AgentError(error.message, error.hint) from error
+    return replace(
+        written,
+        name=short_name(written.name) or default_name(path),
+        description=short_name(written.description),
+        system_prompt=written.system_prompt.strip(),
+        summary_instructions=written.summary_instructions.strip(),
+        mcp=tuple(dict.fromkeys((*written.mcp, *written.servers))),
+        path=str(path),
+        functions=functions,
+    )
+
+
+def default_name(path: Path) -> str:
+    """Return the name of an agent whose file defines none: the file's, or its folder's."""
+    name = path.parent.name if path.stem == "agent" and path.parent.name else path.stem
+    return short_name(name.replace("_", " ")) or "Agent"
+
+
+def short_name(name: str) -> str:
+    """Return a name on one line of at most 60 characters."""
+    return plain_line(name, 60)
 
 
 def load_python(file: AgentFile) -> Definition:
@@ -362,79 +239,102 @@ def load_python(file: AgentFile) -> Definition:
     path = file.path
     try:
         code = compile(file.source, str(path), "exec", dont_inherit=True)
-    except SyntaxError as error:
-        line = f", line {error.lineno}" if error.lineno else ""
-        raise AgentError(f"{path}{line}: {error.msg}.", "It is no valid Python.") from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        raise AgentError(f"{path} is no valid Python: {one_sentence(str(error))}.") from error
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+        reason = error.msg if isinstance(error, SyntaxError) else plain_line(str(error), 300)
+        raise AgentError(f"{path}{line}: {reason}.", "It is no valid Python.") from error
     module = ModuleType("agent_file")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
+    raised = asyncio.run(in_thread(lambda: exec(code, module.__dict__))).error
+    if raised is None:
+        with CapturedError() as captured:
+            return _definition_of(module, path)
+        raised = captured.error
+    if isinstance(raised, AgentError):
+        raise raised
+    what, hint, place = describe(raised), "", ""
+    if isinstance(raised, SystemExit):
+        what = f"it ended the program (exit code {raised.code})"
+    if isinstance(raised, ModuleNotFoundError) and raised.name:
+        hint = f"Install {raised.name.partition('.')[0]} where chat-loop is installed."
+    frame = raised.__traceback__ if raised is not None else None
+    while frame is not None:
+        if frame.tb_frame.f_code.co_filename == str(path):
+            place = f" ({path.name}, line {frame.tb_lineno})"
+        frame = frame.tb_next
+    raise AgentError(f"{path} failed while it was loaded: {what}{place}.", hint) from raised
 
-    def run() -> None:
-        exec(code, module.__dict__)
 
-    raised = asyncio.run(in_thread(run)).error
-    if raised is not None:
-        raise _failure(file, raised) from raised
-    found = getattr(module, "agent", None)
-    if found is None:
-        found = getattr(module, "root_agent", None)  # as in the agents of basic-agent-chat-loop
+def _definition_of(module: ModuleType, path: Path) -> Definition:
+    """Return the definition of a module's `agent`, ours or another library's. Raises AgentError."""
+    # root_agent: as in the agents of basic-agent-chat-loop
+    found: Any = getattr(module, "agent", None) or getattr(module, "root_agent", None)
     if found is None:
         raise AgentError(
             f"{path} has no agent: nothing in it has the name agent or root_agent.",
             'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")',
         )
-    with CapturedError() as caught:
-        if not isinstance(found, Agent):
-            return _foreign(found, file, (module.__doc__ or "").strip().partition("\n")[0])
-        values = {one.name: getattr(found, one.name) for one in fields(Agent)}
-        functions: tuple[Any, ...] = ()
+    if isinstance(found, Agent):
+        values, functions = asdict(found), []
         if isinstance(found.tools, list | tuple):
-            functions = tuple(tool for tool in found.tools if callable(tool))
+            functions = [tool for tool in found.tools if callable(tool)]
             values["tools"] = [tool for tool in found.tools if not callable(tool)]
-        return define(values, path, functions)
-    assert caught.error is not None
-    raise _failure(file, caught.error) from caught.error
-
-
-def _foreign(found: Any, file: AgentFile, about: str) -> Definition:
-    """Return the definition around an agent of another library. Raises AgentError."""
-    path, kind = file.path, short_name(type(found).__name__)
+        return _checked(values, path, tuple(functions))
     if isinstance(found, type):
         example = f"Make one of it: agent = {found.__name__}(…)"
         raise AgentError(f"{path}: agent is the class {found.__name__}.", example)
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
     if not any(callable(getattr(found, way, None)) for way in ways):
-        a = "an" if kind[:1].lower() in "aeiou" else "a"
         raise AgentError(
-            f"{path}: agent is {a} {kind}, which cannot be asked anything.",
+            f"{path}: agent is of type {short_name(type(found).__name__)}, which cannot be asked "
+            "anything.",
             "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however "
             "it is asked.",
         )
     name, description = getattr(found, "name", ""), getattr(found, "description", "")
     name = name if isinstance(name, str) and name != "Strands Agents" else ""
-    description = description if isinstance(description, str) else ""
+    docstring = (module.__doc__ or "").strip().partition("\n")[0]
     return Definition(
         name=short_name(name) or default_name(path),
         path=str(path),
-        description=short_name(description) or short_name(about),
+        description=short_name(description if isinstance(description, str) else "")
+        or short_name(docstring),
         foreign=found,
     )
 
 
-def _failure(file: AgentFile, error: BaseException) -> AgentError:
-    """Return what went wrong in the user's code, as one sentence with the place in it."""
-    if isinstance(error, AgentError):
-        return error
-    what, hint, place = described(error), "", ""
-    if isinstance(error, SystemExit):
-        what = f"it ended the program (exit code {error.code})"
-    if isinstance(error, ModuleNotFoundError) and error.name:
-        hint = f"Install {error.name.partition('.')[0]} where chat-loop is installed."
-    frame = error.__traceback__
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename == str(file.path):
-            place = f" ({file.path.name}, line {frame.tb_lineno})"
-        frame = frame.tb_next
-    return AgentError(f"{file.path} failed while it was loaded: {what}{place}.", hint)
+def configured(config: Config, definition: Definition | None) -> Config:
+    """Return the settings for an agent: the config, over it the agent's file, over that `agents:
+    NAME` of the config. Raises ConfigError.
+    """
+    if definition is not None:
+        usual = config.agent
+        prompt = definition.system_prompt or ("" if definition.foreign else usual.system_prompt)
+        agent = replace(
+            usual,
+            name=definition.name,
+            system_prompt=prompt,
+            tools=definition.tools,
+            summary_instructions=definition.summary_instructions or usual.summary_instructions,
+        )
+        config = replace(config, agent=agent, model=definition.model or config.model)
+        config = overlaid(config, definition.config, definition.path, "config.")
+        if definition.servers:
+            config = overlaid(config, {"mcp": definition.servers}, definition.path)
+    name = config.agent.name
+    own = {key.lower(): settings for key, settings in config.agents.items()}.get(name.lower())
+    return overlaid(config, own, "The config", f"agents.{name}.") if own else config
+
+
+def equipped(agent: built.Agent, definition: Definition) -> built.Agent:
+    """Return an agent with what only its file can say: path, description, functions."""
+    agent = replace(agent, path=definition.path, description=definition.description)
+    if definition.foreign is not None:  # its tools run in it, unseen: it may be silent for long
+        patience = replace(agent.patience, idle=600.0)
+        return replace(agent, own_tools=True, tools=(), patience=patience)
+    if not definition.functions:
+        return agent
+    from chat_loop.agent.functions import tool_of  # loads pydantic
+
+    return replace(agent, tools=(*agent.tools, *map(tool_of, definition.functions)))

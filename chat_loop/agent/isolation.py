@@ -20,40 +20,14 @@ from msgspec import Struct
 
 from chat_loop.errors import ChatLoopError
 
-MOST_PRINTED = 100_000
-"""Characters of what a function prints that are kept."""
-PATIENCE_SECONDS = 1.0
+MAX_PRINTED = 100_000
+"""Characters of a function's output that are kept."""
+PING_SECONDS = 1.0
 """How long the loop of the coroutines may take to answer before another one is made."""
 
 
-class Outcome(Struct, frozen=True):
-    """The result, the output and the error of foreign code."""
-
-    result: object
-    printed: str
-    error: BaseException | None
-
-    def text(self, name: str) -> str:
-        """Return the result of a tool for the model. Raises ChatLoopError where it failed."""
-        text, error = str(self.result), self.error
-        if isinstance(error, ChatLoopError):
-            text = f"{error.message} {error.hint}".strip()
-        elif error is not None:
-            said = ""
-            with CapturedError():  # what it says is its own code, too
-                said = str(error)[:2_000].strip()
-            text = f"{name} failed: {type(error).__name__}{': ' if said else ''}{said}"
-        if self.printed.strip():
-            text = f"{text}\n\nIt printed:\n{self.printed.rstrip()}".lstrip("\n")
-        if error is not None:
-            raise ChatLoopError(text) from error
-        return text
-
-
 class CapturedError:
-    """Whatever is raised inside becomes `error`, the end of the program too; a cancellation goes
-    on.
-    """
+    """Captures whatever is raised inside, SystemExit too, as `error`; a cancellation goes on."""
 
     error: BaseException | None = None
 
@@ -65,17 +39,45 @@ class CapturedError:
         return error is not None and not isinstance(error, asyncio.CancelledError | GeneratorExit)
 
 
-def one_sentence(text: str) -> str:
-    """Return a text on one line, at most 300 characters, without the stop at its end."""
-    line = " ".join("".join(sign if sign.isprintable() else " " for sign in text[:1200]).split())
-    return (line if len(line) <= 300 else f"{line[:299]}…").rstrip(".")
+class Outcome(Struct, frozen=True):
+    """The result, the output and the error of foreign code."""
+
+    result: object
+    printed: str
+    error: BaseException | None
+
+    def text(self, name: str) -> str:
+        """Return the result of a tool for the model. Raises ChatLoopError when it failed."""
+        text, error = str(self.result), self.error
+        if isinstance(error, ChatLoopError):
+            text = f"{error.message} {error.hint}".strip()
+        elif error is not None:
+            message = error_text(error)[:2_000].strip()
+            text = f"{name} failed: {type(error).__name__}{': ' if message else ''}{message}"
+        if self.printed.strip():
+            text = f"{text}\n\nIt printed:\n{self.printed.rstrip()}".lstrip("\n")
+        if error is not None:
+            raise ChatLoopError(text) from error
+        return text
 
 
-def described(error: BaseException) -> str:
-    """Return an exception on one line: its kind, and what it says."""
-    text = ""
-    with CapturedError():  # what it says is its own code, too
-        text = one_sentence(str(error))
+def error_text(error: BaseException | None) -> str:
+    """Return the message of an exception, whose `__str__` is foreign code and may fail as well."""
+    with CapturedError():
+        return str(error)
+    return ""
+
+
+def plain_line(text: str, length: int) -> str:
+    """Return a text on one line of at most `length` printable characters."""
+    text = "".join(sign if sign.isprintable() else " " for sign in text[: length * 4])
+    line = " ".join(text.split())
+    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+
+
+def describe(error: BaseException | None) -> str:
+    """Return the kind and the message of an exception on one line, without the stop at its end."""
+    text = plain_line(error_text(error), 300).rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
@@ -86,14 +88,13 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
 
     def run() -> None:
         result: object = None
-        with _redirected() as printed, CapturedError() as caught:
+        with _redirected() as printed, CapturedError() as captured:
             try:
                 result = work()
             except (asyncio.CancelledError, GeneratorExit) as error:  # here errors like any other
-                raise RuntimeError(type(error).__name__).with_traceback(
-                    error.__traceback__
-                ) from error
-        future.set_result(Outcome(result, printed.getvalue(), caught.error))
+                ordinary = RuntimeError(type(error).__name__)
+                raise ordinary.with_traceback(error.__traceback__) from error
+        future.set_result(Outcome(result, printed.getvalue(), captured.error))
 
     context = contextvars.copy_context()
     threading.Thread(target=context.run, args=(run,), daemon=True, name="tool").start()
@@ -105,16 +106,16 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
     async def run() -> Outcome:
         result: object = None
-        with _redirected() as printed, CapturedError() as caught:
+        with _redirected() as printed, CapturedError() as captured:
             result = await work()
-        return Outcome(result, printed.getvalue(), caught.error)
+        return Outcome(result, printed.getvalue(), captured.error)
 
     # One loop for all, since what a call opened on it is used by the next; one that hangs is left.
     loop = _loops[-1] if _loops else None
     if loop is not None:
         answer: Future[None] = Future()
         loop.call_soon_threadsafe(answer.set_result, None)
-        done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=PATIENCE_SECONDS)
+        done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=PING_SECONDS)
         loop = loop if done else None
     if loop is None:
         loop = asyncio.new_event_loop()
@@ -124,16 +125,16 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
 
 _loops: list[asyncio.AbstractEventLoop] = []
-_printed: contextvars.ContextVar[_Printed] = contextvars.ContextVar("printed")
+_output: contextvars.ContextVar[_Output] = contextvars.ContextVar("output")
 _redirecting = threading.Lock()
 _redirections = 0
 
 
-class _Printed(io.StringIO):
+class _Output(io.StringIO):
     """A text that is kept up to a length."""
 
     def write(self, text: str) -> int:
-        super().write(text[: max(0, MOST_PRINTED - self.tell())])
+        super().write(text[: max(0, MAX_PRINTED - self.tell())])
         return len(text)
 
 
@@ -146,17 +147,15 @@ class _Stream:
     def __getattr__(self, name: str) -> Any:
         if threading.current_thread() is threading.main_thread():
             return getattr(self.real, name)
-        return getattr(_printed.get(None) or _Printed(), name)
+        return getattr(_output.get(None) or _Output(), name)
 
 
 @contextlib.contextmanager
-def _redirected() -> Iterator[_Printed]:
-    """Catch what is printed in this context; the streams are put back when nothing foreign runs any
-    more.
-    """
+def _redirected() -> Iterator[_Output]:
+    """Capture what is printed in this context; the last to leave puts the real streams back."""
     global _redirections  # noqa: PLW0603 - the streams are the process's, so is their count
-    printed = _Printed()
-    token = _printed.set(printed)
+    output = _Output()
+    token = _output.set(output)
     with _redirecting:
         _redirections += 1
         if _redirections == 1:
@@ -164,9 +163,9 @@ def _redirected() -> Iterator[_Printed]:
                 cast(TextIO, _Stream(stream)) for stream in (sys.stdin, sys.stdout, sys.stderr)
             )
     try:
-        yield printed
+        yield output
     finally:
-        _printed.reset(token)
+        _output.reset(token)
         with _redirecting:
             _redirections -= 1
             if not _redirections:

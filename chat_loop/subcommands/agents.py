@@ -8,15 +8,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from chat_loop.agent.agent_files import (
-    AgentFile,
-    AgentNames,
-    Question,
-    Trust,
-    open_agent,
-    read_file,
-)
-from chat_loop.agent.definition import Definition
+from chat_loop.agent.agent_files import AgentFile, Definition, read_file
+from chat_loop.agent.agent_names import AgentNames, Question, Trust, open_agent
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
@@ -41,7 +34,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             _show(read_file(names.find(options.name)), trust, as_json=options.as_json)
         case "approve":
             read = read_file(names.find(options.name))
-            if read.wants():
+            if read.permissions():
                 trust.approve(read)
                 _line(f"Approved {read.path} as it is now. Any change asks again.")
             else:
@@ -60,7 +53,7 @@ def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
         try:
             file = read_file(agent.path)
             row |= {"path": str(file.path), "kind": file.kind}
-            row["approved"] = not file.wants() or trust.question(file) is None
+            row["approved"] = not file.permissions() or trust.question(file) is None
             row["description"] = file.description()
         except ChatLoopError as error:
             row["problem"] = error.message
@@ -80,7 +73,7 @@ def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
 
 
 def _show(file: AgentFile, trust: Trust, *, as_json: bool) -> None:
-    wanted = file.wants()
+    wanted = file.permissions()
     approved = not wanted or trust.question(file) is None
     shown: dict[str, object] = {"path": str(file.path), "kind": file.kind}
     shown["description"] = file.description()

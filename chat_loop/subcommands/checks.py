@@ -25,7 +25,8 @@ from packaging.requirements import Requirement
 
 from chat_loop import __version__
 from chat_loop.agent import mcp_servers, mcp_tools
-from chat_loop.agent.agent_files import AgentNames, Trust, file_of, read_file
+from chat_loop.agent.agent_files import file_of, read_file
+from chat_loop.agent.agent_names import AgentNames, Trust
 from chat_loop.config import Config, Paths, completed
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line

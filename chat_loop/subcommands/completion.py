@@ -12,7 +12,7 @@ from argcomplete.completers import DirectoriesCompleter, FilesCompleter, Suppres
 from argcomplete.shell_integration import shellcode
 
 from chat_loop import options as command_line
-from chat_loop.agent.agent_files import AgentNames
+from chat_loop.agent.agent_names import AgentNames
 from chat_loop.config import expanded, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError

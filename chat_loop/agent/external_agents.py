@@ -18,15 +18,16 @@ from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mappin
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
-from chat_loop.agent.definition import Definition
-from chat_loop.agent.isolation import CapturedError, described, in_thread, on_loop
+from chat_loop.agent import functions
+from chat_loop.agent.agent_files import Definition
+from chat_loop.agent.isolation import CapturedError, describe, in_thread, on_loop
 from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
 from chat_loop.providers.capabilities import window_of
-from chat_loop.providers.replies import MAX_ARGUMENTS, tool_name
+from chat_loop.providers.replies import MAX_ARGUMENTS
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
-LONGEST_RESULT = 50_000
+MAX_RESULT = 50_000
 """Characters of a tool's result that are kept."""
 PREVIOUS_SECONDS = 10.0
 """How long an agent with a state of its own may take to end what was cancelled."""
@@ -36,35 +37,33 @@ _STOPS: Mapping[object, StopReason] = {
 }
 
 
-class ForeignProvider:
-    """Asks an agent of another library. It tells its own tools' calls with their results."""
+class ExternalProvider:
+    """Asks an agent of another library. It runs its own tools, and reports calls and results."""
 
     name = "python"
     calls_tools = takes_images = False
-    first_event_seconds = 600.0  # an agent may work for long before it says something
+    first_event_seconds = 600.0  # an agent may work for long before its first text
 
     def __init__(self, definition: Definition, windows: Mapping[str, int]) -> None:
         """`windows` are those that the user set, by the name of the agent or of its model."""
         self.model = definition.name
         self._agent = agent = definition.foreign
         libraries = {kind.__module__.partition(".")[0] for kind in type(agent).__mro__}
-        self._ask: Callable[[Any, Request, Steps], Awaitable[StopReason]] = _ask_callable
-        self._alone = True
-        """It keeps a state: one request must end before the next begins."""
+        self._ask: Callable[[Any, Request, ReplyEvents], Awaitable[StopReason]] = _ask_any
+        self._stateful = True
+        """One request must end before the next begins."""
         if "pydantic_ai" in libraries and hasattr(agent, "run_stream_events"):
-            self._ask, self._alone = _ask_pydantic_ai, False
-        elif callable(getattr(agent, "stream_async", None)):
-            strands = isinstance(getattr(agent, "messages", None), list)
-            self._ask = _ask_strands if strands else _ask_streaming
+            self._ask, self._stateful = _ask_pydantic_ai, False
+        elif hasattr(agent, "stream_async") and isinstance(getattr(agent, "messages", 0), list):
+            self._ask = _ask_strands
         self._known_as = self.model
         if self.model not in windows:
             self._known_as = ""
-            with CapturedError():  # what it tells of its model is its own code
+            with CapturedError():  # its model's name is foreign code, too
                 model: Any = getattr(agent, "model", None)
                 config = model.get_config() if hasattr(model, "get_config") else {}
-                told = config.get("model_id") or getattr(model, "model_name", "")
-                told = model if isinstance(model, str) else told
-                self._known_as = told.rpartition(":")[2] if isinstance(told, str) else ""
+                name = config.get("model_id") or getattr(model, "model_name", model)
+                self._known_as = name.rpartition(":")[2] if isinstance(name, str) else ""
         self.window = window_of(self._known_as, windows)
         self._last: asyncio.Task[Any] | None = None
 
@@ -76,22 +75,22 @@ class ForeignProvider:
             self.window = Window(tokens)
 
     async def close(self) -> None:
-        """Close nothing: what the agent has opened is its own."""
+        """Close nothing: the agent owns what it has opened."""
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         events: asyncio.Queue[Event | None] = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
-        def tell(event: Event) -> None:
+        def send(event: Event) -> None:
             with contextlib.suppress(RuntimeError):  # nobody listens any more
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def work() -> None:
             before, self._last = self._last, asyncio.current_task()
-            if self._alone and before is not None and not before.done():
+            if self._stateful and before is not None and not before.done():
                 await asyncio.wait({before}, timeout=PREVIOUS_SECONDS)
-            steps = Steps(tell, tools=request.grammar is None)
-            steps.end(await self._ask(self._agent, request, steps))
+            reply = ReplyEvents(send, tools=request.grammar is None)
+            reply.end(await self._ask(self._agent, request, reply))
 
         task = asyncio.ensure_future(on_loop(work))
         task.add_done_callback(lambda _: events.put_nowait(None))
@@ -104,90 +103,93 @@ class ForeignProvider:
             if isinstance(error, ChatLoopError):
                 raise RequestRejected(error.message, error.hint) from error
             if error is not None:
-                failed = f"The agent {self.model} failed: {described(error)}."
+                failed = f"The agent {self.model} failed: {describe(error)}."
                 raise RequestRejected(failed) from error
         finally:
             task.cancel()
             await asyncio.gather(task, return_exceptions=True)
 
 
-class Steps:
-    """The replies of an agent as events in the order that a transcript needs: text, calls, the
-    step's end, results. Without `tools` only text is told, as for a summary.
+class ReplyEvents:
+    """Sends the events of a reply in the order that a transcript needs: text, calls, the step's
+    end, results. Without `tools` only text is sent, as for a summary.
     """
 
-    def __init__(self, tell: Callable[[Event], None], *, tools: bool) -> None:
-        self._tell = tell
+    def __init__(self, send: Callable[[Event], None], *, tools: bool) -> None:
+        self._send = send
         self._tools = tools
-        self._asked: dict[str, tuple[ToolCall, float]] = {}
-        """The calls that wait for a result, by the agent's ids, and when they were made."""
-        self._calls = 0
-        self._open = False
-        """Calls were told, and not yet that the step ended."""
-        self.spent = self._before = Usage()
+        self._started: dict[str, tuple[str, float]] = {}
+        """The names and the times of the calls that wait for a result, by the agent's ids."""
+        self._step_open = False
+        """Calls were sent, and not yet the end of their step."""
+        self.usage = self._usage_before = Usage()
         """The tokens of all steps, and of those that have ended."""
-        self.said = False
+        self.has_text = False
 
     def text(self, text: object, kind: type[TextDelta | ThinkingDelta] = TextDelta) -> None:
+        """Send a piece of text; anything else is skipped."""
         if isinstance(text, str) and text:
             self._end_step()
-            self.said = self.said or (kind is TextDelta and bool(text.strip()))
-            self._tell(kind(_whole(text)))
+            self.has_text = self.has_text or (kind is TextDelta and bool(text.strip()))
+            self._send(kind(_encodable(text)))
 
-    def called(self, key: object, name: object, arguments: object) -> None:
-        """Tell a call of a tool; `arguments` are JSON, or can be written as such."""
+    def piece(self, piece: object) -> None:
+        """Send a piece of any agent's stream: a text, something that has one, or a dict."""
+        if isinstance(piece, Mapping):
+            self.text(piece.get("data"))
+            if "result" in piece and not self.has_text:
+                self.text(text_of(piece["result"]))
+        else:
+            self.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
+
+    def call(self, key: object, name: object, arguments: object) -> None:
+        """Send a call of a tool; `arguments` are JSON, or can be written as such."""
         if not self._tools:
             return
         if not isinstance(arguments, str):
             arguments = json.dumps(arguments, default=str, ensure_ascii=False)
-        self._calls += 1
-        text = _whole(arguments)[:MAX_ARGUMENTS]
-        call = ToolCall(f"own{self._calls}", tool_name(str(name)), text)
-        self._asked[str(key)] = call, time.monotonic()
-        self._open = True
-        self._tell(ToolCalled(call))
+        self._started[str(key)] = str(name), time.monotonic()
+        self._step_open = True
+        json_text = _encodable(arguments)[:MAX_ARGUMENTS]
+        self._send(ToolCalled(ToolCall(str(key), str(name), json_text)))
 
-    def returned(self, key: object, text: str, *, failed: bool) -> None:
-        """Tell the result of a call."""
-        if str(key) not in self._asked:
-            return
-        self._end_step()
-        call, since = self._asked.pop(str(key))
-        self._tell(
-            ToolReturned(
-                id=call.id,
-                name=call.name,
-                text=_whole(text[:LONGEST_RESULT]) or "(nothing)",
-                failed=failed,
-                seconds=round(time.monotonic() - since, 2),
+    def result(self, key: object, text: str, *, failed: bool) -> None:
+        """Send the result of a call."""
+        if str(key) in self._started:
+            self._end_step()
+            name, started = self._started.pop(str(key))
+            text = _encodable(text[:MAX_RESULT]) or "(nothing)"
+            seconds = round(time.monotonic() - started, 2)
+            self._send(
+                ToolReturned(id=str(key), name=name, text=text, failed=failed, seconds=seconds)
             )
-        )
 
     def end(self, stop: StopReason) -> None:
-        """Tell that the reply, or a step of it, is complete."""
+        """Send the end of the reply."""
         self._end_step()
-        self._open = True
+        self._step_open = True
         self._end_step(stop)
 
     def _end_step(self, stop: StopReason = "tool") -> None:
-        if self._open:
-            self._open = False
+        if self._step_open:
+            self._step_open = False
             usage = Usage(
-                input=self.spent.input - self._before.input,
-                output=self.spent.output - self._before.output,
-                cached=self.spent.cached - self._before.cached,
+                input=self.usage.input - self._usage_before.input,
+                output=self.usage.output - self._usage_before.output,
+                cached=self.usage.cached - self._usage_before.cached,
             )
-            self._before = self.spent
-            self._tell(Finished(stop=stop, usage=usage if usage.total else None))
+            self._usage_before = self.usage
+            self._send(Finished(stop=stop, usage=usage if usage.total else None))
 
 
-def _whole(text: str) -> str:
-    """Return text as it can be encoded: halves of characters become U+FFFD."""
+def _encodable(text: str) -> str:
+    """Return text with U+FFFD in the place of halves of characters."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-async def _ask_pydantic_ai(agent: Any, request: Request, steps: Steps) -> StopReason:
+async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> StopReason:
     library: Any = importlib.import_module("pydantic_ai.messages")
+    capabilities: Any = importlib.import_module("pydantic_ai.capabilities")
     history = [
         library.ModelRequest(parts=[library.UserPromptPart(content=message.text)])
         if message.role == "user"
@@ -200,7 +202,6 @@ async def _ask_pydantic_ai(agent: Any, request: Request, steps: Steps) -> StopRe
     }
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
-    capabilities: Any = importlib.import_module("pydantic_ai.capabilities")
     if history and hasattr(capabilities, "ReinjectSystemPrompt"):
         # the history is ours, and holds no system prompt
         options["capabilities"] = [capabilities.ReinjectSystemPrompt()]
@@ -211,47 +212,46 @@ async def _ask_pydantic_ai(agent: Any, request: Request, steps: Steps) -> StopRe
             events if hasattr(events, "__aenter__") else aclosing(events)
         )
         async for event in events:
-            told = getattr(events, "usage", None)
-            if told is not None:
-                steps.spent = Usage(
-                    input=told.input_tokens,
-                    output=told.output_tokens,
-                    cached=told.cache_read_tokens,
+            if (usage := getattr(events, "usage", None)) is not None:
+                reply.usage = Usage(
+                    input=usage.input_tokens,
+                    output=usage.output_tokens,
+                    cached=usage.cache_read_tokens,
                 )
-            stop = _tell_pydantic_ai(event, steps) or stop
+            stop = _send_pydantic_ai(event, reply) or stop
     return stop
 
 
-def _tell_pydantic_ai(event: Any, steps: Steps) -> StopReason | None:
-    """Tell an event; return why the reply ended, when it has."""
+def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> StopReason | None:
+    """Send an event; return why the reply ended, when it has."""
     match getattr(event, "event_kind", ""):
         case "part_start" | "part_delta" as kind:
             part = event.part if kind == "part_start" else event.delta
             text = getattr(part, "content_delta", getattr(part, "content", None))
             sort = getattr(part, "part_kind", "") or getattr(part, "part_delta_kind", "")
             if sort in ("text", "thinking"):
-                steps.text(text, TextDelta if sort == "text" else ThinkingDelta)
+                reply.text(text, TextDelta if sort == "text" else ThinkingDelta)
         case "function_tool_call":
             part = event.part
-            steps.called(part.tool_call_id, part.tool_name, part.args_as_json_str())
+            reply.call(part.tool_call_id, part.tool_name, part.args_as_json_str())
         case "function_tool_result":
             part = event.part if hasattr(event, "part") else event.result
             retry = part.part_kind == "retry-prompt"
             text = part.model_response() if retry else part.model_response_str()
             failed = retry or getattr(part, "outcome", "success") != "success"
-            steps.returned(part.tool_call_id, str(text), failed=failed)
+            reply.result(part.tool_call_id, str(text), failed=failed)
         case "agent_run_result":
             output = event.result.output
             if not isinstance(output, str):
-                steps.text("\n\n" + text_of(output) if steps.said else text_of(output))
-            elif not steps.said:
-                steps.text(output)
+                reply.text("\n\n" + text_of(output) if reply.has_text else text_of(output))
+            elif not reply.has_text:
+                reply.text(output)
             last = event.result.all_messages()[-1:]
             return _STOPS.get(getattr(last[0], "finish_reason", None) if last else None, "end")
     return None
 
 
-async def _ask_strands(agent: Any, request: Request, steps: Steps) -> StopReason:
+async def _ask_strands(agent: Any, request: Request, reply: ReplyEvents) -> StopReason:
     agent.messages = [
         {"role": message.role, "content": [{"text": message.text or "-"}]}
         for message in request.messages[:-1]
@@ -260,57 +260,44 @@ async def _ask_strands(agent: Any, request: Request, steps: Steps) -> StopReason
     prompt = "\n\n".join(filter(None, (request.system, request.messages[-1].text)))
     async with aclosing(agent.stream_async(prompt)) as events:
         async for event in events:
-            steps.text(event.get("data"))
-            steps.text(event.get("reasoningText"), ThinkingDelta)
+            reply.text(event.get("data"))
+            reply.text(event.get("reasoningText"), ThinkingDelta)
             raw, message = event.get("event"), event.get("message")
             metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
-            if told := metadata.get("usage"):
-                cached = told.get("cacheReadInputTokens", 0)
-                taken = told.get("inputTokens", 0) + told.get("cacheWriteInputTokens", 0)
-                given = told.get("outputTokens", 0)
-                steps.spent += Usage(input=taken + cached, output=given, cached=cached)
+            if usage := metadata.get("usage"):
+                cached = usage.get("cacheReadInputTokens", 0)
+                read = usage.get("inputTokens", 0) + usage.get("cacheWriteInputTokens", 0) + cached
+                written = usage.get("outputTokens", 0)
+                reply.usage += Usage(input=read, output=written, cached=cached)
             for block in message.get("content", ()) if isinstance(message, Mapping) else ():
                 if use := block.get("toolUse"):
-                    steps.called(use.get("toolUseId"), use.get("name"), use.get("input"))
+                    reply.call(use.get("toolUseId"), use.get("name"), use.get("input"))
                 elif result := block.get("toolResult"):
                     parts = result.get("content", ())
                     text = "\n".join(text_of(one.get("text", one.get("json", ""))) for one in parts)
                     failed = result.get("status") == "error"
-                    steps.returned(result.get("toolUseId"), text, failed=failed)
+                    reply.result(result.get("toolUseId"), text, failed=failed)
             if "result" in event:
                 stop = _STOPS.get(getattr(event["result"], "stop_reason", None), "end")
-                if not steps.said:
-                    steps.text(str(event["result"]).strip())
+                if not reply.has_text:
+                    reply.text(str(event["result"]).strip())
     return stop
 
 
-async def _ask_streaming(agent: Any, request: Request, steps: Steps) -> StopReason:
-    """Ask anything with `stream_async(prompt)` that yields texts, or dicts with `data` and at the
-    end `result`.
+async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> StopReason:
+    """Ask anything with `stream_async(prompt)`, or that can be called with the whole conversation
+    as one text. It returns a text, a coroutine, or an iterator of pieces: texts, or dicts with
+    `data` and at the end `result`.
     """
-    events = agent.stream_async(_prompt(request))
-    if inspect.isawaitable(events):
-        events = await events
-    async for event in events:
-        if isinstance(event, Mapping):
-            steps.text(event.get("data"))
-            if "result" in event and not steps.said:
-                steps.text(text_of(event["result"]))
-        else:
-            steps.text(event if isinstance(event, str) else getattr(event, "text", None))
-    return "end"
-
-
-async def _ask_callable(agent: Any, request: Request, steps: Steps) -> StopReason:
-    """Ask anything that can be called: it returns a text, yields some, or is a coroutine."""
+    prompt = _prompt(request)
 
     def call() -> object:
-        result = agent(_prompt(request))
-        if isinstance(result, Iterator):
-            for piece in result:
-                steps.text(piece)
-            return None
-        return result
+        result = getattr(agent, "stream_async", agent)(prompt)
+        if not isinstance(result, Iterator):
+            return result
+        for piece in result:
+            reply.piece(piece)
+        return None
 
     outcome = await in_thread(call)
     if outcome.error is not None:
@@ -320,31 +307,25 @@ async def _ask_callable(agent: Any, request: Request, steps: Steps) -> StopReaso
         result = await result
     if isinstance(result, AsyncIterator):
         async for piece in result:
-            steps.text(piece)
+            reply.piece(piece)
     elif result is not None:
-        steps.text(text_of(result))
+        reply.text(text_of(result))
     return "end"
 
 
 def text_of(value: Any) -> str:
-    """Return what an answer says, whatever it is."""
-    if isinstance(value, str):
-        return value
+    """Return the text of an answer, whatever it is."""
     for name in ("output", "text", "content"):
         if isinstance(inner := getattr(value, name, None), str):
             return inner
-    if hasattr(value, "model_dump_json"):
-        return str(value.model_dump_json(indent=1))
-    if isinstance(value, Mapping | list | tuple):
-        return json.dumps(value, default=str, ensure_ascii=False, indent=1)
-    return str(value)
+    return functions.text_of(value)
 
 
 def _prompt(request: Request) -> str:
-    """Return the whole conversation as one text, for an agent that takes nothing else."""
+    """Return the whole conversation as one text."""
     text = request.messages[-1].text
     if len(request.messages) > 1:
         who = {"user": "User", "assistant": "You"}
-        said = "\n\n".join(f"{who[one.role]}: {one.text}" for one in request.messages[:-1])
-        text = f"The conversation so far:\n\n{said}\n\nAnswer what the user says now:\n\n{text}"
+        before = "\n\n".join(f"{who[one.role]}: {one.text}" for one in request.messages[:-1])
+        text = f"The conversation so far:\n\n{before}\n\nAnswer what the user says now:\n\n{text}"
     return "\n\n".join(filter(None, (request.system, text)))

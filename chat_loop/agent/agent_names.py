@@ -1,0 +1,213 @@
+"""The user's agents: their names, and the approvals of their files."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from chat_loop.agent.agent_files import (
+    KINDS,
+    MAX_BYTES,
+    AgentFile,
+    Definition,
+    file_of,
+    load_python,
+    read_bytes,
+    read_file,
+)
+from chat_loop.config import Paths, read_yaml
+from chat_loop.errors import AgentError, ConfigError, os_reason
+from chat_loop.sessions.files import Files, opened
+
+MAX_AGENTS = 1_000
+"""Files of a folder of agents that are looked at."""
+MAX_DIFF_LINES = 2_000
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """A permission that the user has to give before an agent is used. `lines` is the diff to what
+    was approved before, if anything was.
+    """
+
+    file: AgentFile
+    changed: bool = False
+    lines: tuple[str, ...] = ()
+
+
+Consent = Callable[[Question, tuple[str, ...]], bool]
+"""Asks the user whether an agent may be used, with the permissions that it needs.
+
+True: it is approved from now on. False: only this once. It raises when the answer is no.
+"""
+
+
+class Trust:
+    """The user's approvals, a file each in a folder of `directory` that only the user can read.
+
+    An approval is no sandbox: approved Python code runs with the user's rights.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._folder = directory / "approved-agents"
+
+    def approval_of(self, path: Path) -> Path:
+        """Return the path of the approval of the agent at `path`."""
+        return self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+
+    def question(self, file: AgentFile) -> Question | None:
+        """Return what has to be asked before the agent is used; None when exactly this was
+        approved. An approval that cannot be read or understood approves nothing.
+        """
+        try:
+            with opened(self.approval_of(file.path)) as (approval, _):
+                approved: Any = json.loads(approval.read(8 * MAX_BYTES))
+        except (OSError, ValueError, RecursionError):
+            approved = None
+        if not isinstance(approved, dict) or approved.get("path") != str(file.path):
+            return Question(file=file)
+        if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
+            return None
+        before = str(approved.get("text", "")).split("\n")[:MAX_DIFF_LINES]
+        after = file.source.decode("utf-8", "replace").split("\n")[:MAX_DIFF_LINES]
+        lines = difflib.unified_diff(before, after, "approved", "now", n=1, lineterm="")
+        return Question(file=file, changed=True, lines=tuple(lines))
+
+    def approve(self, file: AgentFile) -> None:
+        """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
+        text = file.source.decode("utf-8", "replace")  # so that a change can be shown
+        digest = hashlib.sha256(file.source).hexdigest()
+        approved = {"path": str(file.path), "sha256": digest, "text": text}
+        _write(self.approval_of(file.path), json.dumps(approved, indent=1) + "\n")
+
+
+class NamedAgent(Struct, frozen=True):
+    """An agent with a name: a file of the user's folder, or an alias, whose file may be gone."""
+
+    name: str
+    path: Path
+    alias: bool
+
+
+class AgentNames:
+    """The user's names for agents: aliases, and the files in the user's own folder of agents."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.folder = paths.agents
+        self.aliases_file = paths.config.parent / "aliases.yaml"
+
+    def find(self, reference: str) -> Path:
+        """Return the file of an agent, by its name or its path. Raises AgentError."""
+        if _is_path(reference):
+            return file_of(Path(reference))
+        agent = self._named(reference)
+        if agent.alias and not agent.path.exists():
+            raise AgentError(
+                f"The agent {agent.name} is no longer at {agent.path}.",
+                f"chat-loop agents remove {agent.name} takes it away; agents add {agent.name} PATH "
+                "sets it right.",
+            )
+        return file_of(agent.path)
+
+    def all(self) -> list[NamedAgent]:
+        """Return all agents with a name, by name; an alias counts before a file of the folder.
+        Raises AgentError when the aliases cannot be read.
+        """
+        try:
+            entries = sorted(self.folder.iterdir())[:MAX_AGENTS]
+        except OSError:
+            entries = []
+        agents: dict[str, NamedAgent] = {}
+        order = [*KINDS]
+        for path in sorted(entries, key=lambda path: [*order, path.suffix].index(path.suffix)):
+            is_file = path.suffix in KINDS
+            known = is_file or any((path / f"agent{suffix}").is_file() for suffix in KINDS)
+            if known and path.name[0] not in "._" and path.name.isprintable():
+                name = path.stem if is_file else path.name
+                agents.setdefault(name.lower(), NamedAgent(name, path, False))
+        for name, target in self._aliases().items():
+            agents[name.lower()] = NamedAgent(name, Path(target), True)
+        return [agents[key] for key in sorted(agents)]
+
+    def add(self, name: str, path: Path) -> Path:
+        """Give the agent at `path` a name; return its file. Raises AgentError."""
+        if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name) or Path(name).suffix in KINDS:
+            hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
+            raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
+        file = file_of(path)
+        self._write_aliases({**self._aliases(without=name), name: str(file)})
+        return file
+
+    def remove(self, name: str) -> NamedAgent:
+        """Take an alias away; its file stays. Raises AgentError."""
+        agent = self._named(name)
+        if not agent.alias:
+            hint = "Delete the file if you do not need it."
+            raise AgentError(f"{agent.name} is no alias but the file {agent.path}.", hint)
+        self._write_aliases(self._aliases(without=agent.name))
+        return agent
+
+    def _named(self, name: str) -> NamedAgent:
+        agents = {agent.name.lower(): agent for agent in self.all()}
+        if name.lower() in agents:
+            return agents[name.lower()]
+        near = difflib.get_close_matches(name.lower(), agents, 1)
+        hint = "chat-loop agents lists those that have a name; a path works, too."
+        hint = f"Did you mean {agents[near[0]].name}?" if near else hint
+        hint = f"For the one in this directory: ./{name}" if os.path.lexists(name) else hint
+        raise AgentError(f"There is no agent {name[:80]}.", hint)
+
+    def _aliases(self, without: str = "") -> dict[str, str]:
+        """Read the aliases, all but one. Raises AgentError."""
+        if not os.path.lexists(self.aliases_file):
+            return {}
+        hint = "Set it right, or delete it."
+        try:
+            aliases = read_yaml(read_bytes(self.aliases_file), str(self.aliases_file)) or {}
+        except (AgentError, ConfigError) as error:
+            message = error.message.replace("The agent ", "The file of aliases ")
+            raise AgentError(message, hint) from error
+        try:
+            aliases = msgspec.convert(aliases, dict[str, str])
+        except msgspec.ValidationError as error:
+            raise AgentError(f"{self.aliases_file} must hold lines NAME: PATH.", hint) from error
+        return {name: path for name, path in aliases.items() if name.lower() != without.lower()}
+
+    def _write_aliases(self, aliases: dict[str, str]) -> None:
+        lines = [f"{json.dumps(name)}: {json.dumps(path)}\n" for name, path in aliases.items()]
+        _write(self.aliases_file, "".join(sorted(lines)))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        Files().make_directory(path.parent)
+        Files().replace(path, text.encode())
+    except OSError as error:
+        raise AgentError(f"{path} cannot be written: {os_reason(error)}.") from error
+
+
+def _is_path(reference: str) -> bool:
+    """Return True when an agent is named by a path rather than by its name."""
+    separated = "/" in reference or os.sep in reference
+    return separated or reference.startswith((".", "~")) or reference.endswith((*KINDS,))
+
+
+def open_agent(reference: str, names: AgentNames, trust: Trust, consent: Consent) -> Definition:
+    """Return the agent with this name or path, once it may be used. Raises AgentError, ConfigError,
+    and what `consent` raises.
+    """
+    file = read_file(names.find(reference))
+    permissions = file.permissions()
+    if permissions and (file.kind == "python" or names.folder not in file.path.parents):
+        question = trust.question(file)
+        if question is not None and consent(question, permissions):
+            trust.approve(file)
+    return load_python(file) if file.kind == "python" else file.definition()
