@@ -10,6 +10,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from chat_loop import errors, events
 from chat_loop.agent.tools import NO_MORE, anything, refuser
 from chat_loop.app import App, cancel_on
 from chat_loop.config import expanded
@@ -17,24 +18,6 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
 from chat_loop.display.text import one_line
-from chat_loop.errors import (
-    ChatLoopError,
-    ContextFull,
-    ContextTooLong,
-    OutputError,
-    SaveError,
-    UsageError,
-    os_reason,
-)
-from chat_loop.events import (
-    Event,
-    Finished,
-    ReplyEnded,
-    SessionSealed,
-    TextDelta,
-    ToolReturned,
-    Warned,
-)
 from chat_loop.input.lines import clean
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter
@@ -77,8 +60,8 @@ def run(app: App) -> int:
             try:
                 write(target, "".join(run.text).encode("utf-8", "replace"))
             except OSError as error:
-                message = f"{target} cannot be written: {os_reason(error)}."
-                raise SaveError(message) from error
+                message = f"{target} cannot be written: {errors.os_reason(error)}."
+                raise errors.SaveError(message) from error
             written = True
         return code
     finally:
@@ -96,11 +79,11 @@ def whole_question(question: str) -> str:
         data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
         if len(data) > LARGEST_INPUT:
             size = f"more than {LARGEST_INPUT >> 20} MB"
-            raise UsageError(f"Standard input has {size}.", "No model takes that much.")
+            raise errors.UsageError(f"Standard input has {size}.", "No model takes that much.")
         piped = clean(data.decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
-        raise UsageError("There is no question.", 'For example: chat-loop -p "question".')
+        raise errors.UsageError("There is no question.", 'For example: chat-loop -p "question".')
     return question
 
 
@@ -111,13 +94,17 @@ def target_of(file: str, *, force: bool) -> Path | None:
     try:
         path = expanded(file).absolute().resolve()
         if not path.parent.is_dir():
-            raise UsageError(f"There is no folder {path.parent}.", "Make it first.")
+            raise errors.UsageError(f"There is no folder {path.parent}.", "Make it first.")
         if path.exists() and not path.is_file():
-            raise UsageError(f"{path} is not a file.", "Name a file, or redirect the output.")
+            raise errors.UsageError(
+                f"{path} is not a file.", "Name a file, or redirect the output."
+            )
         if path.exists() and not force:
-            raise UsageError(f"{path} is there already.", "--force replaces it.")
+            raise errors.UsageError(f"{path} is there already.", "--force replaces it.")
     except (OSError, RuntimeError, ValueError) as error:  # such as a loop of links, or a NUL
-        raise UsageError(f"{one_line(file)} cannot be a file.", "Name another one.") from error
+        raise errors.UsageError(
+            f"{one_line(file)} cannot be a file.", "Name another one."
+        ) from error
     return path
 
 
@@ -138,16 +125,16 @@ class Run:
         """Why the last reply ended."""
         self._saved = True
         self._tools_stopped = self._left = False
-        self._refused: OutputError | None = None
+        self._refused: errors.OutputError | None = None
         self._task: asyncio.Future[None] | None = None
 
     async def ask(self) -> tuple[int, bool]:
         """Return the exit code, and True when the reply came to its end."""
         app, agent = self._app, self._agent
-        approve = refuser(lambda sentence, hint: self._show(Warned(sentence, hint)))
+        approve = refuser(lambda sentence, hint: self._show(events.Warned(sentence, hint)))
         memory = app.memory(agent, self._show)
         if memory is not None and memory.trouble:
-            self._show(Warned(memory.trouble))
+            self._show(events.Warned(memory.trouble))
         conversation = Conversation(
             replace(agent, approve=anything if app.options.allow else approve),
             app.sessions,
@@ -162,11 +149,11 @@ class Run:
         try:
             await self._task
             if self._stop in CUT:
-                self._show(Warned(*CUT[self._stop]))
+                self._show(events.Warned(*CUT[self._stop]))
         except asyncio.CancelledError:
             return (0 if self._left else 128 + received[0] if received else 130), False
-        except ChatLoopError as error:
-            if isinstance(error, ContextTooLong | ContextFull):
+        except errors.ChatLoopError as error:
+            if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."
             if self._json:
                 failure = {"event": "error", "message": error.message, "hint": error.hint}
@@ -207,13 +194,15 @@ class Run:
         for file in files:
             if file.secret:
                 name = file.attachment.name
-                self._show(Warned(f"What looks like a key or a password in {name} is not sent."))
+                self._show(
+                    events.Warned(f"What looks like a key or a password in {name} is not sent.")
+                )
         await conversation.ask(self._question, [file.without_secrets() for file in files])
 
     async def _resume(self, conversation: Conversation, reference: str) -> None:
         """Go on with a saved session, in its own words as far as they fit; no summary is made.
 
-        Raises SessionError, and UsageError for a session of another agent's file.
+        Raises SessionError, and errors.UsageError for a session of another agent's file.
         """
         from chat_loop.commands.references import find_session
         from chat_loop.library.library import Library
@@ -228,28 +217,28 @@ class Run:
         if header.agent_path != agent.path:
             made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
             theirs = f"--agent {shlex.quote(made)}" if header.agent_path else "no --agent"
-            raise UsageError(
+            raise errors.UsageError(
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",
             )
         offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
         if offer.left_out:
             left_out = counted(offer.left_out, "exchange")
-            self._show(Warned(f"{left_out} would not fit and stay summarized."))
+            self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(offer, acknowledge=False)
 
-    def _show(self, event: Event) -> None:
+    def _show(self, event: events.Event) -> None:
         match event:
-            case TextDelta(text):
+            case events.TextDelta(text):
                 self._write_text(f"\n\n{text}" if self._between else text)
                 self._begun, self._between = True, False
-            case Finished():
+            case events.Finished():
                 self._between = event.stop == "tool" and self._begun
-            case ReplyEnded():
+            case events.ReplyEnded():
                 self._stop = event.stop
-            case ToolReturned() if event.text == NO_MORE:
+            case events.ToolReturned() if event.text == NO_MORE:
                 self._tools_stopped = True
-            case SessionSealed():
+            case events.SessionSealed():
                 self._saved = event.saved
         if self._json:
             self._write(out_json, event_object(event))
@@ -272,5 +261,5 @@ class Run:
             self._left = True
             if self._task is not None:
                 self._task.cancel()
-        except OutputError as error:
+        except errors.OutputError as error:
             self._refused = error  # the reply is still read and saved
