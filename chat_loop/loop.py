@@ -54,10 +54,11 @@ class ChatLoop:
                     try:
                         line = await self._reader.read()
                     except KeyboardInterrupt:
+                        line = ""
                         if chat.replacing is None:
                             display.line("exit or Ctrl-D leaves.", "dim")
-                        line = ""
-                        self._cancel_edit()
+                        else:
+                            self._cancel_edit()
         except (Quit, EOFError):
             with self._interruptible():
                 await self._cancellable(chat.conversation.end())
@@ -83,14 +84,16 @@ class ChatLoop:
                     if argument and not command.argument:
                         hint = "To send it as text, start with a space."
                         raise UsageError(f"/{command.name} takes nothing after it.", hint)
-                    self._cancel_edit()
+                    if chat.replacing is not None:
+                        self._cancel_edit()
                     await self._command(command.run(chat, argument))
                     self._notify(f"{command.name} is done")
                 case Unknown(name, nearest, argument):
                     if template := chat.templates.find(name):
                         await self._send(template.filled(argument))
                         return
-                    self._cancel_edit()
+                    if chat.replacing is not None:
+                        self._cancel_edit()
                     nearest = chat.templates.nearest(name) or nearest
                     meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
                     hint = f"{meant} A leading space sends it as text."
@@ -101,10 +104,9 @@ class ChatLoop:
             self._show_failure(error)
 
     def _cancel_edit(self) -> None:
-        """Leave the query that was offered to be changed as it was, if one was."""
-        if self.chat.replacing is not None:
-            self.chat.replacing = None
-            self._display.prose("Edit canceled.", "dim")
+        """Leave the query that was offered to be changed as it was."""
+        self.chat.replacing = None
+        self._display.prose("Edit canceled.", "dim")
 
     def _show_failure(self, error: ChatLoopError) -> None:
         self._display.stop_waiting()
@@ -122,11 +124,11 @@ class ChatLoop:
     async def _send(self, text: str) -> None:
         """Ask a query with the files that the entry names and the quotes that go with it."""
         chat = self.chat
-        if not text.strip():
+        if chat.replacing is not None and not text.strip():
             self._cancel_edit()
         elif chat.replacing is not None:
             await self._command(retry_edit.instead(chat, text))
-        else:
+        elif text.strip():
             files = await self._files() if "@" in self._reader.typed else ()
             if files is None:
                 self._reader.put_back()

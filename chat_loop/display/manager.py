@@ -269,7 +269,7 @@ class DisplayManager:
 
     def _close_line(self) -> None:
         self.waiting.erase()
-        held = self._reply.finish()
+        held = self._reply.finish() if self._reply.open else ""
         if held or self._line_open:
             self._write(f"{held}\n")
             self._line_open = False

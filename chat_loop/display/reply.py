@@ -27,17 +27,21 @@ class ReplyText:
         self._sanitizer = StreamSanitizer()
         self._painter = painter
         self.begun = False
+        self.open = False
+        """`finish` may hold something back, or has to close what the text opened."""
 
     def feed(self, text: str) -> str:
         """Return what is written for the next piece."""
         if not self.begun:
             text, self.begun = text.lstrip("\n"), True
+        self.open = True
         shown = self._sanitizer.feed(text)
         painter = self._painter
         return shown if painter is None else painter.feed(shown) or painter.progress()
 
     def finish(self) -> str:
         """Return what was held back; something else is written now."""
+        self.open = False
         shown = self._sanitizer.finish()
         if self._painter is None:
             return shown

@@ -33,9 +33,9 @@ from tests.screens import Script, models
 from tests.talking import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
-LINE = (102, 28)
+LINE = (100, 25)
 """Functions and modules that a typed line may go through before its request."""
-RESUME = (208, 43)
+RESUME = (208, 41)
 
 
 class Crossed:
