@@ -9,11 +9,9 @@ from collections.abc import Coroutine, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
-    branches,
     context,
     memory,
     retry_edit,
-    search,
     session,
     tools,
     transfer,

@@ -178,7 +178,7 @@ Session history (18 messages total):
   Message 18: Sally: because"""
     )
     assert "Decisions: Stay polite [1]" in shown(screen, "/history --full")
-    assert "/history takes nothing or --full" in shown(screen, "/history now")
+    assert "✗ Usage: /history [--full]" in shown(screen, "/history now")
 
 
 def test_the_history_after_a_fork_tells_each_message_once(tmp_path: Path) -> None:
@@ -243,7 +243,7 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
     lines = ["/resume 1 --last 3", "/resume 1 --last x", "/resume 1 2"]
     screen = Screen(tmp_path, lines, SUMMED, hours=1, options=options)
     assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: the summary and 3 exchanges\n", screen.text)
-    assert "✗ --last takes a number of exchanges." in screen.text
+    assert "✗ Usage: /resume [N|ID|WORDS]" in screen.text
     assert "✗ Which session? One number or id is wanted." in screen.text
 
 

@@ -127,11 +127,8 @@ def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
     ]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET)
     assert [line for line in screen.text.split("\n") if line.startswith("✗")] == [
-        "✗ There is no reply yet.",
-        "✗ Nothing was said yet.",
-        "✗ Nothing was said yet.",
-        "✗ /copy has no “that”.",
-        "✗ /copy has no “all 2”.",
+        *["✗ There is nothing to copy yet."] * 3,
+        *["✗ Usage: /copy [reply|query|all|code [N]]"] * 2,
         "✗ There is no code in the last reply.",
         "✗ There is no clipboard here.",
     ]

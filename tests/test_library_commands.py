@@ -155,11 +155,11 @@ show N, resume N and quote N (with /) go on from a hit.
 You: /search zebra
 No matches. It may have been said in other words; /sessions WORDS looks at names.
 You: /search
-✗ Search for what?
-  For example: /search token bucket --since 7d
+✗ Usage: /search WORDS
+  /help search has more.
 You: /search --foo x
 ✗ /search has no option --foo.
-  Options: --agent, --tag, --project, --since, --before. Put -- before words with a dash.
+  Options: --tag, --agent, --project, --since, --before. Put -- before words with a dash.
 You: /search -- --foo
 No matches. It may have been said in other words; /sessions WORDS looks at names.
 You: /show 99
@@ -188,14 +188,14 @@ Size:       1 query, 110 tokens
 [1] You: > From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21): > You: The gateway listens on port 5432. > Sally: Noted. > From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak fronts. > Sally: Noted. And now?
     Sally: Noted.
 You: /show
-✗ Which one? show takes a number of the last search or list, or an id.
-  /search WORDS finds what was said, sessions lists the saved ones.
+✗ Usage: /show N|ID [QUERY]
+  /help show has more.
 You: /quote 2
-✗ Quote what? A number of the last search, or a session and its query.
-  /search WORDS finds what was said, sessions lists the saved ones.
+✗ Usage: /quote N|ID [QUERY]
+  /help quote has more.
 You: /quote 9
-✗ Quote what? A number of the last search, or a session and its query.
-  /search WORDS finds what was said, sessions lists the saved ones.
+✗ Usage: /quote N|ID [QUERY]
+  /help quote has more.
 Goodbye!
 ✓ Conversation saved successfully!
   Session ID: sally_20261122_043015
@@ -325,8 +325,8 @@ You: sessions
 2  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
 3  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
 You: /merge
-✗ Which sessions? merge takes two, or one to merge with this conversation.
-  sessions lists them; /tree shows the branches of a conversation.
+✗ Usage: /merge A [B]
+  /help merge has more.
 You: /merge 2 2
 ✗ Both are sally_20261122_003015.
   merge takes two sessions; /tree shows the branches of this one.
@@ -343,7 +343,6 @@ Contradiction 1 of 1:
   2  in “The gateway listens on port 5544 now.”:
      The gateway listens on port 5544 now. [3 user]
 Which one holds? (1, 2, b for both, q to stop) x
-1 or 2 keeps that one, b both; q merges nothing.
 Which one holds? (1, 2, b for both, q to stop) q
 Not merged.
 You: /merge 2 3
@@ -692,9 +691,9 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
         "From “Note 4” (n4, query 1, 2026-11-21) goes with your next",
         "Session ID: n3",
     ]
-    assert text.count("✗ Quote what?") == 1
+    assert text.count("✗ Usage: /quote ") == 1
     text = run(tmp_path, "/search note", "/show note", "/quote 1", "/show 2", hours=2)
-    assert text.count("✗ Quote what?") == 1
+    assert text.count("✗ Usage: /quote ") == 1
     assert "sessions fit “note”." in text
 
 

@@ -201,7 +201,7 @@ def test_a_chat_with_servers(tmp_path: Path) -> None:
         shown = say(chat, "/mcp raw", "hang")
         assert "  echo (not asked about): It is echo." in shown
         say(chat, "/mcp nothing", "There is no MCP server “nothing”.")
-        say(chat, "/mcp a b c", "/mcp takes nothing, a server's name, or “restart” and a name.")
+        say(chat, "/mcp a b c", "Usage: /mcp [NAME | restart NAME]")
         say(chat, "/mcp restart raw", "raw: connected")
         first, second = processes(tmp_path)
         assert gone(first)

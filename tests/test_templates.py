@@ -114,8 +114,8 @@ def test_a_file_that_is_no_template_is_one_line_and_sends_nothing(
     path.write_bytes(data)
     screen = Screen(tmp_path / "s", ["/bad x"], prompts=path.parent)
     assert screen.text == (
-        f"You: /bad x\n✗ The template {path} is not used: {reason}.\n  Set it right, or take "
-        "it away.\nGoodbye!\n"
+        f"You: /bad x\n✗ The template {path} is not used: {reason}.\n"
+        "  Fix or remove it.\nGoodbye!\n"
     )
     assert screen.talk.sent == []
 

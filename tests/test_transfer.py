@@ -108,7 +108,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/export --session 1 taken.md", "✗ taken.md is there already: nothing is written."),
         ("/export --session 1 a\0b.md", "✗ That is not the name of a file."),
         (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
-        ("/import", "✗ Import what? import takes a file or a folder."),
+        ("/import", "✗ Usage: /import FILE|FOLDER"),
         ("/import nowhere.json", "✗ nowhere.json cannot be read: no such file or directory."),
         ("/import ~nobody-of-that-name/x", "cannot be read: no such file or directory."),
         ("/import a\0b", "✗ That is not the name of a file."),

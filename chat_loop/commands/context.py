@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.registry import registry
-from chat_loop.context.budget import messages_in
+from chat_loop.context.budget import messages_in, parts
+from chat_loop.display import panels
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.values import Usage
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 """Sentences of the archive that are listed."""
-_NO_PINS = ("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
 
 
 @registry.command(
@@ -35,16 +35,24 @@ async def compact(chat: Chat, argument: str) -> None:
     session's file; /uncompact goes back to them.
     """
     asked = registry.arguments("compact", argument)
-    if "diff" in asked.flags:
-        _diff(chat)
-    elif "preview" in asked.flags:
+    if "preview" in asked.flags:
         await _preview(chat, asked.words)
-    else:
-        may = None if "force" in asked.flags else _asking(chat)
+    elif "diff" not in asked.flags:
+        may = None if "force" in asked.flags else _ask_for(chat)
         await chat.conversation.compact(asked.words, may)
+    elif not (found := chat.conversation.offers().only_in_archive()):
+        chat.display.line("Every sentence with an exact value is in the context.", "dim")
+    else:
+        count = counted(len(found), "sentence")
+        chat.display.prose(f"{count} with exact values stand in the archive only:")
+        for line in found[:SHOWN]:
+            chat.display.prose(f"- {line}", indent=2)
+        if len(found) > SHOWN:
+            text = f"… and {len(found) - SHOWN:,} more; /history --full shows everything."
+            chat.display.line(text, "dim")
 
 
-def _asking(chat: Chat) -> Confirm:
+def _ask_for(chat: Chat) -> Confirm:
     """Return what asks the user about a compaction that gains nothing."""
 
     async def may(before: int, after: int) -> bool:
@@ -52,22 +60,21 @@ def _asking(chat: Chat) -> Confirm:
         if not chat.asks:
             chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
             return False
-        if await chat.confirm(f"{sizes} Compact anyway? [y/N] "):
-            return True
-        chat.display.line("Not compacted.", "dim")
-        return False
+        agreed = await chat.confirm(f"{sizes} Compact anyway? [y/N] ")
+        if not agreed:
+            chat.display.line("Not compacted.", "dim")
+        return agreed
 
     return may
 
 
 async def _preview(chat: Chat, focus: str) -> None:
-    from chat_loop.display.panels import show_block, show_draft  # not before it is asked for
-
     compaction = chat.conversation.compaction
     draft = await compaction.draft(focus)
     if draft is None:
         return
-    show_draft(chat.display, draft.compaction, draft.plan.keep, summary_block.render(draft.summary))
+    text = summary_block.render(draft.summary)
+    panels.show_draft(chat.display, draft.compaction, draft.plan.keep, text)
     while (answer := await chat.ask("Compact so? (y, n, or e to edit) ")) in ("e", "edit"):
         text = await chat.edit(summary_block.render(draft.summary, grouped=False))
         edited = summary_block.parse(text)
@@ -77,25 +84,11 @@ async def _preview(chat: Chat, focus: str) -> None:
             text = "Nothing is left of the summary: not compacted."
             raise UsageError(text, "Keep its headings.")
         draft = compaction.edited(draft, edited)
-        show_block(chat.display, summary_block.render(draft.summary))
+        panels.show_block(chat.display, summary_block.render(draft.summary))
     if answer in ("y", "yes"):
         await chat.conversation.take(draft)
     else:
         chat.display.line("Not compacted.", "dim")
-
-
-def _diff(chat: Chat) -> None:
-    found = chat.conversation.offers().only_in_archive()
-    if not found:
-        chat.display.line("Every sentence with an exact value is in the context.", "dim")
-        return
-    count = counted(len(found), "sentence")
-    chat.display.prose(f"{count} with exact values stand in the archive only:")
-    for line in found[:SHOWN]:
-        chat.display.prose(f"- {line}", indent=2)
-    if len(found) > SHOWN:
-        text = f"… and {len(found) - SHOWN:,} more; /history --full shows everything."
-        chat.display.line(text, "dim")
 
 
 @registry.command("uncompact", "Context")
@@ -121,28 +114,22 @@ async def uncompact(chat: Chat, argument: str) -> None:
 @registry.command("summarize", "Context", argument="[FOCUS]")
 async def summarize(chat: Chat, argument: str) -> None:
     """Compact, and show what became of it: messages, tokens, topics, decisions, files, commands."""
-    from chat_loop.display.panels import show_summary  # not before it is asked for
-
     conversation = chat.conversation
     before = messages_in(conversation.thread.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.compaction.draft(argument, _asking(chat))
-    if draft is None or not await conversation.take(draft, acknowledge=False):
-        return
-    after = 1 + messages_in(conversation.thread.exchanges)
-    show_summary(chat.display, draft.compaction, draft.summary, before, after)
+    draft = await conversation.compaction.draft(argument, _ask_for(chat))
+    if draft is not None and await conversation.take(draft, acknowledge=False):
+        after = 1 + messages_in(conversation.thread.exchanges)
+        panels.show_summary(chat.display, draft.compaction, draft.summary, before, after)
 
 
 @registry.command("context", "Context")
 async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window, part by part, and when it is compacted."""
-    from chat_loop.context.budget import parts  # not before it is asked for
-    from chat_loop.display.panels import show_context
-
     conversation, display = chat.conversation, chat.display
     budget, options = conversation.budget, conversation.options
-    found = parts(conversation.weights, budget, len(conversation.session.exchanges))
-    show_context(display, found, budget.used, budget.window, estimated=budget.estimated)
+    filling = parts(conversation.weights, budget, len(conversation.session.exchanges))
+    panels.show_context(display, filling, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
         display.prose(f"Auto-compacts at {conversation.trigger:,} tokens.", "dim")
     else:
@@ -162,30 +149,34 @@ async def context(chat: Chat, argument: str) -> None:
 async def pin(chat: Chat, argument: str) -> None:
     """Keep a text word for word through every compaction and resume."""
     if not argument:
-        await pins(chat, "")
+        await list_pins(chat, "")
         return
     chat.conversation.pin(argument)
     chat.display.line(f"Pinned; {len(chat.conversation.thread.pins)} in all.", "dim")
 
 
 @registry.command("pins", "Context")
-async def pins(chat: Chat, argument: str) -> None:
+async def list_pins(chat: Chat, argument: str) -> None:
     """List the pins; the numbers are those that unpin takes."""
-    if not chat.conversation.thread.pins:
-        raise UsageError(*_NO_PINS)
-    for number, text in enumerate(chat.conversation.thread.pins, 1):
+    for number, text in enumerate(_pins(chat), 1):
         chat.display.line(f"{number}  {text}")
 
 
 @registry.command("unpin", "Context", argument="N")
 async def unpin(chat: Chat, argument: str) -> None:
     """Carry a pin no further: by its number in the list of pins, or its text."""
-    standing = chat.conversation.thread.pins
-    if not standing:
-        raise UsageError(*_NO_PINS)
-    numbered = {str(number): text for number, text in enumerate(standing, 1)}
-    if argument not in standing and argument not in numbered:
-        text = f"Which pin? unpin takes a number from 1 to {len(standing)}."
-        raise UsageError(text, "/pins lists them.")
-    chat.conversation.unpin(argument if argument in standing else numbered[argument])
+    pins = _pins(chat)
+    numbered = {str(number): text for number, text in enumerate(pins, 1)}
+    text = argument if argument in pins else numbered.get(argument)
+    if text is None:
+        sentence = f"Which pin? unpin takes a number from 1 to {len(pins)}."
+        raise UsageError(sentence, "/pins lists them.")
+    chat.conversation.unpin(text)
     chat.display.line(f"Unpinned; {len(chat.conversation.thread.pins)} left.", "dim")
+
+
+def _pins(chat: Chat) -> tuple[str, ...]:
+    """Return the pins. Raises UsageError when there are none."""
+    if not chat.conversation.thread.pins:
+        raise UsageError("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
+    return chat.conversation.thread.pins

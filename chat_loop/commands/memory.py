@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.commands.registry import registry
@@ -34,7 +33,7 @@ async def remember(chat: Chat, argument: str) -> None:
     if not fact:
         hint = "For example: /remember The tests need Postgres 16."
         raise UsageError("What is there to remember?", hint)
-    path, before = memory.target(project=project), memory.seen
+    path, is_first = memory.target(project=project), not memory.seen.facts
     safe = redacted(fact)
     if safe != fact:
         chat.display.warn("Secrets are not written into the memory. Without it:")
@@ -45,8 +44,8 @@ async def remember(chat: Chat, argument: str) -> None:
     if not memory.add(path, [safe]):
         chat.display.line(f"That is in {memory.place.shown(path)} already.", "dim")
         return
-    _tell_noted(chat, memory, 1)
-    if memory.seen.own and not before.facts:
+    _show_noted(chat, memory, 1)
+    if memory.seen.own and is_first:
         text = "That is your own memory: it counts where a project has no MEMORY.md."
         chat.display.prose(f"{text} /remember --project TEXT begins one here.", "dim")
 
@@ -58,14 +57,73 @@ async def show_memory(chat: Chat, argument: str) -> None:
     /memory propose             choose among the pins and decisions of this conversation
     /memory propose --project   and note them in the project's MEMORY.md
     """
-    memory = _memory(chat)
-    match argument.split():
-        case []:
-            _show(chat, memory)
-        case ["propose"] | ["propose", "--project"]:
-            await _propose(chat, memory, memory.target(project="--project" in argument))
-        case _:
-            raise UsageError(f"/memory takes nothing or “propose”, not “{argument[:40]}”.")
+    memory, display, words = _memory(chat), chat.display, argument.split()
+    if words[:1] == ["propose"] and words[1:] in ([], ["--project"]):
+        await _propose(chat, memory, project=len(words) > 1)
+        return
+    if words:
+        raise UsageError(f"/memory takes nothing or “propose”, not “{argument[:40]}”.")
+    was_edited = memory.reread()
+    chat.conversation.remember()
+    seen = memory.seen
+    if seen.problem:
+        raise ChatLoopError(seen.problem)
+    where = memory.place.shown(seen.path)
+    if not seen.facts and seen.exists:
+        display.prose(f"There are no facts in {where}.")
+        display.prose("/remember TEXT notes a fact in it.", "dim")
+        return
+    if not seen.facts:
+        text = f"/remember TEXT begins your own in {where}"
+        display.prose("There is no memory yet.")
+        display.prose(f"{text}, /remember --project TEXT one in this project.", "dim")
+        return
+    display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
+    width = len(str(min(len(seen.facts), SHOWN)))
+    for number, fact in enumerate(seen.facts[:SHOWN]):
+        line, left_out = _numbered(number + 1, fact, width), number in seen.left_out
+        display.line(f"{line} (left out)" if left_out else line, "dim" if left_out else "")
+    if len(seen.facts) > SHOWN:
+        display.line(f"… and {len(seen.facts) - SHOWN:,} more in the file.", "dim")
+    display.line(f"~{estimate(seen.block):,} of at most {memory.place.most:,} tokens.", "dim")
+    if seen.left_out:
+        count = counted(len(seen.left_out), "fact")
+        display.warn(
+            f"{count} left out (memory is full): the model does not get what is marked.",
+            "/forget makes room; memory.max_tokens in the config allows more.",
+        )
+    if was_edited:
+        text = "The file was changed: the model gets it so from your next message on."
+        display.prose(text, "dim")
+
+
+async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
+    """Offer what the chain has pinned and decided; note what the user picks."""
+    path, thread = memory.target(project=project), chat.conversation.thread
+    decisions = thread.inherited.decisions if thread.inherited else ()
+    known = {fact_key(fact) for fact in memory.seen.facts} if path == memory.seen.path else set()
+    offered: dict[str, str] = {}
+    for text in (*thread.pins, *(_REFERENCE.sub("", decision) for decision in decisions)):
+        fact = fact_of(redacted(text))
+        if fact and fact_key(fact) not in known:
+            offered.setdefault(fact_key(fact), fact)
+    if not offered:
+        text = "There is nothing to propose: no pin or decision that the memory does not have."
+        chat.display.prose(text, "dim")
+        return
+    numbered = {str(number): fact for number, fact in enumerate(offered.values(), 1)}
+    for number, fact in numbered.items():
+        chat.display.line(_numbered(int(number), fact, len(str(len(numbered)))))
+    where = memory.place.shown(path)
+    answer = await chat.ask(f"Which ones go into {where}? (numbers, all, or nothing) ")
+    if answer in ("", "n", "no", "none", "nothing"):
+        chat.display.line("Nothing is noted.", "dim")
+        return
+    picked = [*numbered] if answer == "all" else answer.replace(",", " ").split()
+    if not numbered.keys() >= {*picked}:
+        raise UsageError(f"Nothing is noted: the proposals are numbered from 1 to {len(numbered)}.")
+    chosen = [fact for number, fact in numbered.items() if number in picked]
+    _show_noted(chat, memory, memory.add(path, chosen))
 
 
 @registry.command("forget", "Memory", argument="N")
@@ -90,82 +148,14 @@ async def forget(chat: Chat, argument: str) -> None:
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
 
 
-def _show(chat: Chat, memory: ProjectMemory) -> None:
-    edited = memory.reread()
-    chat.conversation.remember()
-    seen, display = memory.seen, chat.display
-    if seen.problem:
-        raise ChatLoopError(seen.problem)
-    where = memory.place.shown(seen.path)
-    if not seen.facts and seen.exists:
-        display.prose(f"There are no facts in {where}.")
-        display.prose("/remember TEXT notes a fact in it.", "dim")
-    elif not seen.facts:
-        text = f"/remember TEXT begins your own in {where}"
-        display.prose("There is no memory yet.")
-        display.prose(f"{text}, /remember --project TEXT one in this project.", "dim")
-    if not seen.facts:
-        return
-    display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
-    width = len(str(min(len(seen.facts), SHOWN)))
-    for number, fact in enumerate(seen.facts[:SHOWN]):
-        line = _numbered(number + 1, fact, width)
-        missing = number in seen.left_out
-        display.line(f"{line} (left out)" if missing else line, "dim" if missing else "")
-    if len(seen.facts) > SHOWN:
-        display.line(f"… and {len(seen.facts) - SHOWN:,} more in the file.", "dim")
-    display.line(f"~{estimate(seen.block):,} of at most {memory.place.most:,} tokens.", "dim")
-    if seen.left_out:
-        count = counted(len(seen.left_out), "fact")
-        display.warn(
-            f"{count} left out (memory is full): the model does not get what is marked.",
-            "/forget makes room; memory.max_tokens in the config allows more.",
-        )
-    if edited:
-        text = "The file was changed: the model gets it so from your next message on."
-        display.prose(text, "dim")
-
-
-async def _propose(chat: Chat, memory: ProjectMemory, path: Path) -> None:
-    """Offer what the chain has pinned and decided; note what the user picks."""
-    thread = chat.conversation.thread
-    decisions = thread.inherited.decisions if thread.inherited else ()
-    known = {fact_key(fact) for fact in memory.seen.facts} if path == memory.seen.path else set()
-    offered: dict[str, str] = {}
-    for text in (*thread.pins, *(_REFERENCE.sub("", decision) for decision in decisions)):
-        fact = fact_of(redacted(text))
-        if fact and fact_key(fact) not in known:
-            offered.setdefault(fact_key(fact), fact)
-    if not offered:
-        text = "There is nothing to propose: no pin or decision that the memory does not have."
-        chat.display.prose(text, "dim")
-        return
-    facts = [*offered.values()]
-    for number, fact in enumerate(facts, 1):
-        chat.display.line(_numbered(number, fact, len(str(len(facts)))))
-    where = memory.place.shown(path)
-    answer = await chat.ask(f"Which ones go into {where}? (numbers, all, or nothing) ")
-    if answer in ("n", "no", "none", "nothing"):
-        answer = ""
-    numbered = {str(number): fact for number, fact in enumerate(facts, 1)}
-    picked = [*numbered] if answer == "all" else answer.replace(",", " ").split()
-    if not numbered.keys() >= {*picked}:
-        raise UsageError(f"Nothing is noted: the proposals are numbered from 1 to {len(facts)}.")
-    if picked:
-        chosen = [fact for number, fact in numbered.items() if number in picked]
-        _tell_noted(chat, memory, memory.add(path, chosen))
-    else:
-        chat.display.line("Nothing is noted.", "dim")
-
-
-def _tell_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
+def _show_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     """Put what was added into effect, and say where it went and whether the model gets it."""
     chat.conversation.remember()
     seen, count = memory.seen, len(memory.seen.facts)
     where = memory.place.shown(seen.path)
     chat.display.line(f"Noted in {where} ({counted(count, 'fact')}).", "dim")
-    if missing := sum(number in seen.left_out for number in range(count - added, count)):
-        what = "it" if added == 1 else f"{counted(missing, 'fact')} of them"
+    if left_out := sum(number in seen.left_out for number in range(count - added, count)):
+        what = "it" if added == 1 else f"{counted(left_out, 'fact')} of them"
         chat.display.warn(
             f"There is no room for {what}: the memory takes {memory.place.most:,} tokens, and "
             "the model gets what comes first in the file.",

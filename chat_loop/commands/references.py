@@ -1,11 +1,9 @@
-"""One look-up of a session: a number of a list, an id, `last`, or words of its name."""
+"""The look-up of a session: a number of a list, an id, `last`, or words of its name."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-
-from msgspec import Struct
 
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.filters import SessionFilter
@@ -17,23 +15,14 @@ PAGE = 20
 """Sessions that are listed at a time."""
 
 
-class Place(Struct, frozen=True):
-    """An exchange of a saved session: its id, and the query's number."""
-
-    session: str
-    query: int
-
-
 class SeveralSessions(SessionNotFound):
     """Several sessions fit: `rows` are the first of them, `more` counts the others."""
 
     several = True
 
     def __init__(self, reference: str, rows: Sequence[SessionRow], more: int) -> None:
-        super().__init__(
-            f"{len(rows) + more} sessions fit “{reference[:40]}”.",
-            "Say which one by its number.",
-        )
+        text = f"{len(rows) + more} sessions fit “{reference[:40]}”."
+        super().__init__(text, "Say which one by its number.")
         self.rows, self.more = rows, more
 
 

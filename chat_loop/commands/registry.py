@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine
+from difflib import get_close_matches
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +28,7 @@ class Quit(BaseException):
 
 
 class Command(Struct, frozen=True):
-    """One command. `bare` must match a whole line that is to be it without `/`.
+    """A command. `bare` must match a whole line that is to be it without `/`.
 
     `flags` are its options without a value, `valued` those with one, named without `--`.
     """
@@ -36,7 +37,7 @@ class Command(Struct, frozen=True):
     run: Handler
     family: str
     argument: str = ""
-    bare: re.Pattern[str] | None = None
+    bare: str = ""
     aliases: tuple[str, ...] = ()
     flags: tuple[str, ...] = ()
     valued: tuple[str, ...] = ()
@@ -44,7 +45,7 @@ class Command(Struct, frozen=True):
     @property
     def help(self) -> str:
         """Return one line: the first paragraph of the docstring."""
-        return " ".join((self.run.__doc__ or "").strip().partition("\n\n")[0].split())
+        return " ".join((self.run.__doc__ or "").partition("\n\n")[0].split())
 
     @property
     def details(self) -> list[str]:
@@ -67,9 +68,9 @@ class Command(Struct, frozen=True):
     @property
     def options(self) -> dict[str, str]:
         """Return its options, each with what a line of its own says of it."""
-        notes = {line.partition("  ")[0]: line.partition("  ")[2] for line in self.details}
-        names = (f"--{name}" for name in (*self.flags, *self.valued))
-        return {name: notes.get(name, "").strip() for name in names}
+        notes = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in self.details}
+        names = [f"--{name}" for name in self.flags + self.valued]
+        return {name: notes.get(name, "") for name in names}
 
 
 class Call(Struct, frozen=True):
@@ -100,23 +101,11 @@ class Registry(Struct):
 
     commands: list[Command] = field(default_factory=list)
 
-    def command(
-        self,
-        name: str,
-        family: str,
-        *,
-        argument: str = "",
-        bare: str = "",
-        aliases: tuple[str, ...] = (),
-        flags: tuple[str, ...] = (),
-        valued: tuple[str, ...] = (),
-    ) -> Callable[[Handler], Handler]:
-        """Register the decorated function."""
-        pattern = re.compile(bare) if bare else None
+    def command(self, name: str, family: str, **more: Any) -> Callable[[Handler], Handler]:
+        """Register the decorated function; `more` are the other fields of Command."""
 
         def register(run: Handler) -> Handler:
-            made = Command(name, run, family, argument, pattern, aliases, flags, valued)
-            self.commands.append(made)
+            self.commands.append(Command(name, run, family, **more))
             return run
 
         return register
@@ -127,30 +116,28 @@ class Registry(Struct):
 
     def named(self, name: str) -> Command | None:
         """Return the command with this name or alias."""
-        found = (one for one in self.commands if name.lower() in (one.name, *one.aliases))
-        return next(found, None)
+        name = name.lower()
+        return next((one for one in self.commands if name in (one.name, *one.aliases)), None)
 
     def parse(self, line: str) -> Call | Unknown | None:
-        """Say what a line is; None means text."""
+        """Return the command that a line is, or None for text."""
         for command in self.commands:
-            if command.bare is not None and (match := command.bare.fullmatch(line.rstrip())):
-                return Call(command, next((group for group in match.groups() if group), ""))
+            if command.bare and (match := re.fullmatch(command.bare, line.rstrip())):
+                return Call(command, "".join(filter(None, match.groups())))
         match = _TYPED.fullmatch(line)
         if match is None:
             return None
         sign, name, argument = match[1], match[2], match[3] or ""
-        if (found := self.named(name)) is not None:
-            return Call(found, argument.strip())
+        if (known := self.named(name)) is not None:
+            return Call(known, argument.strip())
         if sign == "#":
             return None
-        from difflib import get_close_matches  # only a misspelt command needs it
-
         near = get_close_matches(name.lower(), self.names(), 1, 0.5)
         return Unknown(name, near[0] if near else "", argument)
 
     def arguments(self, name: str, argument: str) -> Arguments:
-        """Read the options of a command's argument. Raises UsageError for one that it does not
-        have.
+        """Return the words and options of a command's argument. Raises UsageError for an option
+        that it does not have.
 
         A value is the next word, what stands between double quotes, or what follows `=`. After
         `--` there are words only.
@@ -187,3 +174,10 @@ class Registry(Struct):
 
 
 registry = Registry()
+
+
+def misuse(name: str) -> UsageError:
+    """Return the error for an argument that a command cannot take."""
+    command = registry.named(name)
+    assert command is not None
+    return UsageError(f"Usage: {command.usage}", f"/help {name} has more.")

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
+from chat_loop.attach.mentions import mentions
+from chat_loop.attach.reading import QueryFile
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import shortened
-from chat_loop.sessions.records import Attachment, Exchange
+from chat_loop.sessions.records import Exchange
 from chat_loop.wording import ALLOWED
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
-    from chat_loop.attach.reading import QueryFile
     from chat_loop.commands.chat import Chat
 
 
@@ -26,7 +26,7 @@ async def retry(chat: Chat, argument: str) -> None:
     the first answer you are asked first: what it did is not taken back.
     """
     last = _last(chat)
-    if await _may_go(chat, last):
+    if await _may_ask_again(chat, last):
         await _replace(chat, last, last.query.text)
 
 
@@ -40,7 +40,7 @@ async def edit(chat: Chat, argument: str) -> None:
     """
     last = _last(chat)
     before = last.query.text
-    if not await _may_go(chat, last):
+    if not await _may_ask_again(chat, last):
         return
     # a query that would be a command is typed behind a blank
     if not argument and chat.offer(before if registry.parse(before) is None else f" {before}"):
@@ -80,14 +80,36 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
     """
     before = last.query.text
     same = text.strip() == before.strip()
-    files = _as_files(last.attached) if same else await _files(chat, last, text)
+    files: tuple[QueryFile, ...] | None = tuple(map(QueryFile, last.attached))
+    if not same:
+        files = await _files(chat, last, text)
     if files is None:
         chat.display.line("Not sent. Nothing is changed.", "dim")
         return
     await chat.conversation.undo()
-    told = "Again" if same else f"Instead of “{shortened(before)}”"
-    chat.display.prose(f"{told}: “{shortened(text)}”", "dim")
+    title = "Again" if same else f"Instead of “{shortened(before)}”"
+    chat.display.prose(f"{title}: “{shortened(text)}”", "dim")
     chat.sending = text, files
+
+
+async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...] | None:
+    """Return the files of a changed query: the old ones that it still names, and new ones, which
+    are asked about, as a name in an editor may have been pasted. None when they shall not be sent.
+    """
+    named = mentions(text)
+    names = {name for mention in named for name in mention.names}
+    kept = tuple(QueryFile(file) for file in last.attached if file.name in names)
+    known = {name for mention in mentions(last.query.text) for name in mention.names}
+    known |= {file.name for file in last.attached}
+    new = [mention for mention in named if not known.intersection(mention.names)]
+    typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
+    found = await chat.conversation.files(" ".join(typed)) if new else ()
+    if not found:
+        return kept
+    if secret := [one_line(file.attachment.name, 80) for file in found if file.secret]:
+        chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
+    shown = ", ".join(one_line(file.description, 80) for file in found)
+    return (*kept, *found) if await chat.confirm(f"Send {shown} along? (y/n) ") else None
 
 
 def _last(chat: Chat) -> Exchange:
@@ -99,17 +121,17 @@ def _last(chat: Chat) -> Exchange:
         raise UsageError("Nothing to ask again in this session.", hint) from error
 
 
-async def _may_go(chat: Chat, last: Exchange) -> bool:
+async def _may_ask_again(chat: Chat, last: Exchange) -> bool:
     """Ask when tools have changed something for an answer; True when nothing stands against it."""
     names = changed_by(last, chat.conversation.agent)
     if not names:
         return True
     shown = ", ".join(one_line(name, 60) for name in names)
     chat.display.warn(f"For the first answer {shown} ran; what was changed stays changed.")
-    if await chat.confirm("Ask again anyway? (y/n) "):
-        return True
-    chat.display.line("Not asked. Nothing is changed.", "dim")
-    return False
+    agreed = await chat.confirm("Ask again anyway? (y/n) ")
+    if not agreed:
+        chat.display.line("Not asked. Nothing is changed.", "dim")
+    return agreed
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
@@ -124,32 +146,3 @@ def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
         or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
     )
     return tuple(dict.fromkeys(found))
-
-
-def _as_files(attached: Iterable[Attachment]) -> tuple[QueryFile, ...]:
-    """Return files as they were then. The bytes of images are kept beside the sessions already."""
-    from chat_loop.attach.reading import QueryFile  # not before a file was sent
-
-    return tuple(map(QueryFile, attached))
-
-
-async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...] | None:
-    """Return the files of a changed query: the old ones that it still names, and new ones, which
-    are asked about, as a name in an editor may have been pasted. None when they shall not be sent.
-    """
-    from chat_loop.attach.mentions import mentions  # not before a query is changed
-
-    named = mentions(text)
-    names = {name for mention in named for name in mention.names}
-    kept = _as_files(file for file in last.attached if file.name in names)
-    known = {name for mention in mentions(last.query.text) for name in mention.names}
-    known |= {file.name for file in last.attached}
-    new = [mention for mention in named if not known.intersection(mention.names)]
-    typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
-    found = await chat.conversation.files(" ".join(typed)) if new else ()
-    if not found:
-        return kept
-    if secret := [one_line(file.attachment.name, 80) for file in found if file.secret]:
-        chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
-    shown = ", ".join(one_line(file.description, 80) for file in found)
-    return (*kept, *found) if await chat.confirm(f"Send {shown} along? (y/n) ") else None

@@ -1,40 +1,49 @@
-"""Commands about sessions: leave, list, resume, begin anew, name, tag."""
+"""Commands about sessions and their branches: list, resume, name, tag, fork, undo, merge, leave."""
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Collection, Sequence
+import shlex
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from shlex import quote
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chat_loop.commands.chat import Chat, Listing
 from chat_loop.commands.references import PAGE
-from chat_loop.commands.registry import Quit, registry
-from chat_loop.display.lists import show_sessions
-from chat_loop.display.rows import cost_of
+from chat_loop.commands.registry import Quit, misuse, registry
+from chat_loop.display import lists
+from chat_loop.display.hits import ShownHit, show_exchange, show_hits, show_session
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
-from chat_loop.sessions import summary_block
-from chat_loop.sessions.files import take_lock
+from chat_loop.library.lineage import tree
+from chat_loop.sessions import naming, summary_block
+from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import Loaded
-from chat_loop.sessions.naming import name_of, validate_name, validate_tag
 from chat_loop.sessions.partial import newest_first
-from chat_loop.sessions.records import Session, SessionRow, Summary
+from chat_loop.sessions.records import Exchange, Session, Summary, Undo
+from chat_loop.tokens import estimate
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
-    from chat_loop.browser.preview import Preview
+    from chat_loop.conversation.resume import Merge
+    from chat_loop.library.search import FolderHit
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MOST_TAGS = 20
+HITS = 10
+EXCERPT = 60
+"""Tokens of a text that are shown of a hit."""
 SHOWN = 8
 """Items of each list of a summary that are shown when it is resumed."""
+_CHOICES: dict[str, tuple[int, ...]] = {"1": (1,), "2": (0,), "b": (), "both": ()}
+"""The answers to a contradiction, and the places of the lines that go then."""
+_EARLIER = (
+    "/history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session."
+)
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
@@ -66,31 +75,34 @@ async def sessions(chat: Chat, argument: str) -> None:
     asked = registry.arguments("sessions", argument)
     first, _, rest = asked.words.partition(" ")
     if first == "browse":
-        await _browse(chat, rest)
-        return
-    if asked.words == "more":
+        from chat_loop.commands.browsing import browse_sessions  # loads the editor's library
+
+        (rows, _), _ = await chat.look(lambda library: library.rows(here=chat.here_id))
+        chat.number_rows(rows)
+        row = await browse_sessions(chat, rows, rest)
+        chat.attended()
+        if row is not None:
+            await resume(chat, f"{row.id} --quick")
+    elif asked.words == "more":
         await _list(chat, chat.listing, first=chat.listing.shown)
-        return
-    every = asked.words == "all"
-    listing = Listing(
-        filter_of(asked.values, chat.sessions.now(), "" if every else asked.words),
-        None if every else PAGE,
-        fold="unfold" not in asked.flags,
-        hidden="all" in asked.flags,
-    )
-    await _list(chat, listing)
+    else:
+        every = asked.words == "all"
+        listing = Listing(
+            filter_of(asked.values, chat.sessions.now(), "" if every else asked.words),
+            None if every else PAGE,
+            fold="unfold" not in asked.flags,
+            everything="all" in asked.flags,
+        )
+        await _list(chat, listing)
 
 
 async def _list(chat: Chat, listing: Listing, first: int = 0) -> None:
     """Show the page of a listing after the `first` rows."""
+    wanted, fold, everything = listing.wanted, listing.fold, listing.everything
     limit = None if listing.page is None else first + listing.page
     (rows, more), trouble = await chat.look(
         lambda library: library.rows(
-            limit,
-            wanted=listing.wanted,
-            fold=listing.fold,
-            here=chat.here_id,
-            everything=listing.hidden,
+            limit, wanted=wanted, fold=fold, here=chat.here_id, everything=everything
         )
     )
     if trouble:
@@ -100,72 +112,16 @@ async def _list(chat: Chat, listing: Listing, first: int = 0) -> None:
         return
     chat.number_rows(rows)
     chat.listing = replace(listing, shown=len(rows))
-    show_sessions(
+    lists.show_sessions(
         chat.display,
         rows,
         more,
         chat.sessions.now(),
         first=first,
-        filtered=bool(listing.wanted),
+        filtered=bool(wanted),
         hidden=not rows and bool(newest_first(chat.sessions.directory)),
         cost=chat.conversation.options.cost,
     )
-
-
-async def _browse(chat: Chat, words: str) -> None:
-    """Let the user choose on the whole screen, and resume what was chosen."""
-    from chat_loop.browser.app import browse  # loads the editor's library, which a pipe lacks
-
-    (rows, _), _ = await chat.look(lambda library: library.rows(here=chat.here_id))
-    chat.number_rows(rows)
-    row = await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
-    chat.attended()
-    if row is not None:
-        await resume(chat, f"{row.id} --quick")
-
-
-class BrowsedSessions:
-    """The saved sessions as the browser wants them. `first` is what it begins with."""
-
-    def __init__(self, chat: Chat, first: Sequence[SessionRow] | None = None) -> None:
-        self._chat = chat
-        self._first = first
-
-    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Return the conversations, after those of `unfolded` their older sessions."""
-        first, self._first = self._first, None
-        if first is not None and not unfolded:
-            return first
-        return self._chat.library.rows(unfolded=unfolded, here=self._chat.here_id)[0]
-
-    def preview(self, row: SessionRow) -> Preview:
-        """Return what is known of a session."""
-        from chat_loop.browser.preview import Preview, preview_of
-
-        try:
-            loaded = self._chat.sessions.load(row.path)
-        except SessionError as error:
-            return Preview(notes=(error.message,))
-        price = cost_of(row, self._chat.conversation.options.cost)
-        return preview_of(loaded.session, loaded.damage, "" if not price else dollars_text(price))
-
-    def trash(self, row: SessionRow) -> str:
-        """Move a session to the trash."""
-        from chat_loop.sessions.trash import take_away
-
-        take_away(row.path)
-        return f"{row.id} is in the trash; chat-loop sessions restore {row.id} brings it back."
-
-    async def edit(self, row: SessionRow) -> None:
-        """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""
-        held = None
-        with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
-            held = take_lock(row.path.parent, row.id)
-        try:
-            await self._chat.open_file(row.path)
-        finally:
-            if held is not None:
-                held.release()
 
 
 @registry.command(
@@ -191,18 +147,17 @@ async def resume(chat: Chat, argument: str) -> None:
         return
     asked = registry.arguments("resume", argument)
     whole, quick = "full" in asked.flags, "quick" in asked.flags
-    last = _last(asked.values["last"]) if "last" in asked.values else 0
-    if not asked.words or (whole and last):
-        text = "Which session? resume takes a number, an id, or words of its name."
-        raise UsageError(text, "sessions lists them.")
-    loaded = _loaded(chat, chat.path(asked.words), None if whole else max(1, last))
-    if not await _same_agent(chat, loaded.session):
+    number = asked.values.get("last", "0")
+    last = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0
+    if not asked.words or ("last" in asked.values and (whole or not last)):
+        raise misuse("resume")
+    loaded = _load(chat, chat.path(asked.words), None if whole else max(1, last))
+    if not await _confirm_agent(chat, loaded.session):
         return
     conversation, display = chat.conversation, chat.display
     offer = await conversation.offers(quick=quick).resumed(loaded, last=last, whole=whole)
     parts = ["the summary"] if offer.block else []
-    if carried := len(offer.carried):
-        parts.append(counted(carried, "exchange"))
+    parts += [counted(len(offer.carried), "exchange")] if offer.carried else []
     confirmed = offer.answered and not quick
     tokens = conversation.would_hold(offer.block, offer.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
@@ -212,34 +167,24 @@ async def resume(chat: Chat, argument: str) -> None:
         text = f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarized."
         display.prose(text, "dim", indent=2)
     await conversation.accept(offer, acknowledge=not quick)
-    if offer.block and not (confirmed and conversation.options.acknowledge):
-        _show_restored(chat, summary_block.parse(offer.block))
-
-
-def _show_restored(chat: Chat, summary: Summary) -> None:
-    """Show what is resumed: the beginning of each list of its block, and how much else there is."""
-    lists: dict[str, tuple[str, ...]] = {}
+    if not offer.block or (confirmed and conversation.options.acknowledge):
+        return
+    # the beginning of each list of the block, and how much else there is
+    summary = summary_block.parse(offer.block)
+    shown: dict[str, tuple[str, ...]] = {}
     for name in ("topics", "decisions", "pending", "pinned", "key_facts"):
         items = getattr(summary, name)
-        lists[name] = tuple(one_line(item, 300) for item in items[:SHOWN])
-        if len(items) > SHOWN:
-            lists[name] += (f"… and {len(items) - SHOWN} more",)
-    shown = Summary(background=one_line(summary.background, 600), **lists)
-    chat.display.reply(summary_block.render(shown))
-    rest = {"file": summary.files, "tool": summary.tools}
-    if told := ", ".join(counted(len(items), noun) for noun, items in rest.items() if items):
-        chat.display.line(f"and {told}", "dim")
+        shown[name] = tuple(one_line(item, 300) for item in items[:SHOWN])
+        shown[name] += (f"… and {len(items) - SHOWN} more",) if len(items) > SHOWN else ()
+    background = one_line(summary.background, 600)
+    display.reply(summary_block.render(Summary(background=background, **shown)))
+    rest = [counted(len(summary.files), "file")] if summary.files else []
+    rest += [counted(len(summary.tools), "tool")] if summary.tools else []
+    if rest:
+        display.line(f"and {', '.join(rest)}", "dim")
 
 
-def _last(number: str) -> int:
-    """Read the value of --last. Raises UsageError."""
-    if not re.fullmatch(r"0*[1-9][0-9]{0,8}", number):
-        hint = "For example: /resume 3 --last 5."
-        raise UsageError("--last takes a number of exchanges.", hint)
-    return int(number)
-
-
-def _loaded(chat: Chat, path: Path, last: int | None) -> Loaded:
+def _load(chat: Chat, path: Path, last: int | None) -> Loaded:
     """Read the session to be resumed: its ends, or all of it. Raises SessionError."""
     live = chat.conversation.live
     if path == live.path and not live.empty:
@@ -256,14 +201,16 @@ def _loaded(chat: Chat, path: Path, last: int | None) -> Loaded:
         raise SessionError(text, chat.conversation.otherwise) from error
 
 
-async def _same_agent(chat: Chat, session: Session) -> bool:
+async def _confirm_agent(chat: Chat, session: Session) -> bool:
     """Ask when the session was made with another agent; False when the user says no."""
     agent, header = chat.conversation.agent, session.header
     if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
         return True
-    hint = f"With that one: chat-loop --agent {quote(header.agent_path)} --resume {header.id}"
-    if not header.agent_path or not Path(header.agent_path).exists():  # noqa: ASYNC240 - one look
-        hint = "That file is not there any more." if header.agent_path else ""
+    hint = f"With that one: chat-loop --agent {shlex.quote(header.agent_path)} --resume {header.id}"
+    if not header.agent_path:
+        hint = ""
+    elif not Path(header.agent_path).exists():  # noqa: ASYNC240 - one look
+        hint = "That file is not there any more."
     created, now = header.agent_path or header.agent, agent.path or agent.name
     chat.display.warn(f"Session created with {created}, using {now}.", hint)
     if await chat.confirm("Different agent detected. Continue? (y/n) "):
@@ -285,44 +232,281 @@ async def rename(chat: Chat, argument: str) -> None:
     """Call this conversation so; with no name it is called after its summary or first words
     again.
     """
-    chat.conversation.rename(validate_name(argument))
-    called = name_of(chat.conversation.session)
-    how = f"is called “{called}”" if called else "will be called by its first words"
-    chat.display.prose(f"This conversation {how}.", "dim")
-    _warn_unsaved(chat)
+    chat.conversation.rename(naming.validate_name(argument))
+    name = naming.name_of(chat.conversation.session)
+    how = f"is called “{name}”" if name else "will be called by its first words"
+    _show_change(chat, f"This conversation {how}.")
 
 
 @registry.command("tag", "Sessions", argument="[TAG …]")
 async def add_tags(chat: Chat, argument: str) -> None:
     """Tag this conversation; /sessions --tag finds it. With no tag, show those it has."""
-    standing = chat.conversation.session.tags
-    tags = tuple(dict.fromkeys((*standing, *map(validate_tag, argument.replace(",", " ").split()))))
+    before, words = chat.conversation.session.tags, argument.replace(",", " ").split()
+    tags = tuple(dict.fromkeys((*before, *map(naming.validate_tag, words))))
     if len(tags) > MOST_TAGS:
         raise UsageError(f"A conversation has at most {MOST_TAGS} tags.")
-    if tags != standing:
-        chat.conversation.tag(tags)
-    _show_tags(chat)
+    _set_tags(chat, tags)
 
 
 @registry.command("untag", "Sessions", argument="TAG …")
 async def remove_tags(chat: Chat, argument: str) -> None:
     """Take tags off this conversation."""
-    gone = [validate_tag(word) for word in argument.replace(",", " ").split()]
-    standing = chat.conversation.session.tags
-    if not gone or any(one not in standing for one in gone):
-        has = " ".join(f"#{one}" for one in standing) or "none"
+    before = chat.conversation.session.tags
+    gone = [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
+    if not gone or any(tag not in before for tag in gone):
+        has = " ".join(f"#{tag}" for tag in before) or "none"
         hint = f"This conversation has {has}."
         raise UsageError("Which tag? untag takes tags that are there.", hint)
-    chat.conversation.tag([one for one in standing if one not in gone])
-    _show_tags(chat)
+    _set_tags(chat, tuple(tag for tag in before if tag not in gone))
 
 
-def _show_tags(chat: Chat) -> None:
-    tags = " ".join(f"#{one}" for one in chat.conversation.session.tags)
-    chat.display.line(f"Tags: {tags}" if tags else "No tags.", "dim")
-    _warn_unsaved(chat)
+def _set_tags(chat: Chat, tags: tuple[str, ...]) -> None:
+    if tags != chat.conversation.session.tags:
+        chat.conversation.tag(tags)
+    shown = " ".join(f"#{tag}" for tag in tags)
+    _show_change(chat, f"Tags: {shown}" if tags else "No tags.")
 
 
-def _warn_unsaved(chat: Chat) -> None:
+def _show_change(chat: Chat, text: str) -> None:
+    chat.display.prose(text, "dim")
     if chat.conversation.live.empty:
         chat.display.prose("It is saved with your first message.", "dim")
+
+
+@registry.command("tree", "Branches", argument="[N|ID]")
+async def show_tree(chat: Chat, argument: str) -> None:
+    """Show where a conversation comes from and where it branches, with tokens and compactions per
+    session.
+    """
+    identity, links = chat.path(argument or ".").stem, chat.library.links()
+    if identity not in links:
+        raise SessionError(f"Session {identity} is not saved yet.")
+    nodes = tree(identity, links)
+    rows = chat.library.rows_of(node.id for node in nodes)
+    compactions = chat.library.compactions(node.id for node in nodes)
+    branches = []
+    for node in nodes:
+        row = rows[node.id]
+        branch = lists.Branch(row=row, stem=node.stem, again=node.again)
+        if not node.again:
+            made = compactions.get(node.id, "")
+            branch = replace(
+                branch, compaction=made, words=row.words, until=row.until, merged=row.merged
+            )
+        branches.append(branch)
+    chat.listed, chat.hits = [node.id for node in nodes], []
+    lists.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
+
+
+@registry.command("fork", "Branches", argument="[QUERY]")
+async def fork(chat: Chat, argument: str) -> None:
+    """Go on from an earlier query (the last, when none is named) in a session of its own; both ways
+    stay.
+
+    /fork 3                 after query 3 of this session
+    /fork 1.2               after query 2 of the chain's first session
+    """
+    before, loaded = chat.path(".").stem, chat.load(".")
+    exchanges, depth = loaded.session.exchanges, loaded.session.depth
+    if not argument and not exchanges:
+        raise UsageError("Nothing to fork in this session.", _EARLIER)
+    session, _, query = (argument or str(exchanges[-1].query.number)).rpartition(".")
+    session = session or str(depth)
+    if not re.fullmatch(r"[0-9]{1,8}\.[0-9]{1,8}", f"{session}.{query}"):
+        text = f"“{argument[:40]}” is not a query: fork takes a number such as 3."
+        raise UsageError(text, _EARLIER)
+    if back := depth - int(session):
+        chain = ChainReader(chat.sessions).read(loaded.session)
+        if not 1 <= back <= len(chain.loaded):
+            text = f"There is no session {session} in this chain."
+            raise UsageError(text, chain.broken or "/tree shows it.")
+        loaded = chain.loaded[back - 1]
+    offer = await chat.conversation.offers().forked(loaded, int(query))
+    await chat.conversation.accept(offer, acknowledge=False)
+    words = f"{counted(len(offer.carried), 'exchange')} in the context"
+    words += f", {counted(offer.left_out, 'exchange')} summarized" if offer.left_out else ""
+    text = f"Forked after query {query}: {words}. The original is saved: /resume {before}"
+    chat.display.prose(text, "dim")
+
+
+@registry.command("undo", "Branches")
+async def undo(chat: Chat, argument: str) -> None:
+    """Take the last query and its reply out of the conversation; the words stay in the file."""
+    exchange = await chat.conversation.undo()
+    chat.display.prose(f"Undone: “{naming.shortened(exchange.query.text)}”", "dim")
+
+
+@registry.command("merge", "Branches", argument="A [B]")
+async def merge(chat: Chat, argument: str) -> None:
+    """Go on with two branches as one: A and B, or this conversation and A; where they differ you
+    decide.
+    """
+    references = argument.split()
+    if len(references) not in (1, 2):
+        raise misuse("merge")
+    first, second = map(chat.load, references if len(references) == 2 else [".", *references])
+    conversation, display = chat.conversation, chat.display
+    offers = conversation.offers()
+    draft = await offers.merge(first, second)
+    both = (first.session, second.session)
+    names = [session.header.id for session in both]
+    for describe in (naming.first_words, naming.name_of):  # what tells the two apart best
+        found = [describe(session)[: lists.SHOWN_NAME] for session in both]
+        if all(found) and found[0] != found[1]:
+            names = found
+
+    def show(number: int, of: int, lines: tuple[str, str]) -> None:
+        lists.show_contradiction(display, number, of, names, lines)
+
+    dropped: list[str] | None = None
+    question = "These sessions are unrelated. Merge anyway? (y/n) "
+    if draft.common or await chat.confirm(question):
+        dropped = await settle(draft, show, chat.ask)
+    if dropped is None:
+        display.line("Not merged.", "dim")
+        return
+    offer = offers.merged(draft, dropped)
+    tokens = conversation.would_hold(offer.block, offer.carried, acknowledged=True)
+    ids = " and ".join(session.header.id for session in both)
+    display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
+    await conversation.accept(offer)
+
+
+async def settle(
+    draft: Merge,
+    show: Callable[[int, int, tuple[str, str]], None],
+    ask: Callable[[str], Awaitable[str]],
+) -> list[str] | None:
+    """Have the user choose between lines that contradict each other; return those that go, or None
+    to leave all as it is.
+    """
+    dropped: list[str] = []
+    for number, pair in enumerate(draft.contradictions, 1):
+        lines = (pair.first, pair.second)
+        if not set(lines).isdisjoint(dropped):
+            continue
+        show(number, len(draft.contradictions), lines)
+        question = "Which one holds? (1, 2, b for both, q to stop) "
+        while (answer := await ask(question)) not in (*_CHOICES, "q", "quit", "n", "no", ""):
+            pass
+        if answer not in _CHOICES:
+            return None
+        dropped += [lines[place] for place in _CHOICES[answer]]
+    return dropped
+
+
+@registry.command(
+    "search",
+    "Sessions",
+    argument="WORDS",
+    valued=FILTERS,
+)
+async def search(chat: Chat, argument: str) -> None:
+    """Find what was said in any session; the numbers are those that show, quote and resume take.
+
+    Ids, numbers and paths are found as they stand.
+    --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
+    """
+    from chat_loop.library.search import search_all  # loads the index
+
+    asked = registry.arguments("search", argument)
+    if not asked.words:
+        raise misuse("search")
+    wanted = filter_of(asked.values, chat.sessions.now())
+    found, trouble = await chat.look(
+        lambda library: search_all(library, asked.words, wanted, HITS, chat.semantic)
+    )
+    for sentence in (trouble, chat.semantic.new_problem() if chat.semantic is not None else ""):
+        if sentence:
+            chat.display.warn(sentence)
+    chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in found]
+    chat.listed = [identity for identity, _ in chat.hits]
+    shown = []
+    for hit in found:
+        speakers = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
+        shown.append(
+            ShownHit(
+                name=hit.row.name or hit.row.id,
+                tags=hit.row.tags,
+                number=hit.exchange.query.number,
+                at=hit.exchange.query.at,
+                excerpts=tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit)),
+                related=hit.related,
+                marked=tuple(word for word in asked.words.split() if len(word) > 1),
+            )
+        )
+    show_hits(chat.display, shown, chat.sessions.now())
+
+
+def excerpts_of(hit: FolderHit) -> list[tuple[str, str]]:
+    """Return who said what of a hit: the sentences that fit, and a word of what stands around."""
+    from chat_loop.library.archive_text import excerpt
+    from chat_loop.library.search import texts
+
+    excerpts = []
+    for part, (who, text) in enumerate(texts(hit.exchange)):
+        places = [place for place in hit.places if place.part == part]
+        if text.strip() and (places or (part < 2 and not hit.places)):
+            excerpts.append((who, excerpt(text, places, EXCERPT, estimate)))
+    return excerpts
+
+
+@registry.command("show", "Sessions", argument="N|ID [QUERY]")
+async def show(chat: Chat, argument: str) -> None:
+    """Show a hit of the last search whole, or a session: its summary and its exchanges.
+
+    /show 2                 the second hit of the last search, or session of the last list
+    /show 2 5               query 5 of that session
+    """
+    reference, number = _place(chat, argument)
+    if not reference:
+        raise misuse("show")
+    loaded = chat.load(reference)
+    if number is None:
+        show_session(chat.display, loaded.session, loaded.damage)
+    else:
+        show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
+
+
+@registry.command("quote", "Sessions", argument="N|ID [QUERY]")
+async def quote(chat: Chat, argument: str) -> None:
+    """Take a hit of the last search, or a session's exchange, into your next message.
+
+    /quote 2                the second hit of the last search
+    /quote 2 5              query 5 of the second session of the last list
+    """
+    reference, number = _place(chat, argument)
+    if not reference or number is None:
+        raise misuse("quote")
+    session = chat.load(reference).session
+    exchange, header = _exchange(session, number), session.header
+    place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
+    source = f"From “{naming.name_of(session)}” {place}"
+    lines = [f"{source}:", f"You: {exchange.query.text}"]
+    if exchange.reply is not None:
+        lines.append(f"{header.agent}: {exchange.reply.text}")
+    quoted = (f"> {line}".rstrip() for line in "\n".join(lines).split("\n"))
+    chat.quotes.append("\n".join(quoted))
+    chat.display.line(f"{source} goes with your next message.", "dim")
+
+
+def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
+    """Return what names a session, and the number of a query: of a hit of the last search, or the
+    last word.
+    """
+    if match := re.fullmatch(r"(.*\S)\s+([0-9]{1,9})", argument):
+        return match[1], int(match[2])
+    if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.hits):
+        return chat.hits[int(argument) - 1]
+    return argument, None
+
+
+def _exchange(session: Session, number: int) -> Exchange:
+    for exchange in session.exchanges:
+        if exchange.query.number == number:
+            return exchange
+    if any(isinstance(entry, Undo) and entry.number == number for entry in session.entries):
+        text = f"Query {number} of that session was undone."
+        raise SessionError(text, "Its words stand in the file only.")
+    text = f"There is no query {number} in that session: {session.numbers}."
+    raise SessionError(text, "show without it shows the last.")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Iterable, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -71,8 +72,6 @@ class Templates:
 
     def nearest(self, name: str) -> str:
         """Return the name closest to a misspelled one, or an empty text."""
-        from difflib import get_close_matches  # only a misspelled name needs it
-
         return next(iter(get_close_matches(name.lower(), self.names(), 1, 0.7)), "")
 
     def all(self, trouble: Callable[[str], None]) -> Iterable[Template]:
@@ -100,25 +99,22 @@ def read(path: Path, name: str) -> Template:
         if len(data) > LARGEST:
             raise ValueError(f"it is larger than {LARGEST // 1024} KB")
         front, body = split_front(data.decode("utf-8-sig").replace("\r\n", "\n"))
-        said = msgspec.convert(read_yaml(front.encode(), str(path)) or {}, _Front)
+        about = msgspec.convert(read_yaml(front.encode(), str(path)) or {}, _Front)
         if not body.strip():
             raise ValueError("it has no text")
     except ConfigError as error:
-        raise ChatLoopError(error.message, "Set the template right.") from error
+        raise ChatLoopError(error.message, "Fix or remove it.") from error
     except (OSError, ValueError) as error:
-        match error:
-            case OSError():
-                reason = (error.strerror or "it is not a regular file").lower()
-            case UnicodeDecodeError():
-                reason = "it is not UTF-8"
-            case msgspec.ValidationError():
-                reason = "above its text it may only say description and argument, as texts"
-            case _:
-                reason = str(error)
+        reason = str(error)
+        if isinstance(error, OSError):
+            reason = (error.strerror or "it is not a regular file").lower()
+        elif isinstance(error, UnicodeDecodeError):
+            reason = "it is not UTF-8"
+        elif isinstance(error, msgspec.ValidationError):
+            reason = "above its text it may only say description and argument, as texts"
         raise ChatLoopError(
-            f"The template {path} is not used: {reason}.", "Set it right, or take it away."
+            f"The template {path} is not used: {reason}.", "Fix or remove it."
         ) from error
-    description, argument = (
-        " ".join(text.split())[:200] for text in (said.description, said.argument)
-    )
+    description = " ".join(about.description.split())[:200]
+    argument = " ".join(about.argument.split())[:200]
     return Template(name=name, text=body.strip("\n"), description=description, argument=argument)

@@ -5,13 +5,16 @@ tool runs.
 from __future__ import annotations
 
 import asyncio
+import shlex
 import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.commands.registry import registry
+from chat_loop.agent.tools import Approvals
+from chat_loop.commands.registry import misuse, registry
+from chat_loop.display import calls
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import completed
@@ -22,7 +25,6 @@ if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.agent.mcp_tools import ServerState
-    from chat_loop.agent.tools import Approvals
     from chat_loop.commands.chat import Chat
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
@@ -44,8 +46,7 @@ async def model(chat: Chat, argument: str) -> None:
         await _list_models(chat, now)
         return
     if len(argument.split()) > 1:
-        hint = "For example: /model anthropic:claude-sonnet-5-5."
-        raise UsageError("model takes one name.", hint)
+        raise misuse("model")
     reference = completed(argument, chat.models.providers, conversation.agent.provider.name)
     if reference == now:
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
@@ -61,9 +62,9 @@ async def model(chat: Chat, argument: str) -> None:
     if listed is False:
         text = f"{provider.name} does not list {one_line(provider.model, 100)}."
         display.warn(text, "It is asked all the same; /model NAME takes another.")
-    had_its_own = conversation.agent.own_tools
+    had_own_model = conversation.agent.own_tools
     await conversation.switch(provider)
-    if not had_its_own:
+    if not had_own_model:
         command = display.resume_command
         display.resume_command = resuming_with(conversation.agent.model, command)
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
@@ -90,8 +91,6 @@ async def _list_models(chat: Chat, now: str) -> None:
 
 def resuming_with(model: str, command: str) -> str:
     """Return the command that resumes a session with another model."""
-    import shlex  # not before a model is switched
-
     words = [word for word in shlex.split(command) if word != "--local"]
     if "--model" not in words:
         words += ["--model", ""]
@@ -127,34 +126,30 @@ async def mcp(chat: Chat, argument: str) -> None:
     if servers is None:
         raise UsageError(*NO_SERVERS)
     servers.start()
-    match argument.split():
-        case []:
-            for state in servers.states():
-                _show_server(chat, state)
-            if not chat.conversation.agent.provider.calls_tools:
-                text = "The model cannot call tools: it is not offered those of the servers."
-                display.warn(text)
-        case ["restart", name]:
-            servers.state(name)
-            display.begin_waiting()
-            display.status(f"Connecting to {name} …")
-            state = await servers.restart(name)
-            display.stop_waiting()
-            if state.state == "failed":
-                raise ChatLoopError(state.problem)
-            _show_server(chat, state)
-        case [name]:
-            _show_server(chat, servers.state(name), servers)
-        case _:
-            text = "/mcp takes nothing, a server's name, or “restart” and a name."
-            raise UsageError(text, "/mcp lists the servers.")
-
-
-def _show_server(chat: Chat, state: ServerState, servers: Servers | None = None) -> None:
-    first, *rest = server_lines(state, servers)
-    chat.display.line(first)
-    for line in rest:
-        chat.display.prose(line, "" if servers is not None else "yellow", indent=4)
+    words = argument.split()
+    tools_of = None
+    if words[:1] == ["restart"] and len(words) == 2:
+        servers.state(words[1])
+        display.begin_waiting()
+        display.status(f"Connecting to {words[1]} …")
+        state = await servers.restart(words[1])
+        display.stop_waiting()
+        if state.state == "failed":
+            raise ChatLoopError(state.problem)
+        shown = [state]
+    elif len(words) > 1:
+        raise misuse("mcp")
+    elif words:
+        shown, tools_of = [servers.state(words[0])], servers
+    else:
+        shown = [*servers.states()]
+    for state in shown:
+        first, *rest = server_lines(state, tools_of)
+        display.line(first)
+        for line in rest:
+            display.prose(line, "" if tools_of is not None else "yellow", indent=4)
+    if not words and not chat.conversation.agent.provider.calls_tools:
+        display.warn("The model cannot call tools: it is not offered those of the servers.")
 
 
 def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
@@ -179,24 +174,19 @@ class ToolApproval:
 
     def __init__(self, display: DisplayManager, reader: Reader) -> None:
         self._display, self._reader = display, reader
-        self._approvals: Approvals | None = None
+        self._approvals = Approvals(self._show, self._ask)
 
     def needed_by(self, agent: Agent) -> Agent:
         """Return the agent, asking here before a call changes something."""
         return replace(agent, approve=self._approve)
 
     async def _approve(self, name: str, text: str) -> bool:
-        from chat_loop.agent.tools import Approvals  # not before something is asked
-
-        self._approvals = self._approvals or Approvals(self._show, self._ask)
         try:
             return await self._approvals.approve(name, text)
         finally:
             self._display.begin_waiting()
 
     def _show(self, name: str, text: str) -> None:
-        from chat_loop.display import calls
-
         self._display.stop_waiting()
         calls.proposed(self._display, text)
         self._reader.forget()  # what was typed before the question stood there is no answer to it
@@ -208,6 +198,6 @@ class ToolApproval:
         except EOFError:
             return "no"
         except KeyboardInterrupt:
-            signal.raise_signal(signal.SIGINT)  # to who stops the reply
+            signal.raise_signal(signal.SIGINT)  # to what stops the reply
             await asyncio.Event().wait()
             raise

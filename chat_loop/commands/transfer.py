@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import misuse, registry
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
+from chat_loop.export import exporting, importing
+from chat_loop.export.importing import Imported, Stored
+from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.naming import shortened
-from chat_loop.sessions.records import Exchange
 from chat_loop.wording import counted
 
 if TYPE_CHECKING:
@@ -34,28 +37,19 @@ async def copy(chat: Chat, argument: str) -> None:
     It takes wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or where there is none, the
     terminal's own clipboard (OSC 52), which takes 75 KB.
     """
-    from chat_loop.display.clipboard import put  # not before it is asked for
+    from chat_loop.display import clipboard  # rarely asked for
 
     what, _, number = (argument or "reply").partition(" ")
     if what not in WHAT or (number and what != "code"):
-        hint = "It takes reply, query, all, code, or code N."
-        raise UsageError(f"/copy has no “{argument[:40]}”.", hint)
-    if what == "all":
-        name, text = await asyncio.to_thread(_all, chat)
-    elif what == "query":
-        exchanges = chat.conversation.thread.exchanges or _exchanges(chat)
-        if not exchanges:
-            raise UsageError("Nothing was said yet.")
-        name, text = WHAT["query"], exchanges[-1].query.text
-    else:
-        name, text = last_reply(chat)
+        raise misuse("copy")
+    name, text = await asyncio.to_thread(_text_of, chat, what)
     if what == "code":
         chosen = await _block(chat, text, number.strip())
         if chosen is None:
             chat.display.line("Nothing is copied.", "dim")
             return
         name, text = chosen
-    how = await asyncio.to_thread(put, chat.display, text)
+    how = await asyncio.to_thread(clipboard.put, chat.display, text)
     lines = counted(text.removesuffix("\n").count("\n") + 1, "line")
     size = f"{counted(len(text), 'character')}, {lines}"
     chat.display.prose(f"Copied {name}: {size}, {how}.", "dim")
@@ -64,35 +58,27 @@ async def copy(chat: Chat, argument: str) -> None:
         chat.display.warn("It holds characters that cannot be seen.", hint)
 
 
-def _exchanges(chat: Chat) -> list[Exchange]:
-    return [one for session in chat.chain()[0] for one in session.exchanges]
-
-
-def _all(chat: Chat) -> tuple[str, str]:
-    exchanges = _exchanges(chat)
-    if not exchanges:
-        raise UsageError("Nothing was said yet.")
-    parts = []
-    for one in exchanges:
-        parts.append(f"**You:** {one.query.text}")
+def _text_of(chat: Chat, what: str) -> tuple[str, str]:
+    """Return the name of what can be copied, and its text. Raises UsageError."""
+    exchanges, broken = chat.conversation.thread.exchanges, ""
+    if what == "all" or not exchanges:
+        sessions, broken = chat.chain()
+        exchanges = tuple(one for session in sessions for one in session.exchanges)
+    if what == "query" and exchanges:
+        return WHAT["query"], exchanges[-1].query.text
+    if what == "all" and exchanges:
+        name = f"all of the conversation, {counted(len(exchanges), 'query')}"
+        name += ", without what is missing of the chain" if broken else ""
+        parts = []
+        for one in exchanges:
+            parts.append(f"**You:** {one.query.text}")
+            if one.reply is not None and one.reply.text:
+                parts.append(f"**{chat.conversation.agent.name}:** {one.reply.text}")
+        return name, "\n\n".join(parts) + "\n"
+    for one in reversed(exchanges):
         if one.reply is not None and one.reply.text:
-            parts.append(f"**{chat.conversation.agent.name}:** {one.reply.text}")
-    missing = ", without what is missing of the chain" if chat.chain()[1] else ""
-    name = f"all of the conversation, {counted(len(exchanges), 'query')}{missing}"
-    return name, "\n\n".join(parts) + "\n"
-
-
-def last_reply(chat: Chat) -> tuple[str, str]:
-    """Return the name and the text of the last reply that there is. Raises UsageError."""
-    for exchange in reversed(chat.conversation.thread.exchanges or _exchanges(chat)):
-        if exchange.reply is not None and exchange.reply.text:
-            return f"the reply to “{shortened(exchange.query.text)}”", exchange.reply.text
-    raise UsageError("There is no reply yet.")
-
-
-def first_line(code: str) -> str:
-    """Return the first line of code that says something."""
-    return one_line(next((line for line in code.split("\n") if line.strip()), ""), 60)
+            return f"the reply to “{shortened(one.query.text)}”", one.reply.text
+    raise UsageError("There is nothing to copy yet.")
 
 
 async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
@@ -106,14 +92,15 @@ async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
         raise UsageError("There is no code in the last reply.", "/copy copies all of it.")
     if not number and len(blocks) > 1:
         for position, (language, code) in enumerate(blocks, 1):
+            first = next((line for line in code.split("\n") if line.strip()), "")
             lines = counted(code.removesuffix("\n").count("\n") + 1, "line")
             about = ", ".join(filter(None, (one_line(language, 20), lines)))
-            chat.display.prose(f"{position:>3}  {first_line(code)}  ({about})", indent=5)
+            chat.display.prose(f"{position:>3}  {one_line(first, 60)}  ({about})", indent=5)
         number = await chat.ask(f"Which one? (1 to {len(blocks)}, nothing for none) ")
         if not number:
             return None
-    numbered = {str(position): code for position, (_, code) in enumerate(blocks, 1)}
     number = number or "1"
+    numbered = {str(position): code for position, (_, code) in enumerate(blocks, 1)}
     if number not in numbered:
         count = counted(len(blocks), "block")
         text = f"“{number[:40]}” is none of the blocks: the last reply has {count} of code."
@@ -133,23 +120,32 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session, without those before it
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    from chat_loop.export.exporting import chain_of, form_of, write_export
-
     asked = registry.arguments("export", argument)
-    target = _unquoted(asked.words)
-    form = form_of(asked.values.get("as", ""), target)
+    target, form = _unquoted(asked.words), asked.values.get("as", "")
+    exporting.form_of(form, target)  # before a file is looked for
     if "session" not in asked.values and not chat.own_id:
         hint = "--session N exports a saved conversation."
         raise UsageError("There is nothing to export yet.", hint)
     loaded = chat.load(asked.values.get("session", "."))
-    chain, broken = chain_of(chat.sessions, loaded, whole="one" not in asked.flags)
-    if broken:
-        chat.display.warn(broken)
-    secrets = "secrets" in asked.flags
-    made = await asyncio.to_thread(write_export, chain, target, form, secrets=secrets)
-    chat.display.line(made.report)
-    for complaint in made.complaints:
+    one, secrets = "one" in asked.flags, "secrets" in asked.flags
+    report, complaints = await asyncio.to_thread(
+        write_document, chat.sessions, loaded, target, form, one=one, secrets=secrets
+    )
+    chat.display.line(report)
+    for complaint in complaints:
         chat.display.warn(one_line(complaint, 300))
+
+
+def write_document(
+    sessions: SessionManager, loaded: Loaded, target: str, form: str, *, one: bool, secrets: bool
+) -> tuple[str, list[str]]:
+    """Write a conversation, or `one` session, to a file. Return the sentence about what was
+    written, and one for each thing that is missing. Raises UsageError and SaveError.
+    """
+    kind = exporting.form_of(form, target)  # before a file is looked for
+    chain, broken = exporting.chain_of(sessions, loaded, whole=not one)
+    written = exporting.write_export(chain, target, kind, secrets=secrets)
+    return written.report, [*([broken] if broken else []), *written.complaints]
 
 
 @registry.command("import", "Sessions", argument="FILE|FOLDER")
@@ -157,25 +153,29 @@ async def import_(chat: Chat, argument: str) -> None:
     """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it
     is.
     """
-    from chat_loop.export.importing import file_path, keep_images, read_import, store
-
     if not argument:
-        raise UsageError("Import what? import takes a file or a folder.")
-    found = await asyncio.to_thread(read_import, file_path(_unquoted(argument)))
-    stored = store(chat.sessions, found.sessions)
-    complaints = [*found.complaints, *keep_images(chat.sessions.images, found)]
+        raise misuse("import")
+    path = importing.file_path(_unquoted(argument))
+    document = await asyncio.to_thread(importing.read_import, path)
+    stored, complaints = take_in(chat.sessions, [document])
     for complaint in complaints[:COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))
     if len(complaints) > COMPLAINTS:
         chat.display.line(f"  and {len(complaints) - COMPLAINTS} more complaints.", "yellow")
     new = [one for one in stored if one.written]
-    there = len(stored) - len(new)
-    known = f"; {there} there already" if there else ""
+    known = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
     chat.display.line(f"Imported {counted(len(new), 'session')}{known}.")
     for one in new:
         if one.was != one.id:
             chat.display.line(f"  {one.was} is {one.id} here.", "dim")
-    chat.number(())
+    chat.number_rows(())
+
+
+def take_in(sessions: SessionManager, parts: Iterable[Imported]) -> tuple[list[Stored], list[str]]:
+    """Store imported sessions with their images; return what became of each, and complaints."""
+    found = importing.united(parts)
+    stored = importing.store(sessions, found.sessions)
+    return stored, [*found.complaints, *importing.keep_images(sessions.images, found)]
 
 
 def _unquoted(name: str) -> str:

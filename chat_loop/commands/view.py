@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
-from chat_loop.commands.registry import Command, registry
+from chat_loop.commands.registry import Command, misuse, registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.context.budget import messages_in
+from chat_loop.display import panels
+from chat_loop.display.lists import Cost
+from chat_loop.display.markdown.theme import NAMES
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
+from chat_loop.display.themes import renders, show_themes
 from chat_loop.errors import UsageError
 from chat_loop.redact import redacted
 from chat_loop.sessions.naming import name_of
@@ -26,6 +31,7 @@ from chat_loop.wording import dollars_text, tokens_text
 if TYPE_CHECKING:
     from chat_loop.commands.chat import Chat
     from chat_loop.conversation.conversation import Conversation
+    from chat_loop.display.manager import DisplayManager
 
 NARROW = 60
 """Below this many columns an explanation stands below what it explains."""
@@ -73,41 +79,57 @@ async def show_help(chat: Chat, argument: str) -> None:
     """
     display = chat.display
     if argument == "keys":
-        _columns(chat, KEYS, max(map(len, KEYS)))
+        _columns(display, KEYS, max(map(len, KEYS)))
         display.prose(OTHER_KEYS, "dim")
-    elif argument:
-        _show_one(chat, argument)
-    else:
-        width = min(WIDEST, max(len(command.usage) for command in registry.commands))
-        for title, commands in families(registry.commands):
-            display.line(title, "bold")
-            room = display.console.width - width - 4 if display.is_terminal else None
-            _columns(chat, {one.usage: _short(one.help, room) for one in commands}, width)
-        _list_templates(chat)
-        display.prose(FURTHER)
-        display.prose(RULE, "dim")
+        return
+    if argument:
+        _show_command(chat, argument)
+        return
+    width = min(WIDEST, max(len(command.usage) for command in registry.commands))
+    room = display.console.width - width - 4 if display.is_terminal else 1_000
+    for title, members in families(registry.commands):
+        display.line(title, "bold")
+        rows = {}
+        for command in members:
+            text = command.help
+            if len(text) > room:  # cut to its first clause
+                text = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
+            rows[command.usage] = text
+        _columns(display, rows, width)
+    troubles: list[str] = []
+    templates = list(chat.templates.all(troubles.append))
+    if templates:
+        display.line("Templates:")
+        _columns(
+            display,
+            {
+                one.usage: one_line(one.description or one.text.partition("\n")[0], 100)
+                for one in templates
+            },
+            max(len(one.usage) for one in templates),
+        )
+    for trouble in troubles:
+        display.warn(trouble)
+    for name in chat.templates.shadowed():
+        text = f"The template {name} is not used: /{name} is a command."
+        display.warn(text, "Give its file another name.")
+    display.prose(FURTHER)
+    display.prose(RULE, "dim")
 
 
-def _columns(chat: Chat, rows: Mapping[str, str], width: int) -> None:
-    """Show what is explained beside its explanation, or above it where there is no room."""
+def _columns(display: DisplayManager, rows: Mapping[str, str], width: int) -> None:
+    """Show names beside their explanations, or above them where there is no room."""
     for name, text in rows.items():
-        if chat.display.console.width >= NARROW and len(name) <= width:
-            chat.display.prose(f"  {name:<{width}}  {text}", indent=width + 4)
+        if display.console.width >= NARROW and len(name) <= width:
+            display.prose(f"  {name:<{width}}  {text}", indent=width + 4)
         else:
-            chat.display.line(f"  {name}")
-            chat.display.prose(f"    {text}", indent=4)
+            display.line(f"  {name}")
+            display.prose(f"    {text}", indent=4)
 
 
-def _short(text: str, room: int | None) -> str:
-    """Return a line of help, cut to its first clause where all of it would not fit."""
-    if room is None or len(text) <= room:
-        return text
-    return re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
-
-
-def _show_one(chat: Chat, argument: str) -> None:
-    display = chat.display
-    command = registry.named(argument.lstrip("/#"))
+def _show_command(chat: Chat, argument: str) -> None:
+    """Show the help of a command, or a template. Raises UsageError when it is neither."""
+    display, command = chat.display, registry.named(argument.lstrip("/#"))
     if command is not None:
         display.line(command.usage)
         display.prose(f"  {command.help}", indent=2)
@@ -131,40 +153,22 @@ def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
     return [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
 
 
-def _list_templates(chat: Chat) -> None:
-    troubles: list[str] = []
-    found = list(chat.templates.all(troubles.append))
-    if found:
-        chat.display.line("Templates:")
-    width = max((len(template.usage) for template in found), default=0)
-    for template in found:
-        about = one_line(template.description or template.text.partition("\n")[0], 100)
-        chat.display.prose(f"  {template.usage:<{width}}  {about}", indent=width + 4)
-    for trouble in troubles:
-        chat.display.warn(trouble)
-    for name in chat.templates.shadowed():
-        text = f"The template {name} is not used: /{name} is a command."
-        chat.display.warn(text, "Give its file another name.")
-
-
 @registry.command("history", "View", argument="[--full]", flags=("full",))
 async def history(chat: Chat, argument: str) -> None:
     """Show what was said along the chain: its summaries, then the messages that stand in the
     context.
     """
-    from chat_loop.display.panels import Told, show_history  # not before it is asked for
-
     asked = registry.arguments("history", argument)
     if asked.words:
-        raise UsageError(f"/history takes nothing or --full, not “{argument[:40]}”.")
+        raise misuse("history")
     conversation = chat.conversation
     sessions, broken = chat.chain()
     known = {exchange.ref for exchange in conversation.thread.exchanges}
-    told: list[Told] = []
+    summarized: list[panels.Told] = []
     recent: list[tuple[int, Exchange]] = []
     total = 0
     for session in sessions:
-        gone: list[int] = []  # the numbers of the messages that only a summary tells of
+        gone: list[int] = []  # the numbers of the messages that only a summary stands for
         for exchange in session.exchanges:
             numbers = range(total + 1, total + messages_in([exchange]) + 1)
             total += len(numbers)
@@ -175,13 +179,13 @@ async def history(chat: Chat, argument: str) -> None:
                 gone += numbers
         if gone:
             summary = session.seal.summary if session.seal else None
-            told.append(Told(gone[0], gone[-1], session.header.id, summary))
+            summarized.append(panels.Told(gone[0], gone[-1], session.header.id, summary))
     if not total:
         raise UsageError("Nothing was said yet.")
     if broken:
         chat.display.warn(broken)
     full, agent = "full" in asked.flags, conversation.agent.name
-    show_history(chat.display, told, recent, total, agent=agent, full=full)
+    panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 
 @registry.command("stats", "View")
@@ -189,8 +193,6 @@ async def stats(chat: Chat, argument: str) -> None:
     """Show tokens and cost of the session and its chain, plots of them, and what each compaction
     kept.
     """
-    from chat_loop.display.panels import show_compactions, show_plots  # not before it is asked for
-
     conversation = chat.conversation
     sessions, broken = chat.chain()
     live, cost = conversation.session, conversation.options.cost
@@ -213,12 +215,12 @@ async def stats(chat: Chat, argument: str) -> None:
     chat.display.lines(pairs)
     if broken:
         chat.display.warn(broken)
-    measured = measures(sessions)
-    if len(measured[0]) > 1:
+    tokens, context, compacted = measures(sessions)
+    if len(tokens) > 1:
         budget = conversation.budget
-        full = f"{'~' if budget.estimated else ''}{budget.used:,}"
-        show_plots(chat.display, *measured, used=full, window=budget.window.tokens)
-    show_compactions(chat.display, sessions)
+        full, window = f"{'~' if budget.estimated else ''}{budget.used:,}", budget.window.tokens
+        panels.show_plots(chat.display, tokens, context, compacted, used=full, window=window)
+    panels.show_compactions(chat.display, sessions)
 
 
 def measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], list[int]]:
@@ -269,9 +271,6 @@ async def info(chat: Chat, argument: str) -> None:
         *chat.facts,
     ]
     chat.display.lines((label, value) for label, value in pairs if value)
-
-
-Cost = Callable[[str, Usage], float | None]
 
 
 def session_cost(session: Session, cost: Cost) -> float | None:
@@ -326,7 +325,7 @@ async def config(chat: Chat, argument: str) -> None:
     What the file says and what the agent's file says stand together; the command line's options
     count over both.
     """
-    display, found = chat.display, settings_of(chat.config)
+    display, settings = chat.display, settings_of(chat.config)
     named = {
         "providers": dict.fromkeys(chat.config.providers, ProviderConfig()),
         "models": dict.fromkeys(chat.config.models, ModelConfig()),
@@ -335,45 +334,45 @@ async def config(chat: Chat, argument: str) -> None:
     defaults = settings_of(Config(**named))  # type: ignore[arg-type]
     if not argument:
         if path := dict(chat.facts).get("Config", ""):
-            there = Path(path).expanduser().exists()  # noqa: ASYNC240 - one look
-            missing = "" if there else " (there is none yet)"
+            missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240 - one look
             display.line(f"Config: {one_line(path, 2000)}{missing}")
-        changed = {key: value for key, value in found.items() if defaults.get(key) != value}
+        changed = {key: text for key, text in settings.items() if defaults.get(key) != text}
         if not changed:
             text = "All settings are at their defaults; config.example.yaml shows them."
             display.line(text, "dim")
         display.lines(changed.items())
         return
     key = argument.strip().rstrip(".:")
-    chosen = {name: value for name, value in found.items() if f"{name}.".startswith(f"{key}.")}
-    if not chosen:
-        from difflib import get_close_matches  # only a misspelt key needs it
-
-        known = sorted({*found, *(name.partition(".")[0] for name in found)})
+    rows = []
+    for name, text in settings.items():
+        if f"{name}.".startswith(f"{key}."):
+            default = defaults.get(name, text)
+            rows.append((name, text if default == text else f"{text} (by default: {default})"))
+    if not rows:
+        known = sorted({*settings, *(name.partition(".")[0] for name in settings)})
         near = get_close_matches(key, known, 1)
         hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
         raise UsageError(f"There is no setting {key[:60]}.", hint)
-    for name, value in chosen.items():
-        default = defaults.get(name, value)
-        chosen[name] = value if default == value else f"{value} (by default: {default})"
-    display.lines(chosen.items())
+    display.lines(rows)
 
 
 def settings_of(config: Config) -> dict[str, str]:
     """Return every setting by its whole key, as text, without what may be a secret."""
-    return {".".join(parts): _shown(value, parts) for parts, value in _leaves(config, ())}
+    settings: dict[str, str] = {}
+
+    def collect(value: object, parts: tuple[str, ...]) -> None:
+        inner = asdict(value) if isinstance(value, Struct) else value
+        if isinstance(inner, Mapping) and inner:
+            for name, one in inner.items():
+                collect(one, (*parts, str(name)))
+        else:
+            settings[".".join(parts)] = _setting_text(value, parts)
+
+    collect(config, ())
+    return settings
 
 
-def _leaves(value: object, parts: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], object]]:
-    inner = asdict(value) if isinstance(value, Struct) else value
-    if isinstance(inner, Mapping) and inner:
-        for name, one in inner.items():
-            yield from _leaves(one, (*parts, str(name)))
-    else:
-        yield parts, value
-
-
-def _shown(value: object, parts: tuple[str, ...]) -> str:
+def _setting_text(value: object, parts: tuple[str, ...]) -> str:
     if value is None or value == {}:
         return "not set"
     if isinstance(value, bool):
@@ -396,11 +395,8 @@ async def theme(chat: Chat, argument: str) -> None:
     The usual one is display.theme in the config. Without colours (NO_COLOR) all are the same: bold
     and underlined.
     """
-    from chat_loop.display.markdown.theme import NAMES  # not before it is asked for
-    from chat_loop.display.themes import renders, show_themes
-
     display, name = chat.display, argument.strip().lower()
-    usual = f"The default (display.theme in the config): {chat.config.display.theme}."
+    default = f"The default (display.theme in the config): {chat.config.display.theme}."
     if name and name not in NAMES:
         raise UsageError(f"There is no theme {argument[:40]}.", f"It may be {', '.join(NAMES)}.")
     if name and not renders(display):
@@ -410,6 +406,6 @@ async def theme(chat: Chat, argument: str) -> None:
         display.theme = name
     show_themes(display, [name] if name else NAMES)
     if name:
-        display.prose(f"Until you leave. {usual}", "dim")
+        display.prose(f"Until you leave. {default}", "dim")
     elif renders(display):
-        display.prose(f"/theme NAME switches for this session. {usual}", "dim")
+        display.prose(f"/theme NAME switches for this session. {default}", "dim")

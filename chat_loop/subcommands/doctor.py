@@ -1,27 +1,103 @@
-"""`chat-loop doctor`: the report of the checks, and what to do about each finding."""
+"""`chat-loop doctor`: check what is installed, stored and set, and say what to do about it.
+
+A check yields findings and changes nothing. Only `online` and `connected` speak to a service.
+"""
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+import asyncio
+import locale
+import os
+import platform
+import shutil
+import stat
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
 from functools import partial
+from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Literal
 
-from chat_loop.config import Config, expanded, find_paths, load_config
-from chat_loop.display.plain import out, out_json, shows_symbols, terminal_columns
+from msgspec import Struct
+from msgspec.structs import replace
+from packaging.requirements import Requirement
+
+from chat_loop import __version__
+from chat_loop.agent import mcp_servers
+from chat_loop.agent.agent_files import read_file
+from chat_loop.agent.agent_names import AgentNames, Trust
+from chat_loop.config import Config, Paths, completed, expanded, find_paths, load_config
+from chat_loop.display import plain
+from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.errors import ChatLoopError, os_reason
-from chat_loop.providers.choose import real_world
-from chat_loop.subcommands import checks
-from chat_loop.subcommands.checks import Check, Finding, Here, bad, doubtful, good
-from chat_loop.wording import counted
+from chat_loop.errors import (
+    ChatLoopError,
+    NoProvider,
+    SessionError,
+    SessionLocked,
+    UsageError,
+    os_reason,
+)
+from chat_loop.library.index import index_status
+from chat_loop.models import store
+from chat_loop.models.cpu import runs_embedded_models
+from chat_loop.providers import catalogue, choose, servers
+from chat_loop.providers.wire import WireProvider
+from chat_loop.sessions import partial as folder_listing
+from chat_loop.sessions.files import LOCK_FOLDER, take_lock
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.subcommands import providers
+from chat_loop.subcommands.mcp import connect
+from chat_loop.values import Message, Request
+from chat_loop.wording import counted, file_size_text, install_hint, size_text, window_text
 
-SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}
-PLAIN_SIGNS = {"ok": "+", "warning": "!", "problem": "x"}
+EXTRAS = ("", "local", "search", "mcp", "bedrock")
+"""The program's own packages, and those of each extra."""
+FIRST_STEPS = (
+    "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
+    "install); chat-loop providers says what else there is."
+)
+READ_WHOLE = 32 << 20
+"""Bytes of the newest sessions that are read whole, to find damage in their middle."""
+LITTLE_ROOM = 100_000_000
+"""Bytes of a disk."""
+ONLINE_SECONDS = 60.0
 NARROW = 60
 """Below this many columns of a terminal the text stands below the name."""
 WIDTH = 15
 """Columns of a finding's name."""
+SIGNS = {"ok": "✓+", "warning": "!!", "problem": "✗x"}
+"""The sign of each state, and its stand-in where only ASCII can be shown."""
+
+
+class Finding(Struct, frozen=True):
+    """A line of the report. `hint` is what to do; no key is in any of it."""
+
+    state: Literal["ok", "warning", "problem"]
+    name: str
+    text: str
+    hint: str = ""
+
+
+good = partial(Finding, "ok")
+doubtful = partial(Finding, "warning")
+bad = partial(Finding, "problem")
+
+
+class Installation(Struct, frozen=True, kw_only=True):
+    """The things to check: `sessions` is the folder, the rest as config and options say."""
+
+    config: Config
+    paths: Paths
+    sessions: Path
+    world: choose.World
+    model: str
+    base_url: str
+    agent: str
 
 
 def run(options: argparse.Namespace) -> int:
@@ -30,86 +106,399 @@ def run(options: argparse.Namespace) -> int:
     for finding in findings(options):
         found.append(finding)
         if not options.as_json:
-            out(shown(finding))
-    problems = sum(finding.state == "problem" for finding in found)
-    warnings = sum(finding.state == "warning" for finding in found)
+            plain.out(report(finding))
+    states = Counter(finding.state for finding in found)
+    problems, warnings = states["problem"], states["warning"]
     if options.as_json:
-        out_json({"findings": found, "problems": problems, "warnings": warnings})
+        plain.out_json({"findings": found, "problems": problems, "warnings": warnings})
     else:
         also = f", {counted(warnings, 'warning')}" if warnings else ""
-        out(f"\n{counted(problems, 'problem') if problems else 'No problems'}{also}.\n")
+        plain.out(f"\n{counted(problems, 'problem') if problems else 'No problems'}{also}.\n")
     return int(problems > 0)
 
 
-def shown(finding: Finding) -> str:
+def report(finding: Finding) -> str:
     """Return the lines of a finding, broken between words where the output is a terminal."""
-    columns, symbols = terminal_columns(), shows_symbols()
-    sign = (SIGNS if symbols else PLAIN_SIGNS)[finding.state]
+    columns, symbols = plain.terminal_columns(), plain.shows_symbols()
+    sign = SIGNS[finding.state][0 if symbols else 1]
     name, text = one_line(finding.name, 60), one_line(finding.text, 1_000)
-    hint = f"{'→' if symbols else '->'} {one_line(finding.hint, 1_000)}" if finding.hint else ""
-    indent = 4 if 0 < columns < NARROW else WIDTH + 3
-    lines = [f"{sign} {name:<{WIDTH}} {text}"] if indent > 4 else [f"{sign} {name}", f"    {text}"]
-    lines += [f"{' ' * indent}{hint}"] if hint else []
+    narrow = 0 < columns < NARROW
+    indent = 4 if narrow else WIDTH + 3
+    lines = [f"{sign} {name}", f"    {text}"] if narrow else [f"{sign} {name:<{WIDTH}} {text}"]
+    if finding.hint:
+        arrow = "→" if symbols else "->"
+        lines.append(f"{' ' * indent}{arrow} {one_line(finding.hint, 1_000)}")
     return "".join(f"{wrapped(line, columns - 1, indent) if columns else line}\n" for line in lines)
 
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
-    """Yield everything that is found. A failure of a check is its finding."""
-    yield from _safe("Installed", checks.installed)
+    """Yield everything that is found. A failure of a check is a finding, too."""
+    yield from _safe("Installed", installed)
     try:
         paths = find_paths()
     except ChatLoopError as error:
-        yield bad("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
+        hint = "export CHAT_LOOP_HOME=/a/folder/of/yours"
+        yield bad("Folders", error.message, hint)
         return
-    path = Path(options.config) if options.config else paths.config
-    config, finding = _config(path, required=bool(options.config))
+    settings, finding = _read_config(options.config or str(paths.config), bool(options.config))
     yield finding
     try:
-        sessions = paths.sessions(config, options.sessions_dir)
+        folder = paths.sessions(settings, options.sessions_dir)
     except ChatLoopError as error:
-        yield bad("Sessions folder", error.message, "sessions.directory in the config names it.")
-        sessions = paths.sessions(Config())
-    here = Here(
-        config=config,
+        hint = "sessions.directory in the config names it."
+        yield bad("Sessions folder", error.message, hint)
+        folder = paths.sessions(Config())
+    here = Installation(
+        config=settings,
         paths=paths,
-        sessions=sessions,
-        world=real_world(paths.models, discover=config.discover_servers),
+        sessions=folder,
+        world=choose.real_world(paths.models, discover=settings.discover_servers),
         model=options.model or ("local" if options.local else ""),
         base_url=options.base_url,
-        agent=options.agent_reference or config.agent.default,
+        agent=options.agent_reference or settings.agent.default,
     )
-    looked = (checks.folders, checks.sessions, checks.locks, checks.index, checks.keys)
-    around = (checks.servers, checks.embedded, checks.model)
-    mcp = checks.connected if options.connect else checks.described
-    for check in (*looked, *around, mcp, checks.agents, checks.terminal):
-        yield from _safe(check.__name__.capitalize(), partial(check, here))
-    if options.online:
-        yield from _safe("Online", partial(checks.online, here))
+    checks: list[Callable[[Installation], Iterator[Finding]]] = [
+        *(folders, sessions, locks, index, keys, local_servers, embedded, model),
+        *(connected if options.connect else described, agents, terminal),
+        *([online] if options.online else []),
+    ]
+    for check in checks:
+        yield from _safe(check.__name__.capitalize(), check, here)
 
 
-def _safe(name: str, check: Check) -> Iterator[Finding]:
+def _safe(name: str, check: Callable[..., Iterator[Finding]], *here: object) -> Iterator[Finding]:
     try:
-        yield from check()
+        yield from check(*here)
     except ChatLoopError as error:
         yield bad(name, error.message, error.hint.partition("\n")[0])
     except OSError as error:
-        yield bad(name, f"{error.filename or 'This'} cannot be read: {os_reason(error)}.")
+        text = f"{error.filename or 'This'} cannot be read: {os_reason(error)}."
+        yield bad(name, text)
     except (ValueError, RuntimeError, ImportError) as error:
-        yield bad(name, f"This cannot be checked: {type(error).__name__}: {error}.")
+        text = f"This cannot be checked: {type(error).__name__}: {error}."
+        yield bad(name, text)
 
 
-def _config(path: Path, *, required: bool) -> tuple[Config, Finding]:
+def _read_config(file: str, required: bool) -> tuple[Config, Finding]:
     try:
-        path = expanded(str(path))
-        config = load_config(path, required=required)
+        path = expanded(file)
+        settings = load_config(path, required=required)
         if not path.exists():
-            return config, good("Config", f"there is no {path}: the defaults hold")
-        if path.stat().st_mode & 0o022:
-            text = f"{path} can be changed by other users."
-            return config, doubtful("Config", text, f"chmod go-w {path}")
-        return config, good("Config", str(path))
+            return settings, good("Config", f"there is no {path}: the defaults hold")
+        return settings, good("Config", str(path))
     except ChatLoopError as error:
-        hint = error.hint or "Fix this before starting chat-loop."
-        return Config(), bad("Config", error.message, hint)
+        message, hint = error.message, error.hint or "Fix this before starting chat-loop."
     except (OSError, ValueError, RuntimeError) as error:
-        return Config(), bad("Config", f"{path} cannot be read: {error}.")
+        message, hint = f"{file} cannot be read: {error}.", ""
+    return Config(), bad("Config", message, hint)
+
+
+def installed() -> Iterator[Finding]:
+    """Check Python, the packages that the program needs, and those of its extras."""
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield good("Python", f"{platform.python_version()}, {system}")
+    try:
+        left = [Requirement(line) for line in metadata.requires("chat-loop") or ()]
+    except metadata.PackageNotFoundError:
+        text = f"{__version__}, which is not installed as a package."
+        yield doubtful("chat-loop", text)
+        return
+    yield good("chat-loop", __version__)
+    for extra in EXTRAS:
+        needed = [
+            need for need in left if not need.marker or need.marker.evaluate({"extra": extra})
+        ]
+        left = [need for need in left if need not in needed]
+        versions, faults = [], []
+        for need in needed:
+            try:
+                version = metadata.version(need.name)
+            except metadata.PackageNotFoundError:
+                faults.append(f"{need.name} is missing")
+                continue
+            versions.append(f"{need.name} {version}")
+            if not need.specifier.contains(version, prereleases=True):
+                faults.append(f"{need.name} {version} is not {need.specifier}")
+        name = f"Extra {extra}" if extra else "Packages"
+        hint = install_hint(extra) if extra else "pip install --upgrade chat-loop"
+        if extra and not versions:
+            yield good(name, "not installed", hint)
+        elif faults:
+            yield bad(name, f"{', '.join(faults)}.", hint)
+        else:
+            yield good(name, ", ".join(versions))
+
+
+def folders(here: Installation) -> Iterator[Finding]:
+    """Check that the folders can be written to, are the user's alone, and have room."""
+    yield _folder("Sessions folder", here.sessions)
+    yield _folder("Data folder", here.paths.data)
+    yield _folder("Config folder", here.paths.config.parent)
+    if sys.platform == "win32" or not here.sessions.is_dir():
+        return
+    files = [here.paths.history, here.paths.data / "MEMORY.md", *here.sessions.glob("*.md")]
+    modes = [(file, file.lstat().st_mode) for file in files if os.path.lexists(file)]
+    readable = [file for file, mode in modes if stat.S_ISREG(mode) and mode & 0o077]
+    if readable and here.sessions.stat().st_mode & 0o077:
+        text = f"{counted(len(readable), 'file')} of conversations, such as {readable[0]},"
+        hint = f"chmod -R go= {here.sessions}"
+        yield doubtful("Privacy", f"{text} can be read by other users.", hint)
+
+
+def _folder(name: str, folder: Path) -> Finding:
+    above = folder
+    while above != above.parent and not os.path.lexists(above):
+        above = above.parent
+    if not above.is_dir():
+        text = f"{above} is not a folder that can be opened."
+        return bad(name, text, "Move it away.")
+    if not os.access(above, os.R_OK | os.W_OK | os.X_OK):
+        text = f"{above} is not yours to read and write."
+        return bad(name, text, f"chmod u+rwx {above}")
+    if above != folder:
+        return good(name, f"{folder} is not there yet: it is made when it is needed.")
+    free = shutil.disk_usage(folder).free
+    if free < LITTLE_ROOM:
+        return doubtful(name, f"{folder}: only {size_text(free)} are free on its disk.")
+    if sys.platform != "win32" and folder.stat().st_mode & 0o022:
+        text = f"{folder} can be changed by other users."
+        return doubtful(name, text, f"chmod go-w {folder}")
+    return good(name, f"{folder}, {size_text(free)} free")
+
+
+def sessions(here: Installation) -> Iterator[Finding]:
+    """Check the sessions, of which the newest are read whole."""
+    if not here.sessions.is_dir():
+        return
+    stamps, manager = folder_listing.newest_first(here.sessions), SessionManager(here.sessions)
+    damaged, left = [], READ_WHOLE
+    for stamp in stamps:
+        left -= stamp.size
+        if left < 0:
+            break
+        try:
+            loaded = manager.load(here.sessions / f"{stamp.id}.md")
+            if len(loaded.damage) > loaded.tears and not loaded.plain:
+                damaged.append(f"{stamp.id}: {loaded.damage[0]}")
+        except SessionError as error:
+            damaged.append(error.message)
+    if unlisted := folder_listing.unlisted(here.sessions):
+        hint = "Sync tools leave such copies where two machines wrote."
+        yield doubtful("Not listed", unlisted_text(unlisted), hint)
+    states = Counter[str](row.state for row in folder_listing.rows(here.sessions))
+    names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
+    parts = [counted(len(stamps), "session"), file_size_text(sum(stamp.size for stamp in stamps))]
+    parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
+    yield good("Sessions", ", ".join(parts))
+    hint = "What can be read of it can still be resumed and shown."
+    for text in damaged[:3]:
+        yield doubtful("Damaged", text, hint)
+    if len(damaged) > 3:
+        yield doubtful("Damaged", f"{len(damaged) - 3:,} more sessions.")
+
+
+def locks(here: Installation) -> Iterator[Finding]:
+    """Check which sessions are open in other processes."""
+    held, stale = [], 0
+    for path in sorted((here.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
+        stale += not (here.sessions / f"{path.stem}.md").exists()
+        try:
+            take_lock(here.sessions, path.stem).release()
+        except SessionLocked:
+            held.append(path.stem)
+    text = f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"
+    idle = f"; {counted(stale, 'stale lock')} (harmless)" if stale else ""
+    yield good("Locks", f"{text if held else 'none is held'}{idle}")
+
+
+def index(here: Installation) -> Iterator[Finding]:
+    """Check the index, which is made from the sessions."""
+    if not here.sessions.is_dir():
+        return
+    status = index_status(here.sessions, folder_listing.newest_first(here.sessions))
+    if status.trouble:
+        hint = "chat-loop sessions reindex makes it anew."
+        yield doubtful("Index", status.trouble, hint)
+    elif not status.size:
+        yield good("Index", "none yet: it is made when sessions are first listed")
+    else:
+        stale = f"{counted(status.stale, 'session')} behind" if status.stale else "up to date"
+        text = f"version {status.version}, {file_size_text(status.size)}, {stale}"
+        yield good("Index", text)
+
+
+def fault_of(key: str) -> str:
+    """Return what is obviously wrong with a key, without a part of it; "" when nothing is."""
+    placeholders = ("...", "…", "your", "xxx", "<", "changeme", "insert")
+    faults = {
+        "begins or ends with a blank or a line's end": key != key.strip(),
+        "has a blank in it": any(character.isspace() for character in key),
+        "stands in quotation marks": key[0] in "\"'" or key[-1] in "\"'",
+        "has characters that no key has": not (key.isascii() and key.isprintable()),
+        "is a placeholder": key.lower().startswith(placeholders),
+        "is too short for a key": len(key) < 8,
+    }
+    return next((fault for fault, is_found in faults.items() if is_found), "")
+
+
+def keys(here: Installation) -> Iterator[Finding]:
+    """Check which keys are set, by the names of their variables."""
+    entries = catalogue.entries(here.config.providers).values()
+    environment = here.world.environment
+    names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
+    faults = {name: fault_of(environment[name]) for name in names}
+    for name in filter(faults.get, names):
+        hint = f"Set it again: export {name}=..."
+        yield bad("Keys", f"{name} {faults[name]}.", hint)
+    if right := [name for name in names if not faults[name]]:
+        yield good("Keys", f"set: {', '.join(right)}")
+    elif not names:
+        yield good("Keys", "none is set", "chat-loop providers says which there are.")
+
+
+def local_servers(here: Installation) -> Iterator[Finding]:
+    """Check what listens on this machine, on the usual ports and where the config says."""
+    silent = []
+    for known in catalogue.entries(here.config.providers).values():
+        entry = choose.at_home(known, here.world)
+        if entry.here and not servers.listens(entry.base_url):
+            silent.append(entry.name)
+        elif entry.here:
+            yield good("Server", f"{entry.name} listens at {servers.shown(entry.base_url)}")
+    if silent:
+        yield good("Servers here", f"nothing listens for {', '.join(silent)}")
+
+
+def embedded(here: Installation) -> Iterator[Finding]:
+    """Check the embedded models that are installed, and whether they can run."""
+    models = store.installed(here.paths.models)
+    for one in models:
+        yield good("Embedded model", f"{one.name}, {size_text(one.size)}, complete")
+    if not models:
+        hint = "chat-loop models list shows what there is."
+        yield good("Embedded model", "none is installed", hint)
+    elif not runs_embedded_models():
+        yield doubtful("Embedded model", "This processor has no AVX2, which it needs.")
+
+
+def model(here: Installation) -> Iterator[Finding]:
+    """Check the model that would answer now."""
+    try:
+        provider = choose.choose(here.model, here.config, here.world, base_url=here.base_url)
+    except NoProvider as error:  # its hint is a whole list
+        yield bad("Model", error.message, FIRST_STEPS)
+        return
+    name = f"{provider.name}:{provider.model}"
+    if known := catalogue.entries(here.config.providers).get(provider.name):
+        entry = choose.at_home(known, here.world)
+        entry = replace(entry, base_url=here.base_url or entry.base_url)
+        _, missing, hint = providers.state_of(entry, here.world)
+        if missing:
+            yield bad("Model", f"{name} cannot answer: {missing}", hint)
+            return
+    if isinstance(provider, WireProvider):
+        provider.look_up()
+    window = provider.window
+    text = f"{name} would answer now, window {window_text(window.tokens, window.guessed)}"
+    if window.guessed:
+        hint = f"models: {{{provider.model}: {{window: N}}}} in the config sets it."
+        yield doubtful("Model", f"{text}: its window is not known.", hint)
+    else:
+        yield good("Model", text)
+
+
+def online(here: Installation) -> Iterator[Finding]:
+    """Ask the model one small question, and tell how long that took."""
+    provider = choose.choose(here.model, here.config, here.world, base_url=here.base_url)
+    # a model that reasons first needs room to say a word
+    request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
+
+    async def ask() -> float:
+        """Return the seconds until the end of the reply."""
+        try:
+            async with asyncio.timeout(ONLINE_SECONDS):
+                await asyncio.to_thread(provider.warm)
+                began = time.monotonic()
+                async for _ in provider.stream(request):
+                    pass
+            return time.monotonic() - began
+        finally:
+            await provider.close()
+
+    name = f"{provider.name}:{provider.model}"
+    try:
+        yield good("Online", f"{name} answered in {asyncio.run(ask()):.1f} s")
+    except TimeoutError:
+        yield bad("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.")
+    except ChatLoopError as error:
+        yield bad("Online", f"{name}: {error.message}", error.hint)
+
+
+def described(here: Installation) -> Iterator[Finding]:
+    """Check whether the MCP servers of the config could be started, without starting one."""
+    enabled = {name: server for name, server in here.config.mcp.items() if server.enabled}
+    if enabled and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
+        yield bad("MCP", mcp_servers.MISSING, install_hint("mcp"))
+    known = here.world.environment
+    for name, server in enabled.items():
+        try:
+            environment = {**known, **completed(server.env, known)}
+            completed(server.headers, known)
+            folder = Path(server.cwd).expanduser()
+            path = str(folder / server.command) if "/" in server.command else server.command
+            if not server.url and shutil.which(path, path=environment.get("PATH")) is None:
+                text = f"Its command {server.command} is not found."
+                raise UsageError(text, "Install it, or name its whole path.")
+        except ChatLoopError as error:
+            yield bad(f"MCP {name}", error.message, error.hint)
+        else:
+            text = "described" if server.url else f"described, {server.command} is there"
+            yield good(f"MCP {name}", f"{text}; --connect tries it")
+    off = len(here.config.mcp) - len(enabled)
+    if off or not enabled:
+        text = f"{counted(off, 'server')} switched off" if off else "no server in the config"
+        yield good("MCP", text)
+
+
+def connected(here: Installation) -> Iterator[Finding]:
+    """Connect to the MCP servers, and tell what became of each."""
+    configured = mcp_servers.servers_of(here.config.mcp)
+    for state in asyncio.run(connect(configured)) if configured is not None else ():
+        if state.state == "connected":
+            text = f"connected, {counted(len(state.tools), 'tool')}"
+            yield good(f"MCP {state.name}", text)
+        else:
+            yield bad(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
+
+
+def agents(here: Installation) -> Iterator[Finding]:
+    """Check the agents that have a name, and whether the one that would be used now may run."""
+    names = AgentNames(here.paths)
+    yield good("Agents", f"{counted(len(names.all()), 'agent')} with a name")
+    if here.agent:
+        file = read_file(names.find(here.agent))
+        if file.permissions() and Trust(here.paths.config.parent).question(file) is not None:
+            hint = f"chat-loop agents approve {here.agent}"
+            yield doubtful("Agent", f"{file.path} is not approved.", hint)
+        else:
+            yield good("Agent", str(file.path))
+
+
+def terminal(here: Installation) -> Iterator[Finding]:
+    """Check the terminal's kind and size, and whether it takes UTF-8."""
+    encoding = locale.getpreferredencoding(False)
+    if encoding.replace("-", "").lower() == "utf8":
+        yield good("Locale", encoding)
+    else:
+        text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
+        yield doubtful("Locale", text, "export LANG=C.UTF-8")
+    if not (os.isatty(0) and os.isatty(1)):
+        yield good("Terminal", "not a terminal: plain text, no line editor")
+        return
+    kind, size = here.world.environment.get("TERM", ""), os.get_terminal_size(1)
+    text = f"{kind or 'no TERM'}, {size.columns}×{size.lines}"
+    if kind in ("", "dumb", "unknown"):
+        text = f"{text}: no line editor, no bracketed paste."
+        yield doubtful("Terminal", text, "export TERM=xterm-256color")
+    else:
+        yield good("Terminal", text)

@@ -8,6 +8,7 @@ import asyncio
 from msgspec.structs import asdict
 
 from chat_loop.agent.mcp_servers import Servers, servers_of
+from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.app import cancel_on
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
@@ -27,33 +28,33 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     return 0
 
 
-async def _list(servers: Servers, *, as_json: bool) -> int:
-    settling = asyncio.ensure_future(servers.settled())
-    received = cancel_on(settling, SIGNALS)
+async def connect(servers: Servers) -> tuple[ServerState, ...]:
+    """Return what became of each server; leave none connected."""
     try:
-        await settling
-        states = servers.states()
-    except asyncio.CancelledError:
-        return 128 + received[0] if received else 130
+        await servers.settled()
+        return servers.states()
     finally:
         await servers.close()
+
+
+async def _list(servers: Servers, *, as_json: bool) -> int:
+    connecting = asyncio.ensure_future(connect(servers))
+    received = cancel_on(connecting, SIGNALS)
+    try:
+        states = await connecting
+    except asyncio.CancelledError:
+        return 128 + received[0] if received else 130
+    rows = []
+    for state in states:
+        asks = {tool.name: servers.asks(state.name, tool.name) for tool in state.tools}
+        tools = [
+            {"name": tool.name, "description": tool.description, "asks": asks[tool.name]}
+            for tool in state.tools
+        ]
+        rows.append({**asdict(state), "tools": tools})
+        del rows[-1]["comes_back"]
+        if not as_json:
+            out("".join(f"{line}\n" for line in server_lines(state, servers)))
     if as_json:
-        found = []
-        for state in states:
-            values = asdict(state)
-            del values["comes_back"]
-            values["tools"] = [
-                {
-                    "name": tool.name,
-                    "description": tool.description,
-                    "asks": servers.asks(state.name, tool.name),
-                }
-                for tool in state.tools
-            ]
-            found.append(values)
-        out_json(found)
-    else:
-        for state in states:
-            lines = server_lines(state, servers)
-            out("".join(f"{line}\n" for line in lines))
+        out_json(rows)
     return int(any(state.state != "connected" for state in states))

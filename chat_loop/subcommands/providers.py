@@ -22,42 +22,30 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 def providers(config: Config, world: World, *, as_json: bool) -> int:
     """Print what each provider needs. Servers without a key are asked whether they are there."""
-    found = []
+    rows, lines, usable = [], [], ""
     for known in entries(config.providers).values():
         entry = at_home(known, world)
-        model, missing, hint = _state(entry, world)
-        found.append(
-            {
-                "name": entry.name,
-                "title": entry.title,
-                "usable": not missing,
-                "missing": missing,
-                "hint": hint,
-                "model": model,
-                "address": shown(entry.base_url),
-                "keys": entry.keys,
-            }
-        )
-    if as_json:
-        out_json(found)
-        return 0
-    for one in found:
-        hint = str(one["hint"])
-        if one["usable"]:
-            out(f"✓ {one['name']:<13} {one['model'] or 'name a model'}\n")
-        elif not hint or hint.startswith(("export ", "Start ")):  # the sentence says it already
-            out(f"· {one['name']:<13} {one['missing']}\n")
+        model, missing, hint = state_of(entry, world)
+        row = {"name": entry.name, "title": entry.title, "usable": not missing}
+        row |= {"missing": missing, "hint": hint, "model": model}
+        rows.append({**row, "address": shown(entry.base_url), "keys": entry.keys})
+        if not missing:
+            lines.append(f"✓ {entry.name:<13} {model or 'name a model'}\n")
+            usable = usable or f"{entry.name}:{model or 'MODEL'}"
+        elif hint.startswith(("export ", "Start ")):  # the sentence says it already
+            lines.append(f"· {entry.name:<13} {missing}\n")
         else:
-            out(f"· {one['name']:<13} {one['missing']} {hint}\n")
-    usable = next(
-        (f"{one['name']}:{one['model'] or 'MODEL'}" for one in found if one["usable"]), ""
-    )
+            lines.append(f"· {entry.name:<13} {missing} {hint}".rstrip() + "\n")
+    if as_json:
+        out_json(rows)
+        return 0
+    out("".join(lines))
     out(f"\nUse one with --model {usable or 'PROVIDER:MODEL'}; those with ✓ can be used now, with ")
     out("the model that is shown by default.\n")
     return 0
 
 
-def _state(entry: Entry, world: World) -> tuple[str, str, str]:
+def state_of(entry: Entry, world: World) -> tuple[str, str, str]:
     """Return the model that is used when none is named, what is missing first, and what to do."""
     if error := missing_requirement(entry, world.environment):
         return entry.model, error.message, error.hint

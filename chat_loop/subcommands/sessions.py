@@ -7,27 +7,26 @@ import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
 from chat_loop.commands.references import SeveralSessions, find_session
 from chat_loop.config import Config
 from chat_loop.conversation.options import costs
+from chat_loop.display import rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_bytes, out_json
-from chat_loop.display.rows import compactions_text, cost_of, name_text, nothing_text, unlisted_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import SessionFilter, filter_of, moment_of
 from chat_loop.library.index import FIGURES
 from chat_loop.library.library import Library
 from chat_loop.library.lineage import Link, ancestry, forgotten, originals, tree
-from chat_loop.sessions import naming, trash
+from chat_loop.sessions import naming, partial, summary_block, trash
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.partial import newest_first, unlisted
-from chat_loop.sessions.records import Session, SessionRow
+from chat_loop.sessions.records import Seal, Session, SessionRow
 from chat_loop.wording import compaction_text, counted, counts_text, dollars_text
 
 if TYPE_CHECKING:
@@ -43,25 +42,25 @@ FIELDS = (
     *("id", "name", "tags", "agent", "project", "created", "updated", "queries", "tokens"),
     *("parent", "merged", "depth", "compacted", "mode", "answered", "state", "path"),
 )
-"""What JSON tells of a session."""
+"""The fields of a session's row in JSON."""
 
 
 def run(app: App) -> int:
     """Do what the command line asks for; return the exit code."""
     options = app.options
     run = SessionActions(app.sessions, app.config, app.answering)
+    action = options.action.replace("-", "_")
     try:
-        action = options.action.replace("-", "_")
         if action in ("fork", "merge", "compact", "export", "import"):
             from chat_loop.subcommands import chains  # loads what a list does not need
 
             return int(getattr(chains, action.replace("import", "import_"))(run, options))
         return int(getattr(run, action)(options))
     except SaveError as error:
-        message = error.message.removeprefix("Not saved: ")
-        if message == error.message:
+        if not error.message.startswith("Not saved: "):
             raise
         # in a chat it is tried again; here it is not
+        message = error.message.removeprefix("Not saved: ")
         raise SaveError(message, "Free some space or fix the permissions.") from error
     finally:
         run.progress.erase()
@@ -79,25 +78,27 @@ class SessionActions:
     ) -> None:
         self.sessions, self.config, self.models = sessions, config, models
         self.progress = Meter()
-        self.library = Library(sessions.directory, sessions.now, self.count, thorough=True)
-        self._trouble = ""
+        self.library = Library(sessions.directory, sessions.now, self._count, thorough=True)
+        self._troubles: set[str] = set()
 
-    def count(self, done: int, of: int) -> None:
-        """Show how many sessions are read."""
+    def _count(self, done: int, of: int) -> None:
         if done < of:
             self.progress.count(done, of, "sessions read")
         else:
             self.progress.erase()
 
+    def tell_trouble(self) -> None:
+        """Say once why the index was not used, if it was not."""
+        trouble = self.library.trouble
+        if trouble and trouble not in self._troubles:
+            self._troubles.add(trouble)
+            err(trouble)
+
     def listed(self) -> list[str]:
         """Return the ids that the numbers of `sessions list` stand for."""
-        found = self.library.listed()
-        self._trouble = self.library.trouble
-        return found
-
-    def numbers(self) -> dict[str, int]:
-        """Return the number of each session that has one."""
-        return {identity: number for number, identity in enumerate(self.listed(), 1)}
+        ids = self.library.listed()
+        self.tell_trouble()
+        return ids
 
     def path(self, reference: str) -> Path:
         """Return the file of the session that is meant. Raises SessionNotFound."""
@@ -114,22 +115,16 @@ class SessionActions:
         """Read the session that is meant. Raises SessionError."""
         return self.sessions.load(self.path(reference))
 
-    def chosen(self, options: argparse.Namespace) -> Loaded:
+    def load_named(self, options: argparse.Namespace) -> Loaded:
         """Read the session that is named as a word or by an option. Raises UsageError."""
-        given = (options.reference, options.session, getattr(options, "summary_id", ""))
-        found = [one for one in given if one]
-        if len(found) != 1:
+        names = (options.reference, options.session, getattr(options, "summary_id", ""))
+        given = [name for name in names if name]
+        if len(given) != 1:
             raise UsageError(
-                "Which session?" if not found else f"Which session: {' or '.join(found)[:200]}?",
+                f"Which session: {' or '.join(given)[:200]}?" if given else "Which session?",
                 "For example: --session 3. chat-loop sessions list shows the numbers.",
             )
-        return self.load(found[0])
-
-    def tell_trouble(self) -> None:
-        """Say why the index was not used, if it was not."""
-        for trouble in dict.fromkeys((self._trouble, self.library.trouble)):
-            if trouble:
-                err(trouble)
+        return self.load(given[0])
 
     def filter(self, options: argparse.Namespace, words: str = "") -> SessionFilter:
         """Return the filter that the options make."""
@@ -139,44 +134,52 @@ class SessionActions:
 
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""
-        wanted = self.filter(options, " ".join(options.words))
-        fold = not options.unfold
+        wanted, fold = self.filter(options, " ".join(options.words)), not options.unfold
         rows, more = self.library.rows(
             options.limit, wanted=wanted, fold=fold, everything=options.all
         )
-        if fold and not wanted and not options.all:
-            numbers = {row.id: number for number, row in enumerate(rows, 1)}
-        else:
-            numbers = self.numbers()
         self.tell_trouble()
-        code, cost = int(bool(wanted) and not rows), costs(self.config)
+        whole = fold and not wanted and not options.all
+        ids = [row.id for row in rows] if whole else self.listed()
+        numbers = {identity: number for number, identity in enumerate(ids, 1)}
+        cost = costs(self.config)
         if options.as_json:
             found = []
             for row in rows:
-                values = {**row_values(numbers.get(row.id), row), "cost": cost_of(row, cost)}
+                values = {**row_values(numbers.get(row.id), row), "cost": drawn.cost_of(row, cost)}
                 if fold:
-                    values["sessions"] = 1 + row.folded
-                    values["compactions"] = row.compactions
-                    values["shared_queries"] = row.shared
-                    values["branch"] = row.branch and {
-                        "at": row.branch.at or None,
-                        "words": row.branch.words,
-                    }
+                    values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
+                    values |= {"shared_queries": row.shared, "branch": None}
+                    if row.branch is not None:
+                        at, words = row.branch.at or None, row.branch.words
+                        values["branch"] = {"at": at, "words": words}
                 found.append(values)
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: found, "older": more})
-            return code
+            return int(bool(wanted) and not rows)
         if not rows:
-            hidden = bool(newest_first(self.sessions.directory))
-            err(nothing_text(filtered=bool(wanted), hidden=hidden))
+            hidden = bool(partial.newest_first(self.sessions.directory))
+            err(drawn.nothing_text(filtered=bool(wanted), hidden=hidden))
         for start in range(0, len(rows), AT_ONCE):
-            part = rows[start : start + AT_ONCE]
-            out("".join(_line(row, numbers.get(row.id), cost_of(row, cost)) for row in part))
+            lines = []
+            for row in rows[start : start + AT_ONCE]:
+                price, counts = drawn.cost_of(row, cost), _counts(row)
+                parts = (
+                    f"{numbers.get(row.id, ''):>4}",
+                    f"{date_text(row):<16}",
+                    row.id,
+                    row.state,
+                    f"{counts}, {dollars_text(price)}" if price else counts,
+                    drawn.compactions_text(row),
+                    " ".join((drawn.name_text(row, 60), *(f"#{tag}" for tag in row.tags))),
+                )
+                lines.append("  ".join(filter(None, parts)) + "\n")
+            out("".join(lines))
         if more:
             err(f"… and {more:,} older")
-        if names := unlisted(self.sessions.directory):
-            err(unlisted_text(names))
-        return code
+        if names := partial.unlisted(self.sessions.directory):
+            err(drawn.unlisted_text(names))
+        return int(bool(wanted) and not rows)
 
     def show(self, options: argparse.Namespace) -> int:
         """Print a session's transcript, its value as JSON, or the summaries of its chain."""
@@ -188,106 +191,74 @@ class SessionActions:
         if not options.as_json:
             out_bytes(read_part(path)[0])
             return 0
-        entries = [
+        values = {**asdict(session.header), "name": naming.name_of(session), "tags": session.tags}
+        values |= {"path": str(path), "damage": loaded.damage, "totals": session.totals}
+        values["entries"] = [
             {"kind": type(entry).__name__.lower(), **asdict(entry)} for entry in session.entries
         ]
-        values = {
-            "name": naming.name_of(session),
-            "tags": session.tags,
-            "path": str(path),
-            "damage": loaded.damage,
-            "totals": session.totals,
-            "entries": entries,
-            "seal": session.seal,
-        }
-        out_json({**asdict(session.header), **values})
+        out_json({**values, "seal": session.seal})
         return 0
 
     def _show_summaries(self, session: Session, *, as_json: bool) -> int:
         """Print the summaries of a chain and what its compactions came to, the oldest first."""
-        from chat_loop.sessions import summary_block
-
         chain = ChainReader(self.sessions).read(session)
         if chain.broken:
             err(chain.broken)
-        found = []
-        for one in (*(loaded.session for loaded in reversed(chain.loaded)), session):
-            seal = one.seal
-            summary = seal.summary if seal is not None else None
-            numbers = [exchange.query.number for exchange in one.exchanges]
-            last = max(numbers, default=None)
-            if seal is not None and seal.covers is not None:
-                last = seal.covers
-            covers = last is not None and any(number <= last for number in numbers)
-            values = {
-                "session": one.header.id,
-                "first": min(numbers) if covers else None,
-                "last": last if covers and summary is not None else None,
-                "at": seal.at if seal is not None and summary is not None else None,
-                "source": seal.source if seal is not None else "none",
-                "usage": seal.usage if seal is not None else None,
-                "compaction": seal.compaction if seal is not None else None,
-                "summary": summary,
-            }
-            found.append(values)
-            if as_json:
+        sessions = (*(loaded.session for loaded in reversed(chain.loaded)), session)
+        rows = [_summary_values(one) for one in sessions]
+        if as_json:
+            out_json(rows)
+            return 0
+        writers = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
+        for row in rows:
+            if row["summary"] is None:
+                out(f"{row['session']}: no summary\n\n")
                 continue
-            if seal is None or summary is None:
-                out(f"{one.header.id}: no summary\n\n")
-                continue
-            covered = f"queries {values['first']} to {values['last']}" if covers else "no queries"
-            by = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
-            out(f"{one.header.id}: {covered}, {seal.at:%Y-%m-%d %H:%M}, by {by[seal.source]}\n")
-            if (made := seal.compaction) is not None:
+            covered = f"queries {row['first']} to {row['last']}" if row["first"] else "no queries"
+            by = writers[row["source"]]
+            out(f"{row['session']}: {covered}, {row['at']:%Y-%m-%d %H:%M}, by {by}\n")
+            if (made := row["compaction"]) is not None:
                 cost = dollars_text(made.cost)
                 out(f"{compaction_text(made)} · {made.model or 'no model'} · {cost}\n")
-            out(f"\n{summary_block.render(summary)}\n\n")
-        if as_json:
-            out_json(found)
+            out(f"\n{summary_block.render(row['summary'])}\n\n")
         return 0
 
     def search(self, options: argparse.Namespace) -> int:
         """Print the exchanges that fit, the best first."""
-        from chat_loop.commands.search import excerpts_of
+        from chat_loop.commands.session import excerpts_of
         from chat_loop.library.search import search_all
         from chat_loop.library.semantic import SemanticIndex
 
         semantic = SemanticIndex() if self.config.search.meaning and not options.text else None
         words, wanted = " ".join(options.words), self.filter(options)
-        found = search_all(self.library, words, wanted, options.limit, semantic, standalone=True)
+        hits = search_all(self.library, words, wanted, options.limit, semantic, standalone=True)
         self.progress.erase()
         self.tell_trouble()
         if semantic is not None and semantic.problem:
             err(semantic.problem)
-        if options.as_json:
-            out_json(
-                [
-                    {
-                        "number": hit.listed,
-                        "session": hit.row.id,
-                        "name": hit.row.name,
-                        "tags": hit.row.tags,
-                        "query": hit.exchange.query.number,
-                        "at": hit.exchange.query.at,
-                        "strength": round(hit.strength, 3),
-                        "related": hit.related,
-                        "excerpts": {who.lower(): text for who, text in excerpts_of(hit)},
-                        "path": str(hit.row.path),
-                    }
-                    for hit in found
-                ]
-            )
-            return int(not found)
-        if not found:
+        if not hits and not options.as_json:
             err("No matches.")
-        for hit in found:
-            at = f"{hit.exchange.query.at:%Y-%m-%d %H:%M}"
-            related = " · related" if hit.related else ""
-            place = f"{hit.row.id} · query {hit.exchange.query.number} · {at}{related}"
-            out(f"{hit.listed or '':>4}  {one_line(hit.row.name, 80)} · {place}\n")
-            for who, text in excerpts_of(hit):
-                out(f"      {who.lower()}: {one_line(text, 600)}\n")
-        return int(not found)
+        rows = []
+        for hit in hits:
+            query, excerpts = hit.exchange.query, excerpts_of(hit)
+            row: dict[str, object] = {
+                "number": hit.listed,
+                "session": hit.row.id,
+                "name": hit.row.name,
+            }
+            row |= {"tags": hit.row.tags, "query": query.number, "at": query.at}
+            row |= {"strength": round(hit.strength, 3), "related": hit.related}
+            row |= {"excerpts": {who.lower(): text for who, text in excerpts}}
+            rows.append({**row, "path": str(hit.row.path)})
+            if not options.as_json:
+                related = " · related" if hit.related else ""
+                at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{related}"
+                out(f"{hit.listed or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · {at}\n")
+                for who, text in excerpts:
+                    out(f"      {who.lower()}: {one_line(text, 600)}\n")
+        if options.as_json:
+            out_json(rows)
+        return int(not hits)
 
     def tree(self, options: argparse.Namespace) -> int:
         """Print a chain with its branches, the oldest first."""
@@ -295,7 +266,7 @@ class SessionActions:
         self.tell_trouble()
         rows = self.library.rows_of(node.id for node in nodes)
         if options.as_json:
-            numbers = self.numbers()
+            numbers = {identity: number for number, identity in enumerate(self.listed(), 1)}
             once = [node.id for node in nodes if not node.again]
             out_json([row_values(numbers.get(one), rows[one]) for one in once])
             return 0
@@ -303,21 +274,19 @@ class SessionActions:
         for node in nodes:
             row = rows[node.id]
             parts = [date_text(row), _counts(row), compactions.get(row.id), one_line(row.name, 60)]
-            shown = "as above" if node.again else " · ".join(filter(None, parts))
-            out(f"{node.stem}● {row.id}  {shown}\n")
+            about = "as above" if node.again else " · ".join(filter(None, parts))
+            out(f"{node.stem}● {row.id}  {about}\n")
         return 0
 
     def stats(self, options: argparse.Namespace) -> int:
         """Print what the sessions of the folder come to."""
-        found: dict[str, int | float | None] = dict.fromkeys(FIGURES, 0)
-        if self.listed():
-            found = self.library.figures()
-            self.progress.erase()
+        figures = self.library.figures() if self.listed() else dict.fromkeys(FIGURES, 0)
+        self.progress.erase()
         if options.as_json:
-            out_json(found)
+            out_json(figures)
             return 0
-        width = max(map(len, found), default=0) + 1
-        for name, value in found.items():
+        width = max(map(len, figures)) + 1
+        for name, value in figures.items():
             label = f"{name.replace('_', ' ').capitalize()}:"
             text = f"{value:,}" if isinstance(value, int) else dollars_text(value)
             out(f"{label:<{width}} {text}\n")
@@ -334,14 +303,12 @@ class SessionActions:
     def tag(self, options: argparse.Namespace) -> int:
         """Tag a stored session, or take tags off it."""
         loaded = self.load(options.reference)
-        standing, tags = loaded.session.tags, [naming.validate_tag(one) for one in options.tags]
+        before, named = loaded.session.tags, [naming.validate_tag(tag) for tag in options.tags]
+        tags = tuple(dict.fromkeys((*before, *named)))
         if options.remove:
-            wanted = [one for one in standing if one not in tags]
-        else:
-            wanted = [*dict.fromkeys((*standing, *tags))]
-        self.sessions.describe(loaded, tags=tuple(wanted))
-        shown = " ".join(f"#{one}" for one in wanted) or "no tags"
-        out(f"{loaded.session.header.id}: {shown}\n")
+            tags = tuple(tag for tag in before if tag not in named)
+        self.sessions.describe(loaded, tags=tags)
+        out(f"{loaded.session.header.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
         return 0
 
     def rename(self, options: argparse.Namespace) -> int:
@@ -354,7 +321,7 @@ class SessionActions:
 
     def delete_summary(self, options: argparse.Namespace) -> int:
         """Take the summary out of a session; its words and the audit of its compaction stay."""
-        loaded = self.chosen(options)
+        loaded = self.load_named(options)
         identity, seal = loaded.session.header.id, loaded.session.seal
         if seal is None or seal.summary is None:
             raise SessionError(f"Session {identity} has no summary.")
@@ -377,10 +344,9 @@ class SessionActions:
         moved = [row for row in rows if _done(trash.take_away, row.path)]
         if options.as_json:
             out_json([row_values(None, row) for row in moved])
-        else:
-            for row in moved:
-                back = f"chat-loop sessions restore {row.id} brings it back."
-                out(f"{row.id} is in the trash; {back}\n")
+        for row in () if options.as_json else moved:
+            back = f"chat-loop sessions restore {row.id} brings it back."
+            out(f"{row.id} is in the trash; {back}\n")
         gone = {row.id for row in moved}
         for link in self.library.links().values() if gone else ():
             for parent in gone.intersection(link.parents):
@@ -390,13 +356,10 @@ class SessionActions:
 
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
-        code = 0
-        for identity in dict.fromkeys(options.ids):
-            if _done(trash.bring_back, self.sessions.directory, identity):
-                out(f"{identity} is back.\n")
-            else:
-                code = 1
-        return code
+        ids = [*dict.fromkeys(options.ids)]
+        back = [one for one in ids if _done(trash.bring_back, self.sessions.directory, one)]
+        out("".join(f"{identity} is back.\n" for identity in back))
+        return int(len(back) < len(ids))
 
     def clean(self, options: argparse.Namespace) -> int:
         """Move what was not used for long to the trash: whole chains, or with --originals what
@@ -411,13 +374,11 @@ class SessionActions:
         if asking and not sys.stdin.isatty():
             hint = "--yes does without, --dry-run only says what it would do."
             raise UsageError("Nobody is there to agree.", hint)
-        rows, _ = self.library.rows(fold=False)
-        links = self.library.links()
+        (rows, _), links = self.library.rows(fold=False), self.library.links()
         chosen = forgotten(rows, links, before)
         if options.originals:
-            chosen = originals(rows, links, before)
-            needed = set(self._needed({row.id for row in chosen}, links))
-            chosen = originals(rows, links, before, needed)
+            candidates = {row.id for row in originals(rows, links, before)}
+            chosen = originals(rows, links, before, set(self._needed(candidates, links)))
         _print_rows(chosen, as_json=options.as_json)
         count = counted(len(chosen), "session")
         if options.dry_run or not chosen:
@@ -435,17 +396,17 @@ class SessionActions:
                 moved += 1
             elif not options.originals:
                 staying |= ancestry([row.id], links)
-        told = f"{counted(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
-        err(f"{told} brings one back." if moved else "Nothing is moved.")
+        text = f"{counted(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
+        err(f"{text} brings one back." if moved else "Nothing is moved.")
         return int(moved < len(chosen))
 
-    def _needed(self, wanted: set[str], links: Mapping[str, Link]) -> Iterator[str]:
-        """Yield those of the sessions whose own words are needed: no summary stands for them, or
-        another session was given their words by reference.
+    def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
+        """Yield those candidates whose own words are needed: no summary stands for them, or another
+        session was given their words by reference.
         """
         for identity in links:
             older = ancestry([identity], links) - {identity}
-            if identity not in wanted and wanted.isdisjoint(older):
+            if identity not in candidates and candidates.isdisjoint(older):
                 continue
             try:
                 loaded = self.sessions.load(self.sessions.session_file(identity))
@@ -458,12 +419,10 @@ class SessionActions:
                 yield identity
             if seal is not None and summary is not None and seal.covers is None:
                 continue
-            given = session.restoration
-            first = (
-                int(given.verbatim_from.partition(".")[0]) if given and given.verbatim_from else 0
-            )
+            restored = session.restoration
+            first = restored.verbatim_from.partition(".")[0] if restored is not None else ""
             parent, depth = session.header.parent, session.depth - 1
-            while first and parent in links and depth >= first:
+            while first and parent in links and depth >= int(first):
                 yield parent
                 parent, depth = links[parent].parent, depth - 1
 
@@ -476,9 +435,23 @@ def confirmed(question: str) -> bool:
 
 def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
     """Return a session as JSON has it."""
-    values = {name: getattr(row, name) for name in FIELDS}
-    return {"number": number, **values} | {
-        name: values[name] or None for name in ("parent", "merged", "mode")
+    values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
+    return values | {name: values[name] or None for name in ("parent", "merged", "mode")}
+
+
+def _summary_values(session: Session) -> dict[str, Any]:
+    """Return a session's summary as JSON has it, and which queries it covers."""
+    seal = session.seal or Seal(at=session.header.created, reason="exit")
+    numbers = [exchange.query.number for exchange in session.exchanges]
+    covers = max(numbers, default=0) if seal.covers is None else seal.covers
+    covered = [number for number in numbers if number <= covers]
+    has_summary = seal.summary is not None
+    return {
+        "session": session.header.id,
+        "first": min(numbers) if covered else None,
+        "last": covers if covered and has_summary else None,
+        "at": seal.at if has_summary else None,
+        **{name: getattr(seal, name) for name in ("source", "usage", "compaction", "summary")},
     }
 
 
@@ -489,20 +462,6 @@ def date_text(row: SessionRow) -> str:
 
 def _counts(row: SessionRow) -> str:
     return "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
-
-
-def _line(row: SessionRow, number: int | None, price: float | None) -> str:
-    tags = " ".join(f"#{tag}" for tag in row.tags)
-    parts = (
-        f"{number or '':>4}",
-        f"{date_text(row):<16}",
-        row.id,
-        row.state,
-        f"{_counts(row)}, {dollars_text(price)}" if price else _counts(row),
-        compactions_text(row),
-        f"{name_text(row, 60)} {tags}".rstrip(),
-    )
-    return "  ".join(part for part in parts if part) + "\n"
 
 
 def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
