@@ -18,7 +18,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, configured, equipped
 from chat_loop.agent.ask import Patience
 from chat_loop.agent.mcp_servers import Servers, servers_of
-from chat_loop.config import Config, Paths, chosen_servers
+from chat_loop.config import Config, Paths, choose_servers
 from chat_loop.display.plain import err
 from chat_loop.display.text import printable
 from chat_loop.errors import ConfigError, UsageError
@@ -184,7 +184,7 @@ class App:
         servers, definition = self.config.mcp, self.definition
         if definition is not None:
             folder = Path(definition.path).parent
-            servers = chosen_servers(servers, definition.mcp, folder, definition.servers)
+            servers = choose_servers(servers, definition.mcp, folder, definition.servers)
         return servers_of(servers)
 
     def memory(self, agent: Agent, show: Callable[[Event], None]) -> ProjectMemory | None:

@@ -136,7 +136,7 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     from chat_loop.providers import catalogue
 
     paths = config.find_paths()
-    path = config.expanded(options.config) if options.config else paths.config
+    path = config.expand_home(options.config) if options.config else paths.config
     settings = config.load_config(path, required=bool(options.config))
     redact.keys_from(lambda: catalogue.keys_in(settings, os.environ))
     if name == "sessions":

@@ -236,13 +236,13 @@ class Paths(Struct, frozen=True):
     def sessions(self, config: Config, override: str = "") -> Path:
         """Return the sessions folder: of the command line, else the config, else the data's."""
         chosen = override or config.sessions.directory
-        return expanded(chosen).absolute() if chosen else self.data / "sessions"
+        return expand_home(chosen).absolute() if chosen else self.data / "sessions"
 
 
 def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
     """Return the platform's folders, or CHAT_LOOP_HOME for both. Raises ConfigError."""
     if home := environment.get("CHAT_LOOP_HOME", ""):
-        base = expanded(home).absolute()
+        base = expand_home(home).absolute()
         return Paths(base / "config.yaml", base)
     import platformdirs  # not needed with CHAT_LOOP_HOME
 
@@ -252,7 +252,7 @@ def find_paths(environment: Mapping[str, str] = os.environ) -> Paths:
     )
 
 
-def expanded(path: str) -> Path:
+def expand_home(path: str) -> Path:
     """Return a path with `~` as the home directory. Raises ConfigError when there is none."""
     try:
         return Path(path).expanduser()
@@ -261,7 +261,7 @@ def expanded(path: str) -> Path:
         raise ConfigError(message, "Give the whole path.") from None
 
 
-def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
+def expand_variables(values: Mapping[str, str], environment: Mapping[str, str]) -> dict[str, str]:
     """Return `values` with each `${NAME}` replaced by the environment's. Raises ConfigError."""
 
     def value_of(reference: re.Match[str]) -> str:
@@ -274,7 +274,7 @@ def completed(values: Mapping[str, str], environment: Mapping[str, str]) -> dict
     return {key: REFERENCE.sub(value_of, value) for key, value in values.items()}
 
 
-def chosen_servers(
+def choose_servers(
     servers: Mapping[str, McpServer], names: Collection[str], folder: Path, own: Collection[str]
 ) -> dict[str, McpServer]:
     """Return the servers that an agent names; `cwd` of its `own` ones starts from its `folder`.
@@ -314,11 +314,11 @@ def parse(data: bytes, name: str) -> Config:
     value = read_yaml(data, name)
     config = Config() if value is None else _config_of(value, name, "")
     for agent, settings in config.agents.items():
-        overlaid(config, settings, name, f"agents.{agent}.")
+        overlay(config, settings, name, f"agents.{agent}.")
     return config
 
 
-def overlaid(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
+def overlay(config: Config, settings: Mapping[str, Any], name: str, where: str = "") -> Config:
     """Return `config` with `settings` over it, by section and key. Raises ConfigError.
 
     `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chat_loop import errors, events
 from chat_loop.agent.tools import NO_MORE, anything, refuser
 from chat_loop.app import App, cancel_on
-from chat_loop.config import expanded
+from chat_loop.config import expand_home
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
@@ -92,7 +92,7 @@ def target_of(file: str, *, force: bool) -> Path | None:
     if file in ("", STDIN):
         return None
     try:
-        path = expanded(file).absolute().resolve()
+        path = expand_home(file).absolute().resolve()
         if not path.parent.is_dir():
             raise errors.UsageError(f"There is no folder {path.parent}.", "Make it first.")
         if path.exists() and not path.is_file():

@@ -12,8 +12,8 @@ from chat_loop.config import (
     ModelConfig,
     Paths,
     ProviderConfig,
-    chosen_servers,
-    completed,
+    choose_servers,
+    expand_variables,
     find_paths,
     load_config,
     parse,
@@ -105,13 +105,13 @@ def test_the_example_of_a_server_is_one() -> None:
 
 def test_values_of_a_server_are_completed_from_the_environment() -> None:
     values = {"A": "${ONE}-${TWO}", "B": "$ONE {TWO} $${ONE", "C": ""}
-    assert completed(values, {"ONE": "1", "TWO": "${ONE}"}) == {
+    assert expand_variables(values, {"ONE": "1", "TWO": "${ONE}"}) == {
         "A": "1-${ONE}",
         "B": "$ONE {TWO} $${ONE",
         "C": "",
     }
     with pytest.raises(ConfigError, match=r"The environment variable TWO is not set\."):
-        completed(values, {"ONE": "1", "TWO": ""})
+        expand_variables(values, {"ONE": "1", "TWO": ""})
 
 
 def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder() -> None:
@@ -119,7 +119,7 @@ def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder()
         name: McpServer(command=name, cwd=cwd)
         for name, cwd in {"a": "x", "b": "x", "c": "", "d": "/y"}.items()
     }
-    assert chosen_servers(
+    assert choose_servers(
         servers, ("d", "b", "a", "c"), Path("/agents/sally"), {"b", "c", "d"}
     ) == {
         "d": servers["d"],
@@ -128,7 +128,7 @@ def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder()
         "c": servers["c"],
     }
     with pytest.raises(ConfigError, match=r"There is no MCP server e\.") as caught:
-        chosen_servers(servers, ("a", "e"), Path("/"), ())
+        choose_servers(servers, ("a", "e"), Path("/"), ())
     assert caught.value.hint == "The config has: a, b, c, d."
 
 

@@ -17,7 +17,7 @@ from chat_loop.agent.mcp_connection import TOO_LARGE
 from chat_loop.agent.mcp_servers import Servers
 from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.agent.tools import Toolbox
-from chat_loop.config import McpServer, chosen_servers, parse
+from chat_loop.config import McpServer, choose_servers, parse
 from chat_loop.errors import UsageError
 from chat_loop.values import ToolCall
 from tests.serving import (
@@ -444,7 +444,7 @@ def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPa
     folder = Path(__file__).parent.parent / "examples" / "mcp"
     front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])
     config = parse(yaml.safe_dump({"mcp": front["servers"]}).encode(), "agent.md")
-    servers = chosen_servers(config.mcp, ["shopping"], folder, front["servers"])
+    servers = choose_servers(config.mcp, ["shopping"], folder, front["servers"])
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
     async def act(offered: Offered) -> None:

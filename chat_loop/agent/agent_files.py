@@ -18,7 +18,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.agent import agent as built
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, plain_line
-from chat_loop.config import Config, overlaid, read_yaml, split_front
+from chat_loop.config import Config, overlay, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import opened
 
@@ -202,7 +202,7 @@ def _checked(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Def
             raise AgentError(f"{path}: unknown key {str(key)[:60]}.", known)
     try:
         written = msgspec.convert(values, Definition)
-        overlaid(Config(), written.config, str(path), "config.")
+        overlay(Config(), written.config, str(path), "config.")
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         place = place.rstrip("`") or "the top level"
@@ -319,12 +319,12 @@ def configured(config: Config, definition: Definition | None) -> Config:
             summary_instructions=definition.summary_instructions or usual.summary_instructions,
         )
         config = replace(config, agent=agent, model=definition.model or config.model)
-        config = overlaid(config, definition.config, definition.path, "config.")
+        config = overlay(config, definition.config, definition.path, "config.")
         if definition.servers:
-            config = overlaid(config, {"mcp": definition.servers}, definition.path)
+            config = overlay(config, {"mcp": definition.servers}, definition.path)
     name = config.agent.name
     own = {key.lower(): settings for key, settings in config.agents.items()}.get(name.lower())
-    return overlaid(config, own, "The config", f"agents.{name}.") if own else config
+    return overlay(config, own, "The config", f"agents.{name}.") if own else config
 
 
 def equipped(agent: built.Agent, definition: Definition) -> built.Agent:

@@ -41,7 +41,7 @@ from chat_loop import __version__
 from chat_loop.agent import mcp_tools
 from chat_loop.agent.isolation import CapturedError
 from chat_loop.agent.mcp_tools import Json, ServerState
-from chat_loop.config import McpServer, completed
+from chat_loop.config import McpServer, expand_variables
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
 from chat_loop.wording import counted
@@ -220,7 +220,7 @@ class McpConnection:
         """Yield the SDK's transport, which the client opens and closes."""
         config = self._config
         if config.url:
-            headers = completed(config.headers, self._environment)
+            headers = expand_variables(config.headers, self._environment)
             async with httpx2.AsyncClient(
                 headers={"Accept-Encoding": "identity", **headers},
                 timeout=httpx2.Timeout(30.0, read=None),  # reading is the caller's to limit
@@ -234,7 +234,7 @@ class McpConnection:
         process = StdioServerParameters(
             command=_expanded(config.command),
             args=list(config.args),
-            env=completed(config.env, self._environment),
+            env=expand_variables(config.env, self._environment),
             cwd=_expanded(config.cwd) or None,
             encoding=_BOUNDED_LINES,
         )

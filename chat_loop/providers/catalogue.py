@@ -9,7 +9,7 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.config import REFERENCE, Config, ProviderConfig, completed
+from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
 from chat_loop.providers.servers import is_near
 
@@ -68,7 +68,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return `headers` with the values of their variables. Raises NoProvider."""
         try:
-            return completed(self.headers, environment)
+            return expand_variables(self.headers, environment)
         except ConfigError as error:
             raise NoProvider(error.message, error.hint) from error
 

@@ -13,7 +13,7 @@ from argcomplete.shell_integration import shellcode
 
 from chat_loop import options as command_line
 from chat_loop.agent.agent_names import AgentNames
-from chat_loop.config import expanded, find_paths, load_config
+from chat_loop.config import expand_home, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
@@ -62,7 +62,7 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
         return list(DirectoriesCompleter()(prefix))
     try:
         paths = find_paths()
-        file = expanded(parsed_args.config) if parsed_args.config else paths.config
+        file = expand_home(parsed_args.config) if parsed_args.config else paths.config
         config = load_config(file, required=False)
         if kind == "models install":
             found = [model.name for model in CATALOGUE]

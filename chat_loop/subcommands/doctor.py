@@ -30,7 +30,7 @@ from chat_loop import __version__
 from chat_loop.agent import mcp_servers
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.agent_names import AgentNames, Trust
-from chat_loop.config import Config, Paths, completed, expanded, find_paths, load_config
+from chat_loop.config import Config, Paths, expand_home, expand_variables, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
@@ -181,7 +181,7 @@ def _safe(name: str, check: Callable[..., Iterator[Finding]], *here: object) -> 
 
 def _read_config(file: str, required: bool) -> tuple[Config, Finding]:
     try:
-        path = expanded(file)
+        path = expand_home(file)
         settings = load_config(path, required=required)
         if not path.exists():
             return settings, good("Config", f"there is no {path}: the defaults hold")
@@ -442,8 +442,8 @@ def described(here: Installation) -> Iterator[Finding]:
     known = here.world.environment
     for name, server in enabled.items():
         try:
-            environment = {**known, **completed(server.env, known)}
-            completed(server.headers, known)
+            environment = {**known, **expand_variables(server.env, known)}
+            expand_variables(server.headers, known)
             folder = Path(server.cwd).expanduser()
             path = str(folder / server.command) if "/" in server.command else server.command
             if not server.url and shutil.which(path, path=environment.get("PATH")) is None:
