@@ -9,9 +9,7 @@ def os_reason(error: OSError) -> str:
 
 
 class ChatLoopError(Exception):
-    """A failure that the user is told about. `message` says what happened, `hint` what to do (may
-    be empty).
-    """
+    """A failure that the user is told about: what happened, and a hint of what to do, if any."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -71,9 +69,8 @@ class ToolDenied(ChatLoopError):
 class ProviderError(ChatLoopError):
     """A model call that failed.
 
-    `retryable`: the same request may succeed later. `retry_after`: seconds the server asked to
-    wait, if it did. `adapted`: the provider leaves out what was refused, so the next attempt is
-    another request.
+    `retryable`: the same request may succeed later, after `retry_after` seconds if the server asked
+    for that. `adapted`: the next attempt leaves out what was refused.
     """
 
     retryable = False
@@ -107,9 +104,7 @@ class RequestRejected(ProviderError):
 
 
 class ContextTooLong(ProviderError):
-    """The request does not fit the model's window. `window` is what the server says that it takes,
-    in tokens.
-    """
+    """The request does not fit the window, of `window` tokens as far as the server says."""
 
     window: int | None = None
 
@@ -135,10 +130,10 @@ class TimedOut(RetryableError):
 
 
 class IndexUnavailable(Exception):
-    """The index cannot be used now; a sentence says why. Everything but searching works without it.
+    """The index cannot be used now; everything but searching works without it.
 
-    `useless` says why its file must be made anew, if it must. `moved`: another file stands in its
-    place by now, or none.
+    `useless` says why its file must be made anew, if it must. `moved`: its file was replaced or
+    removed.
     """
 
     def __init__(self, message: str, *, useless: str = "", moved: bool = False) -> None:

@@ -30,9 +30,7 @@ FIRST_RETRY = 2
 
 
 class Retrying(Event, frozen=True, kw_only=True):
-    """The request failed before any content and is sent again after `seconds`: `attempt` comes
-    next, from 2, of at most `attempts`. `reason` is a sentence.
-    """
+    """A request failed before any content; `attempt`, from 2, comes after `seconds`."""
 
     reason: str
     seconds: float
@@ -58,9 +56,7 @@ class ToolReturned(Event, frozen=True, kw_only=True):
 
 
 class Finished(Event, frozen=True, kw_only=True):
-    """The last event of one model call. `stop` is end, length, refusal, or tool when the model
-    waits for its calls; `usage` is None when none was told.
-    """
+    """The last event of one model call; `usage` is None when none was reported."""
 
     stop: StopReason
     usage: Usage | None = None
@@ -127,9 +123,7 @@ class SummaryEnded(Event, frozen=True, kw_only=True):
 
 
 class Compacted(Event, frozen=True, kw_only=True):
-    """The context was compacted: the session ended, its child goes on. `source` is the author of
-    the narrative, model or extracted; `block` the summary block's inner text.
-    """
+    """The session ended with the summary `block`; its child goes on."""
 
     compaction: Compaction
     reason: str
@@ -156,9 +150,7 @@ class Attached(Event, frozen=True):
 
 
 class SessionSealed(Event, frozen=True, kw_only=True):
-    """A session ended. `saved` is False when the disk refused; `summary` is the source of its
-    summary block: model, extracted, or none.
-    """
+    """A session ended. `saved` is False when the disk refused; `summary` is its block's source."""
 
     id: str
     path: str

@@ -73,24 +73,24 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """A memory file as it was read once, or the one that would be begun where there is none."""
+    """A memory file as it was read once, or the one that would be begun where there is none.
+
+    `block` is the text that the model gets, `left_out` are the indexes of the facts that do not fit
+    into it. `problem` is why the file is not used.
+    """
 
     path: Path
     exists: bool
     own: bool
     facts: tuple[str, ...] = ()
     block: str = ""
-    """The text that the model gets."""
     left_out: tuple[int, ...] = ()
-    """The indexes of the facts that do not fit into the block."""
     problem: str = ""
-    """Why the file is not used."""
 
 
 def find_place(config: Config, paths: Paths, window: int) -> Place | None:
-    """Return where this run looks for its memory, None when the config switches it off.
-
-    `window` is the model's, in tokens.
+    """Return where this run looks for its memory, None when the config switches it off. `window` is
+    the model's, in tokens.
     """
     if not config.memory.enabled:
         return None
@@ -105,7 +105,9 @@ def find_place(config: Config, paths: Paths, window: int) -> Place | None:
 
 
 class ProjectMemory:
-    """The memory that counts at a place. `show` is told when it changes without a command."""
+    """The memory that counts at a place. `show` is told when it changes without a command. `seen`
+    is the memory as the model has it; the numbers of facts refer to it.
+    """
 
     def __init__(
         self, place: Place, show: Callable[[Event], None], files: Files | None = None
@@ -114,7 +116,6 @@ class ProjectMemory:
         self._show = show
         self._files = files or Files()
         self.seen = self.look()
-        """The memory as the model has it; the numbers of facts refer to it."""
 
     def look(self) -> Memory:
         """Read the file that counts now."""
@@ -172,7 +173,6 @@ class ProjectMemory:
 
     def target(self, *, project: bool) -> Path:
         """Return the file that a new fact goes to: the one that counts, or one for the project.
-
         Raises ChatLoopError when the one that counts cannot be used.
         """
         self.reread()
@@ -184,16 +184,16 @@ class ProjectMemory:
 
     def add(self, path: Path, facts: Sequence[str]) -> int:
         """Add the facts that the file lacks; return how many. Raises ChatLoopError."""
-        new: list[str] = []
+        new: dict[str, str] = {}
 
         def edit(text: str) -> str:
             text = text or _NEW.format(about=_ABOUT_OWN if path == self.place.own else _ABOUT)
             known = {fact_key(fact.text) for fact in find_facts(text)}
             for fact in facts:
                 if fact_key(fact) not in known:
-                    known.add(fact_key(fact))
-                    new.append(fact)
-                    text = add_fact(text, fact)
+                    new.setdefault(fact_key(fact), fact)
+            for fact in new.values():
+                text = add_fact(text, fact)
             return text
 
         self._change(path, edit)
@@ -201,19 +201,16 @@ class ProjectMemory:
 
     def remove(self, number: int) -> None:
         """Remove the fact at index `number` of those seen, wherever it stands in the file now.
-
         Raises ChatLoopError, also when the file does not have it any more.
         """
-        fact = self.seen.facts[number]
-        before = self.seen.facts[:number].count(fact)
 
         def edit(text: str) -> str:
-            places = [place for place, found in enumerate(find_facts(text)) if found.text == fact]
-            if not places:
-                raise ChatLoopError(
-                    "That fact is not in the file any more.", "/memory shows what is."
-                )
-            return remove_fact(text, places[min(before, len(places) - 1)])
+            facts = [fact.text for fact in find_facts(text)]
+            if self.seen.facts[number] not in facts:
+                message = "That fact is not in the file any more."
+                raise ChatLoopError(message, "/memory shows what is.")
+            last = len(facts) - 1 - facts[::-1].index(self.seen.facts[number])
+            return remove_fact(text, last)
 
         self._change(self.seen.path, edit)
 
@@ -245,10 +242,8 @@ class ProjectMemory:
 
     def _write(self, path: Path, data: bytes, *, exists: bool) -> None:
         if len(data) > LARGEST:
-            raise ChatLoopError(
-                f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written.",
-                "/forget makes room.",
-            )
+            message = f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written."
+            raise ChatLoopError(message, "/forget makes room.")
         if not exists:
             self._files.make_directory(path.parent)
             self._files.replace(path, data)
@@ -290,24 +285,20 @@ def _upwards(directory: Path, home: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a memory file. Bytes that are not UTF-8 are kept (`surrogateescape`).
-
+    """Return the text of a memory file; bytes that are not UTF-8 are kept (`surrogateescape`).
     Raises ChatLoopError.
     """
-    reason = ""
+    data = b""
     try:
         data, _ = read_part(_target(path), LARGEST + 1)
+        reason = f"it is larger than {LARGEST // 1024} KB" if len(data) > LARGEST else ""
+        if b"\0" in data:
+            reason = "it is no text file"
     except FileNotFoundError:
         reason = "it is a symbolic link to nothing"
     except OSError as error:
-        reason = os_reason(error)
-        if error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO):
-            reason = "it is not a regular file"
-    else:
-        if len(data) > LARGEST:
-            reason = f"it is larger than {LARGEST // 1024} KB"
-        elif b"\0" in data:
-            reason = "it is no text file"
+        special = error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO)
+        reason = "it is not a regular file" if special else os_reason(error)
     if reason:
         message = f"{path} is not used as memory: {reason}."
         raise ChatLoopError(message, "Set it right, or take it away.")
@@ -316,7 +307,6 @@ def _read(path: Path) -> str:
 
 def _target(path: Path) -> Path:
     """Return the file that a link in the same directory or below leads to, else the path itself.
-
     Raises OSError for a link that leads elsewhere.
     """
     if not path.is_symlink():
@@ -332,7 +322,6 @@ def _target(path: Path) -> Path:
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _FENCE = re.compile(r"`{3,}(?=[^`]*\Z)|~{3,}")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
-_BYTE_ORDER_MARK = "\ufeff"
 
 
 class Fact(Struct, frozen=True):
@@ -384,9 +373,8 @@ def add_fact(text: str, fact: str) -> str:
 
 
 def remove_fact(text: str, number: int) -> str:
-    """Return the text without the fact at index `number`.
-
-    With the last fact goes the blank line that `add_fact` put before it.
+    """Return the text without the fact at index `number`; with the last fact goes the blank line
+    that `add_fact` put before it.
     """
     mark, lines, newline = _lines(text)
     found, _ = _scanned(lines)
@@ -412,28 +400,26 @@ def fact_block(texts: Sequence[str], most: int) -> tuple[str, tuple[int, ...]]:
     """
     lines, left_out, taken = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):
-        line = bullet(text)
-        size = 1 + estimate(line)
+        size = 1 + estimate(bullet(text))
         if taken + size > most:
             left_out.append(number)
-            continue
-        lines.append(line)
-        taken += size
+        else:
+            lines.append(bullet(text))
+            taken += size
     return ("\n".join(lines) if len(lines) > 1 else ""), tuple(left_out)
 
 
 def _lines(text: str) -> tuple[str, list[str], str]:
     """Return the byte order mark, the lines with their ends, and the newline that the file uses."""
-    mark = _BYTE_ORDER_MARK if text.startswith(_BYTE_ORDER_MARK) else ""
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
     lines = re.findall(r"[^\n]*\n|[^\n]+", text.removeprefix(mark))
     windows = bool(lines) and lines[0].removesuffix("\n").endswith("\r")
     return mark, lines, "\r\n" if windows else "\n"
 
 
 def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
-    """Return the facts, and the line before which a first fact would go.
-
-    That is the end, or the line that opens a fence or a comment which nothing closes.
+    """Return the facts, and the line before which a first fact would go: the end, or the line that
+    opens a fence or a comment which nothing closes.
     """
     found: list[Fact] = []
     fence, inside_comment, opened, behind = "", False, 0, 0

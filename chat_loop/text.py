@@ -29,7 +29,7 @@ class Sentence(msgspec.Struct, frozen=True):
 
 
 class _Block(NamedTuple):
-    """A line, or the lines of a paragraph that an editor wrapped."""
+    """A line, or the lines of a wrapped paragraph, without its bullet."""
 
     start: int
     end: int
@@ -76,28 +76,20 @@ def one_line(text: str, length: int) -> str:
 
 
 def _blocks(text: str) -> Iterator[_Block]:
-    """Yield the statements' lines, those of a wrapped paragraph as one, without their bullets."""
-    waiting: _Block | None = None
+    """Yield the statements' lines, those of a paragraph that an editor wrapped as one."""
+    last: _Block | None = None
     for block in _lines(text):
-        if waiting is not None and block is not None and _wraps(text, waiting, block):
-            waiting = waiting._replace(end=block.end)
-            continue
-        if waiting is not None:
-            yield waiting
-        waiting = block
-    if waiting is not None:
-        yield waiting
-
-
-def _wraps(text: str, before: _Block, line: _Block) -> bool:
-    """Tell whether a line only goes on because an editor broke the one before it."""
-    return (
-        line.role == "said"
-        and before.role in ("said", "item", "quoted")
-        and before.end - before.start >= 50
-        and text[line.start].islower()
-        and text[before.end - 1] not in ".!?:;"
-    )
+        if last is not None and block is not None:
+            wrapped = last.end - last.start >= 50 and last.role in ("said", "item", "quoted")
+            ended = text[last.end - 1] in ".!?:;"
+            if wrapped and not ended and block.role == "said" and text[block.start].islower():
+                last = last._replace(end=block.end)
+                continue
+        if last is not None:
+            yield last
+        last = block
+    if last is not None:
+        yield last
 
 
 def _lines(text: str) -> Iterator[_Block | None]:
@@ -123,10 +115,9 @@ def _lines(text: str) -> Iterator[_Block | None]:
         elif _FENCE.fullmatch(bare):
             fence = bare[:3]
             yield None
-        elif not bare or _RULE.fullmatch(bare):
-            yield None
         else:
-            yield _read_line(bare, start, end)
+            rule = not bare or _RULE.fullmatch(bare)
+            yield None if rule else _read_line(bare, start, end)
     yield from inside  # a fence that was never closed
 
 
@@ -143,7 +134,7 @@ def _read_line(bare: str, start: int, end: int) -> _Block:
 
 
 def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
-    """Tell whether a full stop belongs to an abbreviation, an initial or an ordinal."""
+    """Return True when a full stop belongs to an abbreviation, an initial or an ordinal."""
     after = text[stop.end() : stop.end() + 4].lstrip()[:3]
     if stop.group() == "...":
         return after[:1].islower()

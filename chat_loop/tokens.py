@@ -4,7 +4,11 @@ its rank files: here an encoding is built from those that the package puretiktok
 
 from __future__ import annotations
 
+import hashlib
 import threading
+import zlib
+from binascii import a2b_base64
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -156,13 +160,7 @@ def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
     Raises OSError, ImportError or ValueError when the file or a library is missing or the file is
     not the expected one.
     """
-    # Here and not above: they cost milliseconds that the first prompt does not have.
-    import hashlib
-    import zlib
-    from binascii import a2b_base64
-    from importlib.util import find_spec
-
-    import tiktoken
+    import tiktoken  # 30 ms, which a chat far from its limits does not have to spend
 
     recipe = _RECIPES[name]
     if data is None:

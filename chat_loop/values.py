@@ -14,12 +14,11 @@ Role = Literal["user", "assistant"]
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one model call, in the sense of the OpenAI API; adapters of other wires convert to
-    it.
+    """Tokens of one model call as the OpenAI API counts them; adapters of other wires convert.
 
-    `input` are all prompt tokens, `cached` those read from the provider's prompt cache and
-    `written` those written to it. `output` are all generated ones, `reasoning` those that are not
-    in the reply's text. `estimated`: the provider reported nothing; shown with `~`.
+    `input` are all prompt tokens, `cached` those read from the provider's prompt cache, `written`
+    those written to it. `output` are all generated ones, `reasoning` those not in the reply's text.
+    `estimated`: the provider reported nothing.
     """
 
     input: int = 0
@@ -34,22 +33,14 @@ class Usage(Struct, frozen=True, kw_only=True):
         return self.input + self.output
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(
-            input=self.input + other.input,
-            output=self.output + other.output,
-            cached=self.cached + other.cached,
-            written=self.written + other.written,
-            reasoning=self.reasoning + other.reasoning,
-            estimated=self.estimated or other.estimated,
-        )
+        numbers = ("input", "output", "cached", "written", "reasoning")
+        sums = {name: getattr(self, name) + getattr(other, name) for name in numbers}
+        return Usage(**sums, estimated=self.estimated or other.estimated)
 
 
 class Compaction(Struct, frozen=True, kw_only=True):
-    """The audit of one compaction: what it covered, what it cost, and what became of it. Sizes are
-    in tokens.
-
-    `first` and `last` are references; `cost` is in US dollars, None when the price is unknown;
-    `archived` are exact values that are in the archive only.
+    """The audit of one compaction. `first` and `last` are references, sizes in tokens, `cost` in
+    US dollars (None: unknown price); `archived` are values in the archive only.
     """
 
     first: str
@@ -91,8 +82,8 @@ class ToolResult(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """An image of a message, of `width` × `height` pixels. `file` is where its bytes are kept,
-    `data` is them in base64: empty until they are sent.
+    """An image of a message. `file` is where its bytes are kept; `data`, set to send it, has them
+    as base64.
     """
 
     name: str
@@ -104,8 +95,7 @@ class Image(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One message as it is sent. Exists only between the context and a provider; the stored form is
-    an exchange.
+    """One message as it is sent; the stored form is an exchange.
 
     The calls of an assistant's message come after its text. The user's message that follows answers
     each of them with one result, before its own images and its text.
@@ -126,11 +116,10 @@ class Message(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One model call, independent of the wire. `messages` alternate, starting and ending with the
-    user.
+    """One model call, independent of the wire. `messages` alternate, the user's first and last.
 
-    `max_tokens` is the ceiling for the reply, None the provider's default, as with `temperature`.
-    `grammar` is GBNF that binds the reply's form; a provider that cannot bind ignores it.
+    `max_tokens` is the ceiling for the reply; None is the provider's default, as in `temperature`.
+    `grammar` is GBNF that binds the reply's form, where the provider can.
     """
 
     system: str
@@ -142,9 +131,7 @@ class Request(Struct, frozen=True, kw_only=True):
 
 
 class Window(Struct, frozen=True):
-    """The tokens that a model takes, prompt and reply together. `guessed`: the model is unknown and
-    the default was taken.
-    """
+    """The tokens that a model takes, prompt and reply together; `guessed` for an unknown model."""
 
     tokens: int
     guessed: bool = False

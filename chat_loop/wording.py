@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import datetime
+from typing import Any
+
+import msgspec
 
 from chat_loop.values import Compaction, StopReason, Usage
 
@@ -41,14 +45,12 @@ def tokens_text(usage: Usage) -> str:
 
 def install_hint(extra: str) -> str:
     """Return the command that adds an extra to this installation, by pip, pipx or uv."""
-    import json  # rarely asked for
-    import sys
-    from importlib import metadata, util
-    from pathlib import Path
+    from importlib import metadata, util  # rarely needed, and slow to import
     from urllib.parse import unquote, urlsplit
 
     try:
-        origin = json.loads(metadata.distribution("chat-loop").read_text("direct_url.json") or "{}")
+        text = metadata.distribution("chat-loop").read_text("direct_url.json") or "{}"
+        origin = msgspec.json.decode(text, type=dict[str, Any])
     except (metadata.PackageNotFoundError, ValueError):
         origin = {}
     url, folder = str(origin.get("url", "")), origin.get("dir_info")
@@ -57,7 +59,7 @@ def install_hint(extra: str) -> str:
         target = f"{unquote(urlsplit(url).path)}[{extra}]"
     elif url:
         target = f"{target} @ {'git+' if 'vcs_info' in origin else ''}{url}"
-    place = Path(sys.prefix).as_posix()
+    place = sys.prefix.replace("\\", "/")
     if "/pipx/" in place:
         return f"pipx install --force '{target}'"
     if "/uv/tools/" in place:
@@ -74,25 +76,18 @@ def window_text(tokens: int, guessed: bool) -> str:
 
 
 def size_text(size: int) -> str:
-    """Bytes as people say them: `14 KB`, `491 MB`, `1.12 GB`."""
-    if size >= 1e9:
-        return f"{size / 1e9:.2f} GB"
-    return f"{size / 1e6:.0f} MB" if size >= 1e6 else f"{size / 1e3:.0f} KB"
-
-
-def file_size_text(size: int) -> str:
-    """Bytes of a smaller file, to the tenth: `812 bytes`, `2.1 KB`, `14 KB`, `3.9 MB`."""
+    """Bytes as people say them: `812 bytes`, `2.1 KB`, `14 KB`, `491 MB`, `1.12 GB`."""
     if size < 1_000:
         return "1 byte" if size == 1 else f"{size} bytes"
     if size >= 999_500_000:
-        return f"{size / 1e9:,.1f} GB"
+        return f"{size / 1e9:,.2f} GB"
     number, unit = (size / 1e6, "MB") if size >= 999_500 else (size / 1e3, "KB")
     return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
 
 
 def attached_text(name: str, size: int, width: int, height: int) -> str:
     """An attached file in a few words: `notes.txt, 2.1 KB`, or of an image `photo.png, 640×480`."""
-    return f"{name}, {f'{width}×{height}' if width else file_size_text(size)}"
+    return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
 
 
 def counted(number: int, noun: str) -> str:

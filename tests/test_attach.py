@@ -30,7 +30,7 @@ from chat_loop.attach.reading import (
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import LARGEST_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
-from chat_loop.wording import file_size_text
+from chat_loop.wording import size_text
 from tests.strategies import texts
 from tests.support.images import gif, huge_png, jpeg, png, webp
 from tests.support.limits import cpu_limit
@@ -241,7 +241,7 @@ def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
     (here / "x.txt").write_text("x")
     os.truncate(here / "x.txt", 1 << 40)
     with pytest.raises(
-        UsageError, match=r"x\.txt has 1,099\.5 GB: text files can have up to 4\.2 MB\."
+        UsageError, match=r"x\.txt has 1,099\.51 GB: text files can have up to 4\.2 MB\."
     ):
         read("x.txt", here / "x.txt", here)
 
@@ -258,11 +258,11 @@ def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
         (9_950, "10 KB"),
         (999_499, "999 KB"),
         (999_500, "1.0 MB"),
-        (999_500_000, "1.0 GB"),
+        (999_500_000, "1.00 GB"),
     ],
 )
 def test_sizes_of_files(size: int, text: str) -> None:
-    assert file_size_text(size) == text
+    assert size_text(size) == text
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from chat_loop.errors import UsageError, os_reason
 from chat_loop.redact import redacted
 from chat_loop.sessions.images import LARGEST_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
-from chat_loop.wording import attached_text, file_size_text
+from chat_loop.wording import attached_text, size_text
 
 MOST_FILES = 20
 """Files of a query. Anthropic's wire takes larger images as long as a request holds no more than 20
@@ -188,8 +188,8 @@ def _content(name: str, path: Path, directory: Path) -> bytes:
             most, what, hint = LARGEST_IMAGE, "images", "Scale it down."
         data += file.read(most + 1 - len(data))
     if len(data) > most:
-        size = file_size_text(max(status.st_size, len(data)))
-        raise UsageError(f"{name} has {size}: {what} can have up to {file_size_text(most)}.", hint)
+        size = size_text(max(status.st_size, len(data)))
+        raise UsageError(f"{name} has {size}: {what} can have up to {size_text(most)}.", hint)
     return data
 
 

@@ -22,7 +22,7 @@ from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Restoration, Session, Summary
 from chat_loop.values import Image, Message, ToolCall, ToolResult
-from chat_loop.wording import counts_text, file_size_text
+from chat_loop.wording import counts_text, size_text
 
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
@@ -227,7 +227,7 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
         if one.is_image:
             texts.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
         else:
-            size, end = file_size_text(one.size), "" if one.text.endswith("\n") else "\n"
+            size, end = size_text(one.size), "" if one.text.endswith("\n") else "\n"
             texts.append(
                 f"Attached file: {name}, {size}, between two lines {fence}\n"
                 f"{fence}\n{one.text}{end}{fence}"

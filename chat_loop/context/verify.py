@@ -17,26 +17,6 @@ _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
 _INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")
 """A word inside a sentence."""
-_NUMBER_WORDS = {
-    word: str(number)
-    for number, words in enumerate(
-        (
-            "two zwei deux dos due dois twee",
-            "three drei trois tres tre três drie",
-            "four vier quatre cuatro quattro quatro",
-            "five fünf cinq cinco cinque vijf",
-            "six sechs seis sei zes",
-            "seven sieben sept siete sette sete zeven",
-            "eight acht huit ocho otto oito",
-            "nine neun neuf nueve nove negen",
-            "ten zehn dix diez dieci dez tien",
-            "eleven elf onze once undici",
-            "twelve zwölf douze doce dodici doze twaalf",
-        ),
-        2,
-    )
-    for word in words.split()
-}
 
 
 def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
@@ -49,53 +29,48 @@ def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]
     """
     known = _Source(source)
     background = [sentence.text for sentence in sentences(narrative.background)]
-    good = [line for line in background if known.supports(line)]
+    before = (*background, *narrative.topics, *narrative.decisions, *narrative.pending)
+    good = dict.fromkeys(filter(known.supports, before))
+    decisions = [one for one in narrative.decisions if one in good and known.names_all_of(one)]
     checked = replace(
         narrative,
-        background=narrative.background if len(good) == len(background) else " ".join(good),
-        topics=tuple(filter(known.supports, narrative.topics)),
-        decisions=tuple(
-            line
-            for line in narrative.decisions
-            if known.supports(line) and not known.lacks_a_term(line)
-        ),
-        pending=tuple(filter(known.supports, narrative.pending)),
+        background=narrative.background
+        if all(one in good for one in background)
+        else " ".join(one for one in background if one in good),
+        topics=tuple(one for one in narrative.topics if one in good),
+        decisions=tuple(decisions),
+        pending=tuple(one for one in narrative.pending if one in good),
     )
-    before = (*background, *narrative.topics, *narrative.decisions, *narrative.pending)
-    after = {*good, *checked.topics, *checked.decisions, *checked.pending}
-    return checked, tuple(line for line in before if line not in after)
+    kept = {*checked.topics, *checked.decisions, *checked.pending, *(good.keys() & {*background})}
+    return checked, tuple(one for one in before if one not in kept)
 
 
 class _Source:
     """A text in which values are looked up."""
 
     def __init__(self, text: str) -> None:
-        self._flat = _plain(text)
+        self._flat = _flat(text)
         # so many words inside sentences have capitals that nouns are written so, as in German
         inside = _INSIDE.findall(text[:20_000])
         self._capital_nouns = sum(word[0].isupper() for word in inside) > 0.15 * len(inside)
         found = find(text)
         self._normals = {normalize(value.text) for value in found}
         self._days = {one[-5:] for one in self._normals}
-        self._bare = {tuple(figures(one.text)) for one in found if one.kind == "number"}
-        self._counts = self._bare | {
+        self._numbers = {tuple(figures(one.text)) for one in found if one.kind == "number"}
+        self._counts = self._numbers | {
             tuple(figures(one.text)) for one in found if one.kind in ("quantity", "id")
-        }
-        self._spelled = {
-            _NUMBER_WORDS[word] for word in set(self._flat.split()) & _NUMBER_WORDS.keys()
         }
 
     def supports(self, line: str) -> bool:
-        """Tell whether everything exact in a line of the narrative stands in the text."""
+        """Return True when everything exact in a line of the narrative stands in the text."""
         bare = REFERENCE.sub("", line).strip()
         quoted = _QUOTED.fullmatch(bare)
         if quoted is not None:
-            return _plain(quoted[1]) in self._flat
+            return _flat(quoted[1]) in self._flat
         return self._stands(bare) or all(self._holds(value) for value in find(bare))
 
-    def lacks_a_term(self, line: str) -> bool:
-        """Tell whether a line names somebody or something that the text does not name, as far as
-        capitals show.
+    def names_all_of(self, line: str) -> bool:
+        """Return True when the text names whatever a line names, as far as capitals show.
 
         Other forms of a word count as the word. Where all nouns have capitals, as in German, only
         those tell that are written as no noun is.
@@ -110,37 +85,35 @@ class _Source:
                 if len(word) > 4 and word.isalpha():
                     word = word[: max(4, len(word) - 3)]
                 if re.search(rf"(?<![^\W_]){re.escape(word)}", self._flat) is None:
-                    return True
-        return False
+                    return False
+        return True
 
     def _holds(self, value: Value) -> bool:
-        """Tell whether a value stands in the text, perhaps said otherwise."""
+        """Return True when a value stands in the text, perhaps in another spelling."""
         if value.kind in ("quote", "name"):
             return True
         bare, normal = value.text.strip("`\"'"), normalize(value.text)
         if normal in self._normals or any(map(self._stands, (value.text, bare, f"v{bare}"))):
             return True
-        wanted = figures(value.text)
+        wanted = tuple(figures(value.text))
         match value.kind:
-            case "date":
-                # one of the two may leave the year out
+            case "date":  # one of the two may leave the year out
                 return normal in self._days if len(normal) == 5 else normal[-5:] in self._normals
-            case "number":
-                # the narrator's own count, as in "3 recipes", is small
+            case "number":  # the narrator's own count, as in "3 recipes", is small
                 small = all(number.isdigit() and int(number) <= 12 for number in wanted)
-                return small or tuple(wanted) in self._counts or set(wanted) <= self._spelled
+                return small or wanted in self._counts
             case "quantity" | "time":
-                return tuple(wanted) in self._bare or set(wanted) <= self._spelled
+                return wanted in self._numbers
         return bare.isalpha()  # a word written as code: `fast`
 
     def _stands(self, text: str) -> bool:
-        """Tell whether the text stands in the source, and not inside another number or word."""
-        wanted = _plain(text)
+        """Return True when a text stands in the source, not inside another number or word."""
+        wanted = _flat(text)
         if not wanted or wanted not in self._flat:
             return False
         alone = rf"(?<![^\W_])(?<!\d[.,:]){re.escape(wanted)}(?![^\W_]|[.,:]\d)"
         return re.search(alone, self._flat) is not None
 
 
-def _plain(text: str) -> str:
+def _flat(text: str) -> str:
     return " ".join(text.casefold().replace("’", "'").split())

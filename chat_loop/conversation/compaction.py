@@ -18,7 +18,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget
 from chat_loop.context.budget import Plan
 from chat_loop.context.messages import Thread
-from chat_loop.context.proposal import Draft, Outcome
+from chat_loop.context.summary import Draft, Outcome
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, Warned
 from chat_loop.sessions import records, summary_block
@@ -332,8 +332,6 @@ class Compaction:
                 confirm = None
             outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus)
             answered = outcome.answered
-            # of a narrative that failed stands its beginning, beside what is extracted
-            outcome = replace(outcome, narrative=outcome.narrative or outcome.partial)
             draft = await summaries.draft(thread, plan, outcome, used, acknowledged=answered)
         after = draft.compaction.after
         if after >= used and confirm is not None and not await confirm(used, after):

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
-from chat_loop.wording import file_size_text
+from chat_loop.wording import size_text
 
 LARGEST_FOR_TERMINAL = 74_994
 """Bytes that are sent to a terminal at most: 100,000 characters as base64, where many terminals cut
@@ -64,8 +64,8 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
     size = len(_bytes(text))
     if size > LARGEST_FOR_TERMINAL:
         raise UsageError(
-            f"{file_size_text(size)} are too much for the terminal's clipboard: it takes "
-            f"{file_size_text(LARGEST_FOR_TERMINAL)}.",
+            f"{size_text(size)} are too much for the terminal's clipboard: it takes "
+            f"{size_text(LARGEST_FOR_TERMINAL)}.",
             "/export FILE writes the conversation into a file.",
         )
     display.out.write(osc52(text))

@@ -246,7 +246,7 @@ def _result(result: records.Result) -> str:
 
 
 def _attachment(entry: records.Attachment, image: str) -> str:
-    size = f"{entry.width}×{entry.height}" if entry.is_image else wording.file_size_text(entry.size)
+    size = f"{entry.width}×{entry.height}" if entry.is_image else wording.size_text(entry.size)
     title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
     if image:
         size = f'width="{entry.width}" height="{entry.height}"'

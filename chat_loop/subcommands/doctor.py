@@ -53,7 +53,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import providers
 from chat_loop.subcommands.mcp import connect
 from chat_loop.values import Message, Request
-from chat_loop.wording import counted, file_size_text, install_hint, size_text, window_text
+from chat_loop.wording import counted, install_hint, size_text, window_text
 
 EXTRAS = ("", "local", "search", "mcp", "bedrock")
 """The program's own packages, and those of each extra."""
@@ -287,7 +287,7 @@ def sessions(here: Installation) -> Iterator[Finding]:
         yield doubtful("Not listed", unlisted_text(unlisted), hint)
     states = Counter[str](row.state for row in folder_listing.rows(here.sessions))
     names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
-    parts = [counted(len(stamps), "session"), file_size_text(sum(stamp.size for stamp in stamps))]
+    parts = [counted(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
     parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
     yield good("Sessions", ", ".join(parts))
     hint = "What can be read of it can still be resumed and shown."
@@ -323,7 +323,7 @@ def index(here: Installation) -> Iterator[Finding]:
         yield good("Index", "none yet: it is made when sessions are first listed")
     else:
         stale = f"{counted(status.stale, 'session')} behind" if status.stale else "up to date"
-        text = f"version {status.version}, {file_size_text(status.size)}, {stale}"
+        text = f"version {status.version}, {size_text(status.size)}, {stale}"
         yield good("Index", text)
 
 

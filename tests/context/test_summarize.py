@@ -14,8 +14,7 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import Patience
 from chat_loop.context import ledger
 from chat_loop.context.messages import Thread
-from chat_loop.context.proposal import Outcome, SummaryOptions
-from chat_loop.context.summary import FIRST, summarize, together
+from chat_loop.context.summary import FIRST, Outcome, SummaryOptions, summarize, together
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block
@@ -274,29 +273,9 @@ def test_a_call_that_takes_too_long_is_closed_and_asked_of_another_only() -> Non
     silence = Says(("**Back",), then="silence")
     made = Made(talk(("Hi", "Hello.")), silence, timeout=0.01)
     assert made.outcome.problem == "It took more than 0 seconds."
-    assert made.outcome.partial is None
     assert made.model.cancelled == 1
     other = Made(talk(("Hi", "Hello.")), SUMMARY, timeout=0.01, first=Model(silence))
     assert other.narrative.topics == ("Greetings [1]",)
-
-
-def test_what_came_of_a_call_that_takes_too_long_is_there() -> None:
-    begun = Says(
-        (SUMMARY.partition("**Pending")[0] + "**Pending:**\n- Half of a li",), then="silence"
-    )
-    made = Made(talk(("Hi", "Hello.")), begun, timeout=0.2)
-    assert made.outcome.narrative is None
-    assert made.outcome.partial == Summary(
-        topics=("Greetings [1]",), decisions=("Stay polite [1]",)
-    )
-
-
-def test_the_parts_before_one_that_fails_are_there() -> None:
-    span = talk(*(("why " * 300, "because " * 300) for _ in range(3)))
-    made = Made(span, SUMMARY, "No.", "No.", window=2_048)
-    assert made.outcome.partial == Summary(
-        topics=("Greetings [1]",), decisions=("Stay polite [1]",)
-    )
 
 
 def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:

@@ -18,7 +18,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import Patience
 from chat_loop.context.budget import Limits
 from chat_loop.context.messages import shortened_block
-from chat_loop.context.proposal import Outcome
+from chat_loop.context.summary import Outcome
 from chat_loop.conversation.compaction import Background
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
