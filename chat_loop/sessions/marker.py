@@ -8,13 +8,12 @@ import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 from functools import cache
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args, get_origin
 
 from msgspec import Struct
 from msgspec.structs import FieldInfo, fields
 
 from chat_loop.sessions import records
-from chat_loop.values import Usage
 
 PREFIX = b"<!-- chat:"
 SUMMARY_START = "<!-- SESSION_SUMMARY_START -->"
@@ -27,8 +26,8 @@ Value = str | int | float | datetime | None  # a value as `write` takes it; True
 
 
 class Kind(NamedTuple):
-    """A kind of record that is an entry: its attributes in the marker besides `at`, and where its
-    text stands, which is behind a label or in a fold, after `skipped` lines of decoration.
+    """A kind of record that is an entry: its attributes in the marker besides `at` and in its end,
+    and where its text stands, which is behind a label or in a fold, after `skipped` lines.
     """
 
     entry: type[records.Entry]
@@ -36,6 +35,7 @@ class Kind(NamedTuple):
     label: str = ""
     fold: str = ""  # the attribute that is folded
     skipped: int = 0
+    closing: tuple[str, ...] = ()
 
 
 _FILE = ("number", "media", "size", "sha256", "width", "height")
@@ -43,13 +43,14 @@ _PARENTS = (
     *("queries", "tokens", "parent_created", "grandparent", "depth", "verbatim_from"),
     *("unsummarized_from", "until", "merged"),
 )
+_REPLY = ("stop", "seconds", "failed")
 KINDS = {
     "query": Kind(records.Query, ("number",), label="**You:**", skipped=1),
-    "reply": Kind(records.Reply, ("number",)),
-    "acknowledgment": Kind(records.Reply),
+    "reply": Kind(records.Reply, ("number",), closing=_REPLY),
+    "acknowledgment": Kind(records.Reply, closing=_REPLY),
     "undo": Kind(records.Undo, ("number",)),
     "call": Kind(records.Call, ("number", "id", "name"), fold="arguments"),
-    "result": Kind(records.Result, ("number", "id", "failed"), fold="text"),
+    "result": Kind(records.Result, ("number", "id", "failed"), fold="text", closing=("seconds",)),
     "recall": Kind(records.ArchiveContext, ("number",), fold="text"),
     "attachment": Kind(records.Attachment, _FILE, label="**Attached:**", fold="text", skipped=2),
     "restoration": Kind(records.Restoration, _PARENTS, fold="block", skipped=4),
@@ -87,8 +88,12 @@ _KEYS = {
     "sha256": "sha",
     "input": "in",
     "output": "out",
+    "seconds": "time",
+    "source": "summary",
 }
 """The attributes that have another name in markers."""
+_ALWAYS = {"input", "output", "why", "stop"}
+"""The attributes that are written with their default, too."""
 _PATTERNS = {
     "grandparent": records.ID_PATTERN,
     "merged": records.ID_PATTERN,
@@ -99,7 +104,7 @@ _PATTERNS = {
 
 
 class Marker(Struct, frozen=True):
-    """A marker line as read. The accessors never raise: a value may be missing or wrong."""
+    """A marker line as read. Nothing here raises: a value may be missing or wrong."""
 
     kind: str
     values: Mapping[str, str]
@@ -114,49 +119,47 @@ class Marker(Struct, frozen=True):
         text = self.values.get(key, "")
         return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None
 
-    def flag(self, key: str) -> bool:
-        return self.values.get(key) == "yes"
-
-    def seconds(self, key: str) -> float | None:
-        try:
-            return float(self.values.get(key, ""))
-        except ValueError:
-            return None
-
     def word(self, key: str, pattern: re.Pattern[str] | None = None) -> str:
         """Return a value (of this pattern), or an empty string."""
-        found = self.values.get(key, "")
-        return found if pattern is None or pattern.fullmatch(found) else ""
+        text = self.values.get(key, "")
+        return text if pattern is None or pattern.fullmatch(text) else ""
 
     def attributes(self, kind: type[Struct], names: Iterable[str]) -> dict[str, Any]:
         """Return the attributes of a value of this type that stand in the marker."""
-        found: dict[str, Any] = {}
+        values: dict[str, Any] = {}
         for name in names:
-            key, of = _KEYS.get(name, name), _fields(kind)[name].type
-            if of is int:
-                found[name] = self.number(key) or 0
-            elif of is bool:
-                found[name] = self.flag(key)
-            elif of is datetime:
-                found[name] = self.time(key) or records.EPOCH
-            elif of is str:
-                found[name] = self.word(key, _PATTERNS.get(name))
+            key, field = _KEYS.get(name, name), _fields(kind)[name]
+            if field.type is int:
+                values[name] = self.number(key) or 0
+            elif field.type == int | None:
+                values[name] = self.number(key)
+            elif field.type is bool:
+                values[name] = self.word(key) == "yes"
+            elif field.type is datetime:
+                values[name] = self.time(key) or records.EPOCH
+            elif field.type is str:
+                values[name] = self.word(key, _PATTERNS.get(name))
+            elif get_origin(field.type) is Literal:
+                word = self.word(key)
+                values[name] = word if word in get_args(field.type) else field.default
             else:
-                found[name] = self.seconds(key)
-        return found
-
-    def usage(self) -> Usage | None:
-        return Usage(**self.attributes(Usage, USAGE)) if "in" in self.values else None
+                try:
+                    values[name] = float(self.word(key))
+                except ValueError:
+                    values[name] = None
+        return values
 
 
 def values_of(value: Struct | None, names: Iterable[str]) -> dict[str, Value]:
-    """Return attributes as values of a marker, without those that nobody has to be told."""
+    """Return attributes as values of a marker, without those that have their default."""
+    values: dict[str, Value] = {}
     if value is None:
-        return {}
-    defaults = {name: field.default for name, field in _fields(type(value)).items()}
-    defaults |= {"input": None, "output": None, "why": None}  # these are always written
-    given = {name: getattr(value, name) for name in names}
-    return {_KEYS.get(name, name): one for name, one in given.items() if one != defaults[name]}
+        return values
+    for name in names:
+        attribute = getattr(value, name)
+        if name in _ALWAYS or attribute != _fields(type(value))[name].default:
+            values[_KEYS.get(name, name)] = attribute
+    return values
 
 
 @cache
@@ -177,11 +180,11 @@ def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
     ValueError for what `read` would not read: see `value`.
     """
     line = f"<!-- chat:{kind}"
-    for key, given in (values or {}).items():
-        if given is True:
+    for key, one in (values or {}).items():
+        if one is True:
             line += f" {key}=yes"
-        elif given is not None and given is not False and given != "":
-            line += f" {key}={given.isoformat() if isinstance(given, datetime) else given}"
+        elif one is not None and one is not False and one != "":
+            line += f" {key}={one.isoformat() if isinstance(one, datetime) else one}"
     line += " -->"
     if _SHAPE.fullmatch(line) is None:
         raise ValueError(f"no marker can hold this: {line[:200]!r}")

@@ -5,24 +5,18 @@ again, the second one counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from msgspec import Struct
 
 from chat_loop.sessions import marker, records, summary_block, writer
 from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
-from chat_loop.values import Compaction, StopReason
+from chat_loop.values import Compaction, Usage
 
 BOM = b"\xef\xbb\xbf"
 _START = marker.SUMMARY_START.encode()
 _END = marker.SUMMARY_END.encode()
-_STOPS: Mapping[str, StopReason] = {one: one for one in get_args(StopReason)}
-_REASONS: Mapping[str, records.SealReason] = {one: one for one in get_args(records.SealReason)}
-_SOURCES: Mapping[str, records.SummarySource] = {
-    one: one for one in get_args(records.SummarySource)
-}
 
 
 class Parsed(Struct, frozen=True):
@@ -42,23 +36,19 @@ def parse(data: bytes) -> Parsed:
     for line in lines:
         reader.take(line)
     reader.finish(ends_with_newline=data.endswith(b"\n"))
-    session = tail = None
-    if reader.header is not None:
-        entries = tuple(reader.entries)
-        session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
-        tail = _tail(lines, reader.tail) if reader.tail else None
+    if reader.header is None:
+        return Parsed(None, tuple(reader.damage), reader.torn, reader.tears)
+    tail = None
+    if reader.tail:  # it begins at the rule before its first marker
+        end = reader.tail - 1
+        if end and _is_italic(lines[end - 1].removesuffix(b"\r")):
+            end -= 1
+        rule = [line.removesuffix(b"\r") for line in lines[max(0, end - 3) : end]]
+        end -= 3 if rule == [b"", b"---", b""] else 0
+        tail = sum(len(line) + 1 for line in lines[:end])
+    entries = tuple(reader.entries)
+    session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
     return Parsed(session, tuple(reader.damage), reader.torn, reader.tears, tail)
-
-
-def _tail(lines: list[bytes], number: int) -> int:
-    """Return where the tail begins whose first marker is line `number`: at the rule before it."""
-    end = number - 1
-    before = [line.removesuffix(b"\r") for line in lines[max(0, end - 4) : end]]
-    if before and before[-1][:1] == b"*" == before[-1][-1:]:
-        before.pop()
-        end -= 1
-    end -= 3 if before[-3:] == [b"", b"---", b""] else 0
-    return sum(len(line) + 1 for line in lines[:end])
 
 
 class Reader:
@@ -79,11 +69,9 @@ class Reader:
         self._stray = 0
         self._block: str | None = None
         self._compaction: Compaction | None = None
-        self._interrupted: records.Entry | None = (
-            None  # the next one may be this one, written again
-        )
-        self._is_whole = False  # its record has its end: the fence stands behind it
-        self._header_torn = False
+        self._torn_entry: records.Entry | None = None  # the next one may be this one once more
+        self._is_whole = False  # `_torn_entry` has its end: the fence stands behind it
+        self._is_header_torn = False
 
     def take(self, line: bytes) -> None:
         """Take the next line, without its line feed."""
@@ -97,14 +85,14 @@ class Reader:
             if line.strip() and not _is_decoration(line):
                 self._stray += 1
                 if self._stray == 1:
-                    self._fault(self._number, "text outside a record.")
+                    self._fault("text outside a record.", self._number)
         elif found.kind != "end":
             self._break_off(torn_off=found.kind == "torn")
             self._begin(found)
         elif self.open is not None:
             self._close(found)
         else:
-            self._fault(self._number, "an end without a record.")
+            self._fault("an end without a record.", self._number)
 
     def _marker(self, line: bytes) -> Marker | None:
         if line == _START:
@@ -125,31 +113,39 @@ class Reader:
         if self._block is not None and self.seal is None and self.header is not None:
             self.damage.append("The summary block is not followed by a seal.")
             created = self.header.created.isoformat()
-            self.seal = self._seal(Marker("sealed", {"at": created, "summary": "model"}))
+            self._begin(Marker("sealed", {"at": created, "summary": "model"}))
         if self.header is None:
             self.damage.insert(0, "The file has no header record.")
         elif self._stray:
             self.damage.append(f"{self._stray} lines stand outside the records and are skipped.")
 
-    def _fault(self, number: int, sentence: str) -> None:
-        self.damage.append(f"Line {number}: {sentence}")
+    def _fault(self, sentence: str, line: int | None = None) -> None:
+        """Report damage, in a line or in the open record."""
+        self.damage.append(f"Line {line or self._opened_at}: {sentence}")
 
     def _begin(self, found: Marker) -> None:
         kind = found.kind
         if self.seal is not None:
-            self._fault(self._number, "a record after the seal.")
+            self._fault("a record after the seal.", self._number)
         if not self.tail and kind in ("summary", "compaction", "sealed"):
             self.tail = self._number
         if kind == "torn":
-            self._fault(self._number, "an interrupted write was fenced off here.")
+            self._fault("an interrupted write was fenced off here.", self._number)
             self.tears += 1
-            self._is_whole = self._interrupted is None
-            self._interrupted = self.entries[-1] if self.entries else None
+            self._is_whole = self._torn_entry is None
+            self._torn_entry = self.entries[-1] if self.entries else None
         elif kind == "sealed":
-            self.seal = self._seal(found)
+            names = ("at", "reason", "source", "seconds", "covers")
+            self.seal = records.Seal(
+                summary=None if self._block is None else summary_block.parse(self._block),
+                usage=_usage(found),
+                compaction=self._compaction,
+                **found.attributes(records.Seal, names),
+            )
         else:
             if kind not in marker.KINDS and kind not in ("session", "summary", "compaction"):
-                self._fault(self._number, f"unknown record “{kind}”, kept in the file and skipped.")
+                sentence = f"unknown record “{kind}”, kept in the file and skipped."
+                self._fault(sentence, self._number)
             self.open, self._opened_at, self._lines = found, self._number, []
 
     def _break_off(self, *, torn_off: bool) -> None:
@@ -158,7 +154,7 @@ class Reader:
             return
         kind, lines = self.open.kind, self._lines
         faults, entries = len(self.damage), len(self.entries)
-        self._fault(self._opened_at, f"the {kind} record has no end.")
+        self._fault(f"the {kind} record has no end.")
         if kind == "summary" and torn_off:
             self.open = None
         else:
@@ -170,9 +166,9 @@ class Reader:
             ):
                 lines.pop()
             self._close(None)
-            self._header_torn = kind == "session"
+            self._is_header_torn = kind == "session"
             if len(self.entries) > entries:
-                self._interrupted, self._is_whole = self.entries[-1], False
+                self._torn_entry, self._is_whole = self.entries[-1], False
         self.tears += len(self.damage) - faults if torn_off else 0
 
     def _close(self, end: Marker | None) -> None:
@@ -183,7 +179,7 @@ class Reader:
         try:
             text = body.decode()
         except UnicodeDecodeError:
-            self._fault(self._opened_at, f"the {opened.kind} record is not valid UTF-8.")
+            self._fault(f"the {opened.kind} record is not valid UTF-8.")
             text = body.decode("utf-8", "replace")
         if opened.kind == "session":
             self._read_header(opened, text.split("\n"))
@@ -194,31 +190,30 @@ class Reader:
         elif opened.kind in marker.KINDS:
             agent = self.header.agent if self.header else ""
             entry = _entry(opened, end, text.split("\n"), agent)
-            torn, self._interrupted = self._interrupted, None
-            if torn is not None and torn is self.entries[-1] and self._is_rewritten(torn, entry):
+            torn, self._torn_entry = self._torn_entry, None
+            if self._is_rewritten(torn, entry):
                 self.entries.pop()
             self.entries.append(entry)
 
-    def _is_rewritten(self, torn: records.Entry, entry: records.Entry) -> bool:
-        """Return True when `entry` is the record that `torn` is (the beginning of) once more."""
-        if type(torn) is not type(entry):
+    def _is_rewritten(self, torn: records.Entry | None, entry: records.Entry) -> bool:
+        """Return True when `entry` is the record that `torn`, the last one, is (the beginning of)
+        once more.
+        """
+        if torn is None or type(torn) is not type(entry) or torn is not self.entries[-1]:
             return False
-        if isinstance(torn, records.Query | records.Reply) and isinstance(
-            entry, records.Query | records.Reply
-        ):
-            return torn.number == entry.number
+        if isinstance(torn, records.Query | records.Reply):
+            return torn.number == getattr(entry, "number", None)
         return torn == entry or (not self._is_whole and torn.at == entry.at)
 
     def _read_header(self, opened: Marker, lines: list[str]) -> None:
-        if self.header is not None and not self._header_torn:
-            self._fault(self._opened_at, "a second header is skipped.")
+        if self.header is not None and not self._is_header_torn:
+            self._fault("a second header is skipped.")
             return
         for name in ("id", "parent"):
             if opened.word(name) and not opened.word(name, records.ID_PATTERN):
-                fault = f"the header's {name} is not a session id and is not used."
-                self._fault(self._opened_at, fault)
+                self._fault(f"the header's {name} is not a session id and is not used.")
         if opened.word("v") != "1":
-            self._fault(self._opened_at, "the file's format is not version 1.")
+            self._fault("the file's format is not version 1.")
         values: dict[str, Any] = {"agent": ""}
         for line in lines:
             label, separator, text = line.removeprefix("**").partition(":** ")
@@ -234,23 +229,20 @@ class Reader:
         values["minor"] = min(opened.number("minor") or 0, records.MINOR)
         self.header = records.Header(**values)
 
-    def _seal(self, found: Marker) -> records.Seal:
-        return records.Seal(
-            at=found.time("at") or records.EPOCH,
-            reason=_REASONS.get(found.word("reason"), "exit"),
-            source=_SOURCES.get(found.word("summary"), "none"),
-            summary=None if self._block is None else summary_block.parse(self._block),
-            usage=found.usage(),
-            seconds=found.seconds("time"),
-            covers=found.number("covers"),
-            compaction=self._compaction,
-        )
+
+def _is_italic(line: bytes) -> bool:
+    return line[:1] == b"*" == line[-1:]
 
 
 def _is_decoration(line: bytes) -> bool:
     """Return True for what the writer puts between records: rules, lines in italics, fences."""
-    stars = line[:1] == b"*" == line[-1:]
-    return line == b"---" or stars or not line.strip(b"`") or not line.strip(b"~")
+    return line == b"---" or _is_italic(line) or not line.strip(b"`") or not line.strip(b"~")
+
+
+def _usage(found: Marker) -> Usage | None:
+    if "in" not in found.values:
+        return None
+    return Usage(**found.attributes(Usage, marker.USAGE))
 
 
 def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> records.Entry:
@@ -258,36 +250,27 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
     that was interrupted; `agent` is who replies.
     """
     kind = marker.KINDS[opened.kind]
+    end = end or Marker("end", {"stop": "interrupted"})
     values = opened.attributes(kind.entry, ("at", *kind.values))
-    closing = end or Marker("end", {"stop": "interrupted"})
+    values |= end.attributes(kind.entry, kind.closing)
+    label = kind.label
     if kind.entry is records.Reply:
-        values = {"number": 0, **values, "text": _unlabelled(lines, writer.label(agent))}
-        values["stop"] = _STOPS.get(closing.word("stop"), "end")
-        values |= {"usage": closing.usage(), "failed": closing.flag("failed")}
-    elif kind.fold:
-        values[kind.fold] = _unfolded(lines[kind.skipped :])
-    elif kind.label:
-        values["text"] = _unlabelled(lines[kind.skipped :], kind.label)
-    if kind.entry in (records.Reply, records.Result):
-        values["seconds"] = closing.seconds("time")
-    elif kind.entry is records.Restoration:
+        label = writer.label(agent)
+        values = {"number": 0, "usage": _usage(end), **values}
+    if kind.fold:
+        folded = lines[kind.skipped + 2 :]
+        folded = folded[:-2] if folded[-2:] == ["", "</details>"] else folded
+        values[kind.fold] = decode("\n".join(folded))
+    elif label:
+        lines = lines[kind.skipped :]
+        if lines[:1] == [label]:
+            lines = lines[2:] if lines[1:2] == [""] else lines[1:]
+        elif lines:
+            lines = [lines[0].removeprefix(f"{label} "), *lines[1:]]
+        values["text"] = decode("\n".join(lines))
+    if kind.entry is records.Restoration:
         values["depth"] = max(2, values["depth"])
     elif kind.entry is records.Attachment:
         values["name"] = decode_line(lines[0].removeprefix(f"{kind.label} "))
         values["text"] = "" if values["media"] in records.IMAGES else values["text"]
     return kind.entry(**values)
-
-
-def _unlabelled(lines: list[str], label: str) -> str:
-    """Return the text behind a label, or below one and an empty line."""
-    if lines[:1] == [label]:
-        lines = lines[2:] if lines[1:2] == [""] else lines[1:]
-    elif lines:
-        lines = [lines[0].removeprefix(f"{label} "), *lines[1:]]
-    return decode("\n".join(lines))
-
-
-def _unfolded(lines: list[str]) -> str:
-    """Return the text of a fold."""
-    body = lines[2:]
-    return decode("\n".join(body[:-2] if body[-2:] == ["", "</details>"] else body))

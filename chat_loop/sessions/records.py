@@ -195,7 +195,7 @@ class Seal(Struct, frozen=True, kw_only=True):
     """The end of a session, with the usage and the seconds of the summary call."""
 
     at: datetime
-    reason: SealReason
+    reason: SealReason = "exit"
     source: SummarySource = "none"
     summary: Summary | None = None
     usage: Usage | None = None

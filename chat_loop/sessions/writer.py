@@ -14,9 +14,7 @@ from chat_loop.sessions.escape import encode, encode_line
 from chat_loop.values import Usage
 from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
 
-_NAMES = {
-    kind.entry: name for name, kind in marker.KINDS.items() if kind.entry is not records.Reply
-}
+_NAMES = {kind.entry: name for name, kind in marker.KINDS.items()}
 _FENCE = re.compile(r"^ {0,3}((`|~)\2{2,})(.*)$", re.MULTILINE)
 _SOURCES = {
     "model": "Summary",
@@ -71,8 +69,8 @@ def entry_text(
 ) -> str:
     """Return the text of an entry as it is appended; links to images lead into `folder`."""
     if isinstance(entry, records.Reply):
-        text = labelled(label(header.agent), encode(entry.text))
-        return reply_opening(entry.number, entry.at) + text + reply_end(entry)
+        body = labelled(label(header.agent), encode(entry.text))
+        return reply_opening(entry.number, entry.at) + body + reply_end(entry)
     name = _NAMES[type(entry)]
     kind = marker.KINDS[name]
     match entry:
@@ -88,11 +86,11 @@ def entry_text(
         case records.ArchiveContext():
             body = _fold("Found in the archive", entry.text)
         case records.Attachment():
-            shown = _fold("Its text", entry.text)
+            content = _fold("Its text", entry.text)
             if entry.is_image:
                 link = entry.file.replace(records.IMAGE_FOLDER, folder, 1)
-                shown = f"![{entry.width}×{entry.height}]({link})"
-            body = f"{kind.label} {encode_line(entry.name)}\n\n{shown}"
+                content = f"![{entry.width}×{entry.height}]({link})"
+            body = f"{kind.label} {encode_line(entry.name)}\n\n{content}"
         case records.Restoration():
             body = _restored(entry, header)
         case _:
@@ -101,8 +99,7 @@ def entry_text(
     rule = "\n---\n" if isinstance(entry, records.Query | records.Restoration) else ""
     values = marker.values_of(entry, kind.values)
     opening = marker.write(name, {**values, "at": entry.at})
-    seconds = entry.seconds if isinstance(entry, records.Result) else None
-    end = marker.write("end", {"n": values.get("n"), "time": seconds})
+    end = marker.write("end", {"n": values.get("n"), **marker.values_of(entry, kind.closing)})
     return f"{rule}\n{opening}\n{body}\n{end}\n"
 
 
@@ -146,14 +143,13 @@ def reply_opening(number: int, at: datetime) -> str:
 
 def reply_end(entry: records.Reply) -> str:
     """Return the end marker, a fence that the text left open, and the line of time and tokens."""
-    values: dict[str, marker.Value] = {
+    values = {
         "n": entry.number or None,
-        "stop": entry.stop,
-        "time": entry.seconds,
+        **marker.values_of(entry, ("stop", "seconds")),
         **marker.values_of(entry.usage, marker.USAGE),
         "failed": entry.failed,
     }
-    parts = _spent(entry.seconds, entry.usage)
+    parts = _costs(entry.seconds, entry.usage)
     parts += [STOPS[entry.stop].capitalize()] if entry.stop in STOPS else []
     parts += ["Not sent again"] if entry.failed else []
     fence = open_fence(entry.text)
@@ -192,12 +188,11 @@ def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:
         "summary": seal.source,
         "queries": totals.queries,
         "tokens": totals.combined,
-        "covers": seal.covers,
-        "time": seal.seconds,
+        **marker.values_of(seal, ("covers", "seconds")),
         **marker.values_of(seal.usage, marker.USAGE),
     }
-    spent = " | ".join([_SOURCES[seal.source], *_spent(seal.seconds, seal.usage)])
-    return "\n".join([*lines, f"*{spent}*", marker.write("sealed", values), ""])
+    costs = " | ".join([_SOURCES[seal.source], *_costs(seal.seconds, seal.usage)])
+    return "\n".join([*lines, f"*{costs}*", marker.write("sealed", values), ""])
 
 
 def _fold(title: str, text: str) -> str:
@@ -205,6 +200,6 @@ def _fold(title: str, text: str) -> str:
     return f"<details><summary>{title}</summary>\n\n{encode(text)}\n\n</details>"
 
 
-def _spent(seconds: float | None, usage: Usage | None) -> list[str]:
+def _costs(seconds: float | None, usage: Usage | None) -> list[str]:
     parts = [f"Time: {seconds:.1f}s"] if seconds is not None else []
     return parts + ([f"Tokens: {tokens_text(usage)}"] if usage else [])
