@@ -38,7 +38,6 @@ from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
-from chat_loop.sessions.files import load_lock_library
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from chat_loop.wording import when_text
@@ -256,7 +255,6 @@ class Interactive:
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            load_lock_library()
             with contextlib.suppress(ChatLoopError):  # the first request says it to who waits
                 agent.provider.warm()
             self._display.load()

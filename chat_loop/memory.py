@@ -6,6 +6,7 @@ Everything else in the file belongs to the user and stays as it is, byte for byt
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import re
@@ -20,7 +21,7 @@ from chat_loop.config import Config, Paths
 from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
 from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
-from chat_loop.sessions.files import Files, read_part, release_lock, take_lock
+from chat_loop.sessions.files import Files, read_part, take_lock
 from chat_loop.tokens import estimate
 from chat_loop.wording import counted
 
@@ -223,15 +224,14 @@ class ProjectMemory:
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
-            lock = take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
-            try:
+            with contextlib.closing(
+                take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
+            ):
                 exists = os.path.lexists(path)
                 before = _read(path) if exists else ""
                 after = edit(before)
                 if after != before:
                     self._write(path, after.encode("utf-8", "surrogateescape"), exists=exists)
-            finally:
-                release_lock(lock)
         except SessionLocked as error:
             message = f"{path} is being changed by another process. Nothing is changed."
             raise ChatLoopError(message, "Try again.") from error

@@ -56,7 +56,7 @@ DOORS = {
     },
     "markdown_it": {"export/markup.py"},
     "pygments": {"export/markup.py"},
-    "filelock": {"sessions/files.py", "models/install.py"},
+    "filelock": {"models/install.py"},
     "platformdirs": {"config.py"},
     "termios": {"input/start.py"},
     "sqlite3": {"library/index.py"},

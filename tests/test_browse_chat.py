@@ -139,7 +139,7 @@ def test_d_and_y_trashes_and_any_other_key_does_not(home: Path) -> None:
         held = take_lock(folder, SECOND.header.id)
         terminal.send("dy")
         terminal.wait_for("is open in another process")
-        held.release()
+        held.close()
         terminal.send("q")
         terminal.wait_for("context")
         terminal.line("/sessions")
@@ -191,7 +191,7 @@ def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
         terminal.send("q")
         terminal.wait_for("context")
         leave(terminal)
-    held.release()
+    held.close()
     assert not (home / "editor.sh.modes").exists()
 
 

@@ -241,13 +241,13 @@ def test_a_session_that_is_open_elsewhere_and_locks_of_those_that_are_gone(tmp_p
     run(tmp_path, *ECHO, "-p", "hello")
     folder = tmp_path / "sessions"
     [file] = folder.glob("*.md")
-    take_lock(folder, "long_gone").release()
+    take_lock(folder, "long_gone").close()
     (folder / LOCK_FOLDER / "long_gone.lock").touch()
     held = take_lock(folder, file.stem)
     try:
         told = one(examined(tmp_path, *ECHO), "Locks")
     finally:
-        held.release()
+        held.close()
     text = f"1 session open in other processes: {file.stem}; 1 stale lock (harmless)"
     assert told[:2] == ("ok", text)
 

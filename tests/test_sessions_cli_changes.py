@@ -120,7 +120,7 @@ def test_a_session_that_is_open_elsewhere_is_left_alone(home: Path) -> None:
         assert result.returncode == 1
         assert "is open in another process" in result.stderr.decode()
     finally:
-        held.release()
+        held.close()
     assert path.read_bytes() == before
 
 
@@ -505,7 +505,7 @@ def test_trash_as_json_and_one_that_is_open(home: Path) -> None:
     try:
         result = run(home, "sessions", "trash", "1", "3", "--json")
     finally:
-        held.release()
+        held.close()
     assert result.returncode == 1
     assert [row["id"] for row in json.loads(result.stdout)] == [OLD.header.id]
     assert result.stderr.decode().startswith(
@@ -558,7 +558,7 @@ def test_clean_leaves_the_archive_of_what_is_open(tmp_path: Path) -> None:
     try:
         result = run(tmp_path, "sessions", "clean", "--older-than", "30d", "--yes")
     finally:
-        held.release()
+        held.close()
     assert result.returncode == 1
     assert result.stderr.decode() == (
         "Session dead_2 is open in another process. Close it there, or resume it once it has "

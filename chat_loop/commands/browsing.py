@@ -58,4 +58,4 @@ class BrowsedSessions:
             await self._chat.open_file(row.path)
         finally:
             if held is not None:
-                held.release()
+                held.close()

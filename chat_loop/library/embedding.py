@@ -91,7 +91,7 @@ def main(arguments: Sequence[str]) -> int:
     semantic = SemanticIndex()
     try:
         with ExitStack() as resources:
-            resources.callback(take_lock(directory, LOCK).release)
+            resources.callback(take_lock(directory, LOCK).close)
             index = resources.enter_context(closing(Index(directory, patient=True)))
             while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
                 if not semantic.embed_some(index):

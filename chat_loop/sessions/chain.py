@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,7 +25,7 @@ class ChainReader:
     def __init__(self, sessions: SessionManager, longest: int = 10_000) -> None:
         self._sessions = sessions
         self._longest = longest
-        self._kept: dict[Path, tuple[tuple[int, int], Loaded]] = {}
+        self._cache: dict[str, tuple[tuple[int, int], Loaded]] = {}
         self._seen: set[str] = set()
         self._broken = ""
 
@@ -36,31 +35,31 @@ class ChainReader:
         """
         self._seen, self._broken = {session.header.id}, ""
         oldest_first: list[Loaded] = []
-        waiting = self._line(session, main=True)
-        while waiting:
-            one = waiting.pop()
+        pending = self._line(session, main=True)
+        while pending:
+            one = pending.pop()
             if isinstance(one, Loaded):
                 oldest_first.append(one)
-            elif one not in self._seen and (second := self._follow(one, main=False)) is not None:
-                waiting += [second, *self._line(second.session, main=False)]
-        self._kept = {path: one for path, one in self._kept.items() if path.stem in self._seen}
+            elif one not in self._seen and (second := self._load(one, main=False)) is not None:
+                pending += [second, *self._line(second.session, main=False)]
+        self._cache = {name: one for name, one in self._cache.items() if name in self._seen}
         return Chain(tuple(oldest_first[::-1]), self._broken)
 
     def _line(self, session: Session, *, main: bool) -> list[Loaded | str]:
         """Return the parents, nearest first; the id of a merge's second one stands before."""
         line: list[Loaded | str] = []
         while True:
-            given = session.restoration
-            if given is not None and given.merged:
-                line.append(given.merged)
+            restoration = session.restoration
+            if restoration is not None and restoration.merged:
+                line.append(restoration.merged)
             parent = session.header.parent
-            loaded = self._follow(parent, main=main) if parent else None
+            loaded = self._load(parent, main=main) if parent else None
             if loaded is None:
                 return line
-            line.append(replace(loaded, session=known_to(loaded.session, given)))
+            line.append(replace(loaded, session=known_to(loaded.session, restoration)))
             session = loaded.session
 
-    def _follow(self, parent: str, *, main: bool) -> Loaded | None:
+    def _load(self, parent: str, *, main: bool) -> Loaded | None:
         """Load a parent, from memory while its file is the same. Return None when the line ends
         before it: a second parent's may, where both lines meet.
         """
@@ -74,24 +73,23 @@ class ChainReader:
             problem = f"The chain is longer than {limit}; what is older is left out."
         else:
             self._seen.add(parent)
-            path = self._sessions.session_file(parent)
-            stamp = -1, -1
+            path, stamp = self._sessions.session_file(parent), (-1, -1)
             with suppress(OSError):  # `load` says why a file cannot be looked at
                 status = path.lstat()
                 stamp = status.st_size, status.st_mtime_ns
             try:
-                if path not in self._kept or self._kept[path][0] != stamp:
-                    self._kept[path] = stamp, self._sessions.load(path)
-                return self._kept[path][1]
+                if self._cache.get(parent, ((), None))[0] != stamp:
+                    self._cache[parent] = stamp, self._sessions.load(path)
+                return self._cache[parent][1]
             except SessionError as error:
                 problem = f"The chain ends before {parent}: {error.message}"
         self._broken = self._broken or problem
         return None
 
 
-def known_to(parent: Session, given: Restoration | None) -> Session:
+def known_to(parent: Session, restoration: Restoration | None) -> Session:
     """Return a parent as its child knows it: a fork leaves out what was said after it."""
-    number = given.until.partition(".")[2] if given is not None else ""
+    number = restoration.until.partition(".")[2] if restoration is not None else ""
     return parent.until(int(number)) if number else parent
 
 

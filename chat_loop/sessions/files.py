@@ -8,11 +8,18 @@ import contextlib
 import errno
 import os
 import stat
+import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO, Protocol
+from typing import BinaryIO
 
 from chat_loop.errors import SessionLocked
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 LOCK_FOLDER = ".locks"
 
@@ -108,55 +115,48 @@ def read_part(path: Path, most: int | None = None) -> tuple[bytes, os.stat_resul
         return file.read() if most is None else file.read(most) or b"", status
 
 
-class Lock(Protocol):
-    """An advisory lock, which the system frees when its process dies."""
+class Lock:
+    """An advisory lock, held until it is closed, or the process ends."""
 
-    def release(self) -> None: ...
+    def __init__(self, descriptor: int) -> None:
+        self.descriptor = descriptor
+
+    def close(self) -> None:
+        """Give the lock back; one that a system does not take back ends with the process."""
+        if self.descriptor >= 0:
+            with contextlib.suppress(OSError):
+                os.close(self.descriptor)
+        self.descriptor = -1
+
+    __del__ = close
 
 
 def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
     """Take the lock of session `identity`, after at most `seconds`. Raises SessionLocked and
-    OSError. The lock file is never removed: else two processes could hold two locks.
-    """
-    from filelock import FileLock, Timeout  # the prompt does not need it
+    OSError.
 
+    The lock file is never removed: else two processes could hold two locks. The system's call is
+    made here, since importing `filelock` takes 10 ms before the first query is sent.
+    """
     folder = directory / LOCK_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    lock = FileLock(
-        folder / f"{identity}.lock",
-        timeout=seconds,
-        poll_interval=0.01,
-        mode=0o600,
-        thread_local=False,
-        fallback_to_soft=False,
-    )
-    try:
-        lock.acquire()
-    except Timeout as error:
-        raise SessionLocked(
-            f"Session {identity} is open in another process.",
-            "Close it there, or resume it once it has ended.",
-        ) from error
-    return lock
-
-
-@contextlib.contextmanager
-def locked(directory: Path, identity: str) -> Iterator[None]:
-    """Hold the lock of session `identity`. Raises as `take_lock`."""
-    lock = take_lock(directory, identity)
-    try:
-        yield
-    finally:
-        release_lock(lock)
-
-
-def load_lock_library() -> None:
-    """Import the lock library ahead of the first lock, which a query would wait for."""
-    import filelock  # noqa: F401
-
-
-def release_lock(lock: Lock | None) -> None:
-    """Give a lock back; a system that refuses frees it when the process ends."""
-    if lock is not None:
-        with contextlib.suppress(OSError):
-            lock.release()
+    flags = os.O_RDWR | os.O_CREAT | _SAFE
+    lock = Lock(os.open(folder / f"{identity}.lock", flags, 0o600))
+    deadline = time.monotonic() + seconds
+    while True:
+        try:
+            if sys.platform == "win32":
+                msvcrt.locking(lock.descriptor, msvcrt.LK_NBLCK, 1)
+            else:
+                fcntl.flock(lock.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return lock
+        except (BlockingIOError, PermissionError) as error:
+            if time.monotonic() >= deadline:
+                lock.close()
+                message = f"Session {identity} is open in another process."
+                hint = "Close it there, or resume it once it has ended."
+                raise SessionLocked(message, hint) from error
+        except OSError:
+            lock.close()
+            raise
+        time.sleep(0.01)

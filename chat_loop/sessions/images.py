@@ -4,9 +4,9 @@ it is read again. None is deleted: a session may need it as long as it can be re
 
 from __future__ import annotations
 
-import contextlib
 import re
 from base64 import b64encode
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -18,8 +18,7 @@ LARGEST_IMAGE = (5 << 20) * 3 // 4
 """Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
 the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
-_REMEMBERED = 32 << 20
-"""Characters of base64 that are kept in memory, so that the next request need not read them."""
+_CACHED = 32 << 20  # characters of base64 that the next requests need not read
 _NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
@@ -41,15 +40,15 @@ class ImageStore:
     def __init__(self, directory: Path, files: Files | None, folder: str = IMAGE_FOLDER) -> None:
         self._folder = directory / folder
         self._files = files
-        self._known: dict[str, str] = {}
+        self._cache: dict[str, str] = {}
 
     def keep(self, file: str, data: bytes) -> None:
-        """Store an image as `Attachment.file`, unless it is there. Raises OSError; while it is
-        remembered, it can be sent all the same.
+        """Store an image as `Attachment.file`, unless it is there. Raises OSError; it can be sent
+        all the same.
         """
         self._remember(file, b64encode(data).decode())
         path = self._folder / PurePosixPath(file).name
-        with contextlib.suppress(OSError):  # it is not there, or not as it was: it is written
+        with suppress(OSError):  # it is not there
             if read_part(path, LARGEST_IMAGE + 1)[0] == data:
                 return
         if self._files is not None:
@@ -58,8 +57,8 @@ class ImageStore:
 
     def base64(self, file: str) -> str:
         """Return the image `file` in base64. Raises ImageGone when it is gone or was changed."""
-        known = self._known.pop(file, None)
-        return self._remember(file, known or b64encode(self.data(file)).decode())
+        cached = self._cache.pop(file, None)
+        return self._remember(file, cached or b64encode(self.data(file)).decode())
 
     def data(self, file: str) -> bytes:
         """Return the bytes of the image `file`. Raises ImageGone as `base64` does."""
@@ -76,7 +75,7 @@ class ImageStore:
         return data
 
     def _remember(self, file: str, data: str) -> str:
-        self._known[file] = data
-        while len(self._known) > 1 and sum(map(len, self._known.values())) > _REMEMBERED:
-            del self._known[next(iter(self._known))]
+        self._cache[file] = data
+        while len(self._cache) > 1 and sum(map(len, self._cache.values())) > _CACHED:
+            del self._cache[next(iter(self._cache))]
         return data

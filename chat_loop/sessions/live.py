@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable
+import re
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
@@ -16,11 +17,21 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionLocked, os_reason
 from chat_loop.sessions import marker, writer
-from chat_loop.sessions.escape import StreamEncoder
-from chat_loop.sessions.files import Files, Lock, read_part, release_lock, take_lock
+from chat_loop.sessions.escape import StreamEncoder, encode_line
+from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.sessions.records import Entry, Header, Reply, Seal, Session
+from chat_loop.sessions.records import (
+    Entry,
+    Header,
+    Name,
+    Note,
+    Reply,
+    Seal,
+    Session,
+    Tag,
+    Untag,
+)
 from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
@@ -315,8 +326,9 @@ class LiveSession:
         self._torn = self._streaming = False
 
     def _release(self) -> None:
-        lock, self._lock = self._lock, None
-        release_lock(lock)
+        if self._lock is not None:
+            self._lock.close()
+        self._lock = None
 
     def _reopen(self) -> None:
         """Have a descriptor on the file that stands at `path` now."""
@@ -389,6 +401,36 @@ def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
     if end and data.startswith(marker.PREFIX + b"session"):
         data = writer.head(header, session.totals).encode() + body.partition(b"\n")[2]
     return data + writer.tail(seal, session.totals, header.minor).encode()
+
+
+def change_metadata(
+    data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
+) -> bytes:
+    """Return a transcript with another name or other tags, all else byte for byte: in the header of
+    a sealed one, else as records.
+    """
+    session, data = parsed.session, data.removeprefix(BOM)
+    assert session is not None
+    if session.seal is None:
+        notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
+        if tags is not None:
+            notes += [Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
+            notes += [Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+        texts = "".join(writer.entry_text(one, session.header) for one in notes)
+        return data + (TORN if parsed.torn else b"") + texts.encode()
+    head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")
+    gap = "\n\n" if session.header.minor else "\n"
+    for field, value, following in (
+        ("Name", None if name is None else encode_line(name), "Title|Tags|Total Queries"),
+        ("Tags", None if tags is None else ", ".join(tags), "Total Queries"),
+    ):
+        if value is not None:
+            head = re.sub(rf"\n+\*\*{field}:\*\*[^\n]*".encode(), b"", head)
+            after = re.search(rf"\n+\*\*({following}):\*\*".encode(), head)
+            start = after.start() if after else len(head)
+            line = f"{gap}**{field}:** {value}".encode() if value else b""
+            head = head[:start] + line + head[start:]
+    return head + end + rest
 
 
 def save_error(path: Path, error: OSError) -> SaveError:

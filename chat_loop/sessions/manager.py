@@ -9,26 +9,21 @@ import os
 import re
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext, suppress
+from contextlib import closing, suppress
 from datetime import datetime
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
-from chat_loop.sessions import legacy, marker, partial, records
-from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.files import Files, locked, read_part
-from chat_loop.sessions.live import TORN, LiveSession, append_seal, save_error
+from chat_loop.sessions import legacy, partial, records
+from chat_loop.sessions.files import Files, read_part, take_lock
+from chat_loop.sessions.images import ImageStore
+from chat_loop.sessions.live import LiveSession, append_seal, change_metadata, save_error
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
-from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.sessions.writer import entry_text, render
-
-if TYPE_CHECKING:
-    from chat_loop.sessions.images import ImageStore
+from chat_loop.sessions.parser import Parsed, parse
+from chat_loop.sessions.writer import render
 
 _CURRENT = ".current"
 
@@ -79,12 +74,7 @@ class SessionManager:
         self._monotonic = monotonic
         self._files = files or Files()
         self._saves = saves
-
-    @cached_property
-    def images(self) -> ImageStore:
-        from chat_loop.sessions.images import ImageStore  # not before there is one
-
-        return ImageStore(self.directory, self._files if self._saves else None)
+        self.images = ImageStore(directory, self._files if saves else None)
 
     def begin(
         self,
@@ -96,14 +86,13 @@ class SessionManager:
         parent_path: str = "",
         after: records.Session | None = None,
     ) -> LiveSession:
-        """Make a session, called and tagged as the one that it comes `after`. Its file is created
-        with its first entry; a taken id gets a number then.
+        """Make a session, with the name and the tags of the one that it comes `after`. Its file is
+        created with its first entry; a taken id gets a number then.
         """
         created = self.now()
         identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
         number = 1
-        # the id of a child is used before it has a file
-        while parent and self.session_file(identity).exists():
+        while parent and self.session_file(identity).exists():  # a child's id is used before
             number += 1
             identity = f"{base}_{number}"
         header = records.Header(
@@ -121,12 +110,9 @@ class SessionManager:
             # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
             mode=self.mode if after is None or after.header.mode else "",
         )
+        files, monotonic = self._files, self._monotonic
         return LiveSession(
-            header,
-            self.directory,
-            files=self._files,
-            monotonic=self._monotonic,
-            saves=self._saves,
+            header, self.directory, files=files, monotonic=monotonic, saves=self._saves
         )
 
     def rows(self, limit: int | None = None) -> list[records.SessionRow]:
@@ -141,33 +127,29 @@ class SessionManager:
         """Return the file of a session given by its number in the listing `shown` (ids), its id, or
         the id's unique beginning. Raises SessionNotFound.
         """
-        hint = "sessions shows them."
-        if reference.isascii() and reference.isdigit():
-            number = int(reference[:10])
-            if 1 <= number <= len(shown):
-                return self.session_file(shown[number - 1])
-            there = f"the numbers go from 1 to {len(shown)}"
-            if not shown and partial.newest_first(self.directory):
-                there = "the list is empty; --all lists runs of -p and failed ones"
-            elif not shown:
-                there = "there are no sessions yet"
-            raise SessionNotFound(f"There is no session {reference[:20]}: {there}.", hint)
-        if not records.ID_PATTERN.fullmatch(reference):
+        is_number = reference.isascii() and reference.isdigit()
+        if is_number and 1 <= int(reference[:10]) <= len(shown):
+            return self.session_file(shown[int(reference[:10]) - 1])
+        if not records.ID_PATTERN.fullmatch(reference) and not is_number:
             message = "That is not a session id: ids are letters, digits, _ and -."
             raise SessionNotFound(message, "sessions shows numbers and ids.")
         ids = [stamp.id for stamp in partial.newest_first(self.directory)]
-        matching = [identity for identity in ids if identity.startswith(reference)]
-        if reference in ids:
-            return self.session_file(reference)
-        if len(matching) == 1:
-            return self.session_file(matching[0])
+        matching = [one for one in ids if one.startswith(reference) and not is_number]
+        if reference in matching or len(matching) == 1:
+            return self.session_file(reference if reference in matching else matching[0])
         if matching:
             message = f"{len(matching)} sessions begin with {reference}."
             error = SessionNotFound(message, "Type more of the id.")
             error.several = True
             raise error
-        there = f"there are {len(ids):,}" if ids else "there are no sessions yet"
-        raise SessionNotFound(f"There is no session {reference}: {there}.", hint)
+        choice = f"there are {len(ids):,}" if ids else "there are no sessions yet"
+        if ids and is_number:
+            choice = f"the numbers go from 1 to {len(shown)}"
+            choice = (
+                choice if shown else "the list is empty; --all lists runs of -p and failed ones"
+            )
+        reference = reference[:20] if is_number else reference
+        raise SessionNotFound(f"There is no session {reference}: {choice}.", "sessions shows them.")
 
     def session_file(self, identity: str) -> Path:
         """Return the file of a session, whether or not it is there."""
@@ -198,10 +180,10 @@ class SessionManager:
         needed.
         """
         try:
-            found = partial.read_ends(path, last)
+            session = partial.read_ends(path, last)
         except OSError:
             return None  # `load` says it
-        return Loaded(_named(found, path), path, ends=True) if found is not None else None
+        return Loaded(_named(session, path), path, ends=True) if session is not None else None
 
     def seal_later(self, loaded: Loaded, seal: records.Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""
@@ -213,8 +195,8 @@ class SessionManager:
         """Name or tag a stored session; None leaves it as it is. Raises UsageError for what is no
         name or tag, SessionError when the file is not to be written to, SaveError, SessionLocked.
         """
-        called = None if name is None else validate_name(name)
-        tagged = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
+        name = None if name is None else validate_name(name)
+        tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
         if loaded.open:
             message = f"{loaded.path.stem} is the session you are in."
             raise SessionError(message, "/rename, /tag and /untag change it.")
@@ -225,7 +207,7 @@ class SessionManager:
             raise SessionError(f"{loaded.path.name} is {kind}: it stays as it is.", hint)
         now = self.now()
         self._change(
-            loaded.path, lambda data, parsed: update_metadata(data, parsed, now, called, tagged)
+            loaded.path, lambda data, parsed: change_metadata(data, parsed, now, name, tags)
         )
 
     def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
@@ -233,7 +215,7 @@ class SessionManager:
         if not self._saves:
             return
         try:
-            with locked(path.parent, path.stem):
+            with closing(take_lock(path.parent, path.stem)):
                 data, _ = read_part(path)
                 parsed = parse(data)
                 if parsed.session is None:
@@ -268,12 +250,12 @@ class SessionManager:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
         for path in self.directory.glob(".*.tmp") if self._saves else ():
             identity, _, rest = path.name[1:].partition(".md.")
-            if not rest and not path.name.startswith(f".{_CURRENT}."):
-                continue
-            # A name of no session, as that of the note, needs no lock.
-            free = nullcontext() if not records.ID_PATTERN.fullmatch(identity) else None
-            with suppress(OSError, SessionLocked), free or locked(self.directory, identity):
-                path.unlink()
+            with suppress(OSError, SessionLocked):
+                if rest and records.ID_PATTERN.fullmatch(identity):
+                    with closing(take_lock(self.directory, identity)):
+                        path.unlink()
+                elif path.name.startswith(f".{_CURRENT}."):
+                    path.unlink()
 
     def point_to(self, identity: str) -> None:
         """Note the current session, and the last one to offer: this one may come to nothing."""
@@ -285,18 +267,18 @@ class SessionManager:
 
     def current(self) -> str:
         """Return the id of the session that was used last, or an empty string."""
-        return next(iter(self._pointed()), "")
+        return next(iter(self._noted()), "")
 
     def last_offered(self) -> tuple[str, records.SessionRow | None]:
         """Return the last session that a start may offer: no run of `-p`, none without a reply."""
-        for identity in self._pointed():
+        for identity in self._noted():
             row = partial.row(self.session_file(identity), quick=True)
             ours = row.state in ("sealed", "unsealed") and not row.mode
             if ours and (row.answered or row.parent):
                 return identity, row
         return "", None
 
-    def _pointed(self) -> list[str]:
+    def _noted(self) -> list[str]:
         try:
             data, _ = read_part(self.directory / _CURRENT, 200)
         except OSError:
@@ -307,31 +289,3 @@ class SessionManager:
 def _named(session: records.Session, path: Path) -> records.Session:
     """Return a session under its file's name, by which listings and children know it."""
     return replace(session, header=replace(session.header, id=path.stem))
-
-
-def update_metadata(
-    data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
-) -> bytes:
-    """Return `data` with another name or other tags, in its header or as records."""
-    session, data = parsed.session, data.removeprefix(BOM)
-    assert session is not None
-    if session.seal is None:
-        notes: list[records.Note] = [] if name is None else [records.Name(at=at, text=name)]
-        if tags is not None:
-            notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
-            notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
-        texts = "".join(entry_text(one, session.header) for one in notes)
-        return data + (TORN if parsed.torn else b"") + texts.encode()
-    head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")
-    gap = "\n\n" if session.header.minor else "\n"
-    for field, value, following in (
-        ("Name", None if name is None else encode_line(name), "Title|Tags|Total Queries"),
-        ("Tags", None if tags is None else ", ".join(tags), "Total Queries"),
-    ):
-        if value is not None:
-            head = re.sub(rf"\n+\*\*{field}:\*\*[^\n]*".encode(), b"", head)
-            found = re.search(rf"\n+\*\*({following}):\*\*".encode(), head)
-            start = found.start() if found else len(head)
-            line = f"{gap}**{field}:** {value}".encode() if value else b""
-            head = head[:start] + line + head[start:]
-    return head + end + rest

@@ -6,7 +6,7 @@ import re
 import unicodedata
 
 from chat_loop.errors import UsageError
-from chat_loop.sessions.records import TAG_PATTERN, Query, Seal, Session
+from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
 
 LONGEST = 80  # characters of a name
 _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
@@ -19,17 +19,17 @@ def name_of(session: Session) -> str:
 
 def title(session: Session, seal: Seal) -> str:
     """Return the title of a session that ends so. A child keeps the title of its conversation."""
-    kept = session.header.title
-    if (kept and session.header.parent) or seal.source != "model":
-        return kept
-    topics = seal.summary.topics if seal.summary is not None else ()
-    return shortened(_REFERENCES.sub("", topics[0])) if topics else kept
+    before = session.header.title
+    topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
+    if not topics or (before and session.header.parent):
+        return before
+    return shortened(_REFERENCES.sub("", topics[0]))
 
 
 def first_words(session: Session) -> str:
     """Return the first line of the first query that has one, rather one that quotes nothing."""
-    for entry in session.active_entries:
-        if isinstance(entry, Query) and (text := entry.text.strip()):
+    for exchange in session.exchanges:
+        if text := exchange.query.text.strip():
             lines = text.split("\n")
             unquoted = (line for line in lines if line.strip() and line[0] != ">")
             return shortened(next(unquoted, lines[0]))
@@ -52,10 +52,8 @@ def validate_name(text: str) -> str:
 
 def validate_tag(text: str) -> str:
     """Return a tag as it is kept, in small letters. Raises UsageError when it is none."""
-    found = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
-    if TAG_PATTERN.fullmatch(found) is None:
-        raise UsageError(
-            f"“{text[:40]}” is not a tag.",
-            "Tags are up to 40 letters, digits and any of _ . / + - without blanks.",
-        )
-    return found
+    tag = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
+    if TAG_PATTERN.fullmatch(tag) is None:
+        hint = "Tags are up to 40 letters, digits and any of _ . / + - without blanks."
+        raise UsageError(f"“{text[:40]}” is not a tag.", hint)
+    return tag

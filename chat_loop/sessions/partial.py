@@ -13,24 +13,11 @@ from typing import BinaryIO, NamedTuple
 
 from msgspec.structs import replace
 
-from chat_loop.sessions import legacy, marker
+from chat_loop.sessions import legacy, marker, records
 from chat_loop.sessions.files import opened
 from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parser import BOM, Reader, parse
-from chat_loop.sessions.records import (
-    EPOCH,
-    ID_PATTERN,
-    Entry,
-    Header,
-    Name,
-    Query,
-    Seal,
-    Session,
-    SessionRow,
-    Tag,
-    Totals,
-    Untag,
-)
+from chat_loop.sessions.records import EPOCH, ID_PATTERN, Query, Session, SessionRow, Totals
 from chat_loop.values import Usage
 
 LONGEST_RECORD = 8 << 20  # bytes of a record, and of a line, that are read exchange by exchange
@@ -57,7 +44,7 @@ class Stamp(NamedTuple):
 
 def newest_first(directory: Path) -> list[Stamp]:
     """Return every file that could be a session, the last changed first. Raises OSError."""
-    found = []
+    stamps = []
     try:
         with os.scandir(directory) as entries:
             for entry in entries:
@@ -67,10 +54,10 @@ def newest_first(directory: Path) -> list[Stamp]:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue  # somebody deleted or renamed it meanwhile
-                    found.append(Stamp(storable(status.st_mtime_ns), name[:-3], status.st_size))
+                    stamps.append(Stamp(storable(status.st_mtime_ns), name[:-3], status.st_size))
     except FileNotFoundError:
         return []
-    return sorted(found, reverse=True)
+    return sorted(stamps, reverse=True)
 
 
 def unlisted(directory: Path) -> list[str]:
@@ -192,10 +179,11 @@ def row_of(
 
 def used_of(session: Session) -> datetime | None:
     """Return the date of the last record of a session that has one."""
-    said = [entry.at for entry in session.entries if not isinstance(entry, Name | Tag | Untag)]
-    sealed = session.seal.at if session.seal is not None else EPOCH
-    dates = (*reversed(said), sealed, session.header.created)
-    return next((date for date in dates if date != EPOCH), None)
+    unsaid = records.Name | records.Tag | records.Untag
+    dates = [entry.at for entry in session.entries if not isinstance(entry, unsaid)]
+    dates.insert(0, session.seal.at if session.seal is not None else EPOCH)
+    dates.insert(0, session.header.created)
+    return next((date for date in reversed(dates) if date != EPOCH), None)
 
 
 def used_in(tail: bytes) -> datetime | None:
@@ -245,28 +233,23 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             return None
         seal = _seal_in(_read_at(file, size - _TAIL, _TAIL))
         queries, tokens = (seal.number("queries"), seal.number("tokens")) if seal else (None, None)
-        if queries is None or tokens is None:
-            return None
         length = _TAIL
-        while length <= _LONGEST_TAIL and size - length > end:
+        while queries is not None and tokens is not None:
+            if length > _LONGEST_TAIL or size - length <= end:
+                return None
             tail = _read_at(file, size - length, length)
             parsed = parse(head[: end + 1] + tail[tail.find(_QUERY) + 1 :])
-            found = parsed.session if not parsed.damage else None
-            if found is not None and _reaches(found, tail.count(_QUERY), max(1, last)):
-                totals = Totals(queries=queries, session=Usage(input=tokens))
-                return replace(found, counted=totals)
+            session, count = parsed.session, tail.count(_QUERY)
+            if count and session is not None and not parsed.damage and session.seal is not None:
+                numbers = [one.number for one in session.entries if isinstance(one, Query)][-count:]
+                active = {exchange.query.number for exchange in session.exchanges}
+                covers = session.seal.covers
+                is_enough = len(active.intersection(numbers)) >= max(1, last)
+                if is_enough and (covers is None or numbers[0] <= covers + 1):
+                    totals = Totals(queries=queries, session=Usage(input=tokens))
+                    return replace(session, counted=totals) if session.seal.summary else None
             length *= 4
     return None
-
-
-def _reaches(found: Session, queries: int, last: int) -> bool:
-    """Return True when the last `queries` queries are enough exchanges, and all uncovered ones."""
-    if found.seal is None or found.seal.summary is None or not queries:
-        return False
-    end = [entry.number for entry in found.entries if isinstance(entry, Query)][-queries:]
-    standing = {exchange.query.number for exchange in found.exchanges}
-    covers = found.seal.covers
-    return len(standing.intersection(end)) >= last and (covers is None or end[0] <= covers + 1)
 
 
 class Pieces:
@@ -276,11 +259,11 @@ class Pieces:
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.header: Header | None = None
-        self.seal: Seal | None = None
+        self.header: records.Header | None = None
+        self.seal: records.Seal | None = None
         self.size = self.changed = 0
 
-    def __iter__(self) -> Iterator[tuple[Entry, ...]]:
+    def __iter__(self) -> Iterator[tuple[records.Entry, ...]]:
         """Read the file. Raises OSError."""
         with opened(self.path, 1 << 16) as (file, status):
             self.size, self.changed = status.st_size, storable(status.st_mtime_ns)

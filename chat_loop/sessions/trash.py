@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 
 from chat_loop.errors import SaveError, SessionError, SessionNotFound, os_reason
 from chat_loop.sessions import partial
-from chat_loop.sessions.files import locked
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import ID_PATTERN, SessionRow
 
 FOLDER = ".trash"
@@ -16,7 +17,7 @@ FOLDER = ".trash"
 def take_away(path: Path) -> Path:
     """Move a session's file to the trash. Raises SessionLocked, SessionNotFound and SaveError."""
     try:
-        with locked(path.parent, path.stem):
+        with closing(take_lock(path.parent, path.stem)):
             target, count = path.parent / FOLDER / path.name, 1
             target.parent.mkdir(mode=0o700, exist_ok=True)
             while os.path.lexists(target):
@@ -31,18 +32,13 @@ def take_away(path: Path) -> Path:
 
 def bring_back(directory: Path, identity: str) -> Path:
     """Move a session out of the trash. Raises SessionNotFound and SaveError."""
-    source = directory / FOLDER / f"{identity}.md"
+    source, target = directory / FOLDER / f"{identity}.md", directory / f"{identity}.md"
     if not ID_PATTERN.fullmatch(identity) or not (source.is_file() or source.is_symlink()):
-        raise SessionNotFound(
-            f"There is no session {identity[:80]} in the trash.",
-            "chat-loop sessions trash lists what is.",
-        )
-    target = directory / source.name
+        message = f"There is no session {identity[:80]} in the trash."
+        raise SessionNotFound(message, "chat-loop sessions trash lists what is.")
     if os.path.lexists(target):
-        raise SaveError(
-            f"There is a session {identity} already: nothing is brought back.",
-            "Rename one of the files.",
-        )
+        message = f"There is a session {identity} already: nothing is brought back."
+        raise SaveError(message, "Rename one of the files.")
     try:
         return source.rename(target)
     except OSError as error:
@@ -55,4 +51,4 @@ def trashed(directory: Path) -> list[SessionRow]:
     try:
         return partial.rows(folder)
     except OSError as error:
-        raise SessionError(f"The trash {folder} cannot be read: {error.strerror}.") from error
+        raise SessionError(f"The trash {folder} cannot be read: {os_reason(error)}.") from error

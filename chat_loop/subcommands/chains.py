@@ -78,7 +78,7 @@ def compact(run: SessionActions, options: argparse.Namespace) -> int:
     loaded = run.load_named(options)
     header, seal = loaded.session.header, loaded.session.seal
     try:  # before a model is paid for what cannot be kept
-        take_lock(loaded.path.parent, loaded.path.stem).release()
+        take_lock(loaded.path.parent, loaded.path.stem).close()
     except OSError as error:
         raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
 

@@ -303,7 +303,7 @@ def locks(here: Installation) -> Iterator[Finding]:
     for path in sorted((here.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
         stale += not (here.sessions / f"{path.stem}.md").exists()
         try:
-            take_lock(here.sessions, path.stem).release()
+            take_lock(here.sessions, path.stem).close()
         except SessionLocked:
             held.append(path.stem)
     text = f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"

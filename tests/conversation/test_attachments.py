@@ -492,7 +492,7 @@ def test_a_lost_image_is_told_once(tmp_path: Path, here: Path) -> None:
     talk.told()
     for path in (tmp_path / "sessions" / "attachments").iterdir():
         path.unlink()
-    talk.sessions.images._known.clear()
+    talk.sessions.images._cache.clear()
     for _ in range(2):
         asyncio.run(talk.conversation.ask("And?"))
     assert warnings(talk.told()) == ["The image photo.png is not sent: its copy is gone."]

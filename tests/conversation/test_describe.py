@@ -15,7 +15,8 @@ from msgspec.structs import replace
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions.manager import Loaded, SessionManager, update_metadata
+from chat_loop.sessions.live import change_metadata
+from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.naming import first_words, name_of, validate_name, validate_tag
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
@@ -304,7 +305,7 @@ def test_whatever_a_session_holds_only_its_name_and_tags_change(
     session: Session, name: str | None, tags: Sequence[str] | None
 ) -> None:
     data = render(session)
-    after = parse(update_metadata(data, parse(data), START, name, tags))
+    after = parse(change_metadata(data, parse(data), START, name, tags))
     assert after.session is not None
     assert after.session.name == (session.name if name is None else name)
     assert set(after.session.tags) == set(session.tags if tags is None else tags)
@@ -312,7 +313,7 @@ def test_whatever_a_session_holds_only_its_name_and_tags_change(
     assert after.session.seal == session.seal
     if session.seal is not None:
         header = replace(session.header, name=after.session.name, tags=after.session.tags)
-        assert render(replace(session, header=header)) == update_metadata(
+        assert render(replace(session, header=header)) == change_metadata(
             data, parse(data), START, name, tags
         )
 

@@ -65,7 +65,7 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
     held = take_lock(tmp_path / "sessions", LOCK)
     with closing(Embedding()) as embedding:
         exchanges(embedding, index, 5)
-    held.release()
+    held.close()
     assert started.read_text() == "started\n"
     with closing(Embedding()) as embedding:  # of the next start
         exchanges(embedding, index, 5)

@@ -61,7 +61,7 @@ def test_an_open_session_stays(tmp_path: Path) -> None:
     with pytest.raises(SessionLocked):
         take_away(path)
     assert path.exists()
-    held.release()
+    held.close()
     take_away(path)
 
 
