@@ -15,7 +15,6 @@ from chat_loop.agent.tools import (
     Tool,
     Toolbox,
     anything,
-    never,
     refuser,
 )
 from chat_loop.errors import ChatLoopError
@@ -109,7 +108,6 @@ def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
 def test_nobody_and_anything() -> None:
     told: list[tuple[str, str]] = []
     assert asyncio.run(anything("rm", "-rf /")) is True
-    assert asyncio.run(never("rm", "-rf /")) is False
 
     async def refused() -> bool:
         return await refuser(lambda sentence, hint: told.append((sentence, hint)))("rm", "-rf /")

@@ -242,22 +242,26 @@ async def streaming() -> AsyncIterator[int]:
         (
             foreign_type,
             (
-                "The argument node of the function foreign_type has a type that a model "
-                "cannot be told of: Node. "
-                "Such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
+                "The arguments of the function foreign_type cannot be described to a model: "
+                "Unable to generate pydantic-core schema for <class 'tests.test_functions.Node'>. "
+                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
             ),
         ),
         (
             endless,
             (
-                "The argument tree of the function endless has a type that a model cannot be "
-                "told of: Tree. "
-                "Such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
+                "The arguments of the function endless cannot be described to a model: a type that "
+                "holds itself. "
+                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
             ),
         ),
         (
             unknown,
-            "The types of the function unknown cannot be read: name 'Missing' is not defined.",
+            (
+                "The arguments of the function unknown cannot be described to a model: name "
+                "'Missing' is not defined. "
+                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
+            ),
         ),
         (größe, "A tool cannot be called größe. Give it a name of up to 64 letters, digits and _."),
         (

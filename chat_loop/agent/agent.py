@@ -24,11 +24,9 @@ MAX_STEPS = 12
 class Agent(Struct, frozen=True, kw_only=True):
     """A provider with a name, a system prompt, and tools.
 
-    `path` is the file that defines it, empty for the built-in one. `memory` is the project's block.
-    `approve` asks the user about calls that change something; with None none of them runs. `steps`
-    are the most of one reply that may call tools. `cut_results` holds long results, so that the
-    model can read on. `max_tokens` limits a reply unless its request does. With `own_tools` the
-    provider runs tools of its own: results come with the calls in its stream.
+    `path` is the file that defines it, if any. `memory` is the project's block. Without `approve`
+    no call runs that changes something. `steps` are the most of one reply that may call tools. With
+    `own_tools` the provider runs tools of its own: results come with the calls in its stream.
     """
 
     name: str
@@ -68,12 +66,11 @@ class Agent(Struct, frozen=True, kw_only=True):
         offer_tools: bool = True,
         first_call: int = 1,
     ) -> AsyncIterator[Event]:
-        """Ask for the next reply; run the tools that the model calls, and ask again with the
-        results until it answers.
+        """Yield the events of the next reply. The tools that the model calls are run, and it is
+        asked again with the results until it answers.
 
-        Yields the events of each step: its text and calls, Finished, and a ToolReturned for each
-        call. `max_tokens` is for a step. Calls get the ids `c1`, `c2` … from `first_call` on.
-        Raises ProviderError.
+        `max_tokens` is for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises
+        ProviderError.
         """
         offered = self.tools if offer_tools and self.calls_tools else ()
         window = self.provider.window.tokens
@@ -83,7 +80,7 @@ class Agent(Struct, frozen=True, kw_only=True):
             characters=min(tools.MAX_RESULT, window),  # a quarter of a small window
             together=2 * window,  # half of the window
             clock=self.patience.clock,
-            approve=self.approve or tools.never,
+            approve=self.approve,
             cut_results=self.cut_results,
         )
         for step in count(1):

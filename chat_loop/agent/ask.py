@@ -25,10 +25,8 @@ from chat_loop.values import Request
 class Patience(Struct, frozen=True, kw_only=True):
     """Limits of one call; all in seconds but `attempts`.
 
-    A server that asks for a pause of more than `longest_asked` is not waited for; no attempt begins
-    later than `budget` after the first. `first` is the longest wait for the first event, where the
-    provider's own is longer, `idle` the longest silence after it. `tool`: the longest that a tool
-    may run.
+    No attempt begins later than `budget` after the first. `first` limits the wait for the first
+    event below the provider's own, `idle` the silence after it, `tool` the run of a tool.
     """
 
     attempts: int = 5

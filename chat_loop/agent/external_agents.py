@@ -14,7 +14,7 @@ import importlib
 import inspect
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
@@ -49,13 +49,7 @@ class ExternalProvider:
         self.model = definition.name
         self._agent = agent = definition.foreign
         libraries = {kind.__module__.partition(".")[0] for kind in type(agent).__mro__}
-        self._ask: Callable[[Any, Request, ReplyEvents], Awaitable[StopReason]] = _ask_any
-        self._stateful = True
-        """One request must end before the next begins."""
-        if "pydantic_ai" in libraries and hasattr(agent, "run_stream_events"):
-            self._ask, self._stateful = _ask_pydantic_ai, False
-        elif hasattr(agent, "stream_async") and isinstance(getattr(agent, "messages", 0), list):
-            self._ask = _ask_strands
+        self._is_pydantic = "pydantic_ai" in libraries and hasattr(agent, "run_stream_events")
         self._known_as = self.model
         if self.model not in windows:
             self._known_as = ""
@@ -87,10 +81,14 @@ class ExternalProvider:
 
         async def work() -> None:
             before, self._last = self._last, asyncio.current_task()
-            if self._stateful and before is not None and not before.done():
-                await asyncio.wait({before}, timeout=PREVIOUS_SECONDS)
             reply = ReplyEvents(send, tools=request.grammar is None)
-            reply.end(await self._ask(self._agent, request, reply))
+            if self._is_pydantic:
+                await _ask_pydantic_ai(self._agent, request, reply)
+            else:  # it may keep a state
+                if before is not None and not before.done():
+                    await asyncio.wait({before}, timeout=PREVIOUS_SECONDS)
+                await _ask_any(self._agent, request, reply)
+            reply.end()
 
         task = asyncio.ensure_future(on_loop(work))
         task.add_done_callback(lambda _: events.put_nowait(None))
@@ -125,6 +123,7 @@ class ReplyEvents:
         self.usage = self._usage_before = Usage()
         """The tokens of all steps, and of those that have ended."""
         self.has_text = False
+        self.stop: StopReason = "end"
 
     def text(self, text: object, kind: type[TextDelta | ThinkingDelta] = TextDelta) -> None:
         """Send a piece of text; anything else is skipped."""
@@ -134,13 +133,31 @@ class ReplyEvents:
             self._send(kind(_encodable(text)))
 
     def piece(self, piece: object) -> None:
-        """Send a piece of any agent's stream: a text, something that has one, or a dict."""
-        if isinstance(piece, Mapping):
-            self.text(piece.get("data"))
-            if "result" in piece and not self.has_text:
-                self.text(text_of(piece["result"]))
-        else:
+        """Send a piece of an agent's stream: a text, something that has one, or a dict with the
+        keys of Strands.
+        """
+        if not isinstance(piece, Mapping):
             self.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
+            return
+        self.text(piece.get("data"))
+        self.text(piece.get("reasoningText"), ThinkingDelta)
+        raw, message = piece.get("event"), piece.get("message")
+        metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
+        if usage := metadata.get("usage"):
+            cached = usage.get("cacheReadInputTokens", 0)
+            read = usage.get("inputTokens", 0) + usage.get("cacheWriteInputTokens", 0) + cached
+            self.usage += Usage(input=read, output=usage.get("outputTokens", 0), cached=cached)
+        for block in message.get("content", ()) if isinstance(message, Mapping) else ():
+            if use := block.get("toolUse"):
+                self.call(use.get("toolUseId"), use.get("name"), use.get("input"))
+            elif result := block.get("toolResult"):
+                parts = result.get("content", ())
+                text = "\n".join(text_of(part.get("text", part.get("json", ""))) for part in parts)
+                self.result(result.get("toolUseId"), text, failed=result.get("status") == "error")
+        if "result" in piece:
+            self.stop = _STOPS.get(getattr(piece["result"], "stop_reason", None), "end")
+            if not self.has_text:
+                self.text(text_of(piece["result"]).strip())
 
     def call(self, key: object, name: object, arguments: object) -> None:
         """Send a call of a tool; `arguments` are JSON, or can be written as such."""
@@ -164,21 +181,21 @@ class ReplyEvents:
                 ToolReturned(id=str(key), name=name, text=text, failed=failed, seconds=seconds)
             )
 
-    def end(self, stop: StopReason) -> None:
+    def end(self) -> None:
         """Send the end of the reply."""
         self._end_step()
         self._step_open = True
-        self._end_step(stop)
+        self._end_step(self.stop)
 
     def _end_step(self, stop: StopReason = "tool") -> None:
         if self._step_open:
             self._step_open = False
+            before, self._usage_before = self._usage_before, self.usage
             usage = Usage(
-                input=self.usage.input - self._usage_before.input,
-                output=self.usage.output - self._usage_before.output,
-                cached=self.usage.cached - self._usage_before.cached,
+                input=self.usage.input - before.input,
+                output=self.usage.output - before.output,
+                cached=self.usage.cached - before.cached,
             )
-            self._usage_before = self.usage
             self._send(Finished(stop=stop, usage=usage if usage.total else None))
 
 
@@ -187,7 +204,7 @@ def _encodable(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> StopReason:
+async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> None:
     library: Any = importlib.import_module("pydantic_ai.messages")
     capabilities: Any = importlib.import_module("pydantic_ai.capabilities")
     history = [
@@ -196,16 +213,12 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
         else library.ModelResponse(parts=[library.TextPart(content=message.text)])
         for message in request.messages[:-1]
     ]
-    options: dict[str, Any] = {
-        "message_history": history or None,
-        "instructions": request.system or None,
-    }
+    options: dict[str, Any] = {"message_history": history, "instructions": request.system or None}
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
     if history and hasattr(capabilities, "ReinjectSystemPrompt"):
         # the history is ours, and holds no system prompt
         options["capabilities"] = [capabilities.ReinjectSystemPrompt()]
-    stop: StopReason = "end"
     async with AsyncExitStack() as stack:
         events = agent.run_stream_events(request.messages[-1].text, **options)
         events = await stack.enter_async_context(
@@ -218,12 +231,10 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
                     output=usage.output_tokens,
                     cached=usage.cache_read_tokens,
                 )
-            stop = _send_pydantic_ai(event, reply) or stop
-    return stop
+            _send_pydantic_ai(event, reply)
 
 
-def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> StopReason | None:
-    """Send an event; return why the reply ended, when it has."""
+def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
     match getattr(event, "event_kind", ""):
         case "part_start" | "part_delta" as kind:
             part = event.part if kind == "part_start" else event.delta
@@ -246,50 +257,15 @@ def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> StopReason | None:
                 reply.text("\n\n" + text_of(output) if reply.has_text else text_of(output))
             elif not reply.has_text:
                 reply.text(output)
-            last = event.result.all_messages()[-1:]
-            return _STOPS.get(getattr(last[0], "finish_reason", None) if last else None, "end")
-    return None
+            for message in event.result.all_messages()[-1:]:
+                reply.stop = _STOPS.get(getattr(message, "finish_reason", None), "end")
 
 
-async def _ask_strands(agent: Any, request: Request, reply: ReplyEvents) -> StopReason:
-    agent.messages = [
-        {"role": message.role, "content": [{"text": message.text or "-"}]}
-        for message in request.messages[:-1]
-    ]
-    stop: StopReason = "end"
-    prompt = "\n\n".join(filter(None, (request.system, request.messages[-1].text)))
-    async with aclosing(agent.stream_async(prompt)) as events:
-        async for event in events:
-            reply.text(event.get("data"))
-            reply.text(event.get("reasoningText"), ThinkingDelta)
-            raw, message = event.get("event"), event.get("message")
-            metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
-            if usage := metadata.get("usage"):
-                cached = usage.get("cacheReadInputTokens", 0)
-                read = usage.get("inputTokens", 0) + usage.get("cacheWriteInputTokens", 0) + cached
-                written = usage.get("outputTokens", 0)
-                reply.usage += Usage(input=read, output=written, cached=cached)
-            for block in message.get("content", ()) if isinstance(message, Mapping) else ():
-                if use := block.get("toolUse"):
-                    reply.call(use.get("toolUseId"), use.get("name"), use.get("input"))
-                elif result := block.get("toolResult"):
-                    parts = result.get("content", ())
-                    text = "\n".join(text_of(one.get("text", one.get("json", ""))) for one in parts)
-                    failed = result.get("status") == "error"
-                    reply.result(result.get("toolUseId"), text, failed=failed)
-            if "result" in event:
-                stop = _STOPS.get(getattr(event["result"], "stop_reason", None), "end")
-                if not reply.has_text:
-                    reply.text(str(event["result"]).strip())
-    return stop
-
-
-async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> StopReason:
-    """Ask anything with `stream_async(prompt)`, or that can be called with the whole conversation
-    as one text. It returns a text, a coroutine, or an iterator of pieces: texts, or dicts with
-    `data` and at the end `result`.
+async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
+    """Ask an agent with `stream_async(prompt)`, or one that can be called. It returns a text, a
+    coroutine, or an iterator of pieces.
     """
-    prompt = _prompt(request)
+    prompt = _prompt_for(agent, request)
 
     def call() -> object:
         result = getattr(agent, "stream_async", agent)(prompt)
@@ -310,7 +286,24 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> StopReas
             reply.piece(piece)
     elif result is not None:
         reply.text(text_of(result))
-    return "end"
+
+
+def _prompt_for(agent: Any, request: Request) -> str:
+    """Return the new query for an agent with a history, which is set; for another the whole
+    conversation as one text.
+    """
+    *before, last = request.messages
+    prompt = last.text
+    if isinstance(getattr(agent, "messages", None), list):  # as Strands does
+        agent.messages = [
+            {"role": message.role, "content": [{"text": message.text or "-"}]} for message in before
+        ]
+    elif before:
+        who = {"user": "User", "assistant": "You"}
+        history = "\n\n".join(f"{who[message.role]}: {message.text}" for message in before)
+        now = f"Answer what the user says now:\n\n{prompt}"
+        prompt = f"The conversation so far:\n\n{history}\n\n{now}"
+    return "\n\n".join(filter(None, (request.system, prompt)))
 
 
 def text_of(value: Any) -> str:
@@ -319,13 +312,3 @@ def text_of(value: Any) -> str:
         if isinstance(inner := getattr(value, name, None), str):
             return inner
     return functions.text_of(value)
-
-
-def _prompt(request: Request) -> str:
-    """Return the whole conversation as one text."""
-    text = request.messages[-1].text
-    if len(request.messages) > 1:
-        who = {"user": "User", "assistant": "You"}
-        before = "\n\n".join(f"{who[one.role]}: {one.text}" for one in request.messages[:-1])
-        text = f"The conversation so far:\n\n{before}\n\nAnswer what the user says now:\n\n{text}"
-    return "\n\n".join(filter(None, (request.system, text)))

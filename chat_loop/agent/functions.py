@@ -1,22 +1,23 @@
-"""Python functions as tools: the signature becomes the schema, the docstring what the model is
-told. One that is marked with `changes` runs only after the user was shown the call and allowed it.
+"""Python functions as tools: the signature becomes the schema, the docstring the description. One
+that is marked with `changes` runs only after the user was shown the call and allowed it.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import re
 import typing
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, TypeVar, cast
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import docstring_parser
 import pydantic_core
 from pydantic import TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 
-from chat_loop.agent.isolation import in_thread, on_loop
-from chat_loop.agent.tools import Tool, call_text
+from chat_loop.agent.isolation import in_thread, on_loop, plain_line
+from chat_loop.agent.tools import Arguments, Tool, call_text
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.values import ToolSpec
 
@@ -30,51 +31,46 @@ def changes(function: F) -> F:
     return function
 
 
-def tool_of(function: Callable[..., object]) -> Tool:
+def tool_of(function: Callable[..., Any]) -> Tool:
     """Return the tool that a function is: it gives the model text as it is, everything else as
     JSON, then what was printed. Raises ConfigError with a sentence for the user.
     """
-    spec, adapters = _described(function)
-    awaited = inspect.iscoroutinefunction(function)
+    spec, adapter = _described(function)
+    is_async = inspect.iscoroutinefunction(function)
 
-    def converted(given: Mapping[str, object]) -> dict[str, object]:
-        arguments = {}
-        for key, value in given.items():
-            try:
-                arguments[key] = adapters[key].validate_python(value)
-            except (ValidationError, RecursionError) as error:
-                first = error.errors()[0] if isinstance(error, ValidationError) else None
-                inner = "".join(f"[{part!r}]" for part in first["loc"]) if first else ""
-                what = first["msg"][:300] if first else "It is nested too deeply"
-                raise ChatLoopError(
-                    f"The argument “{key}{inner}” is wrong: {what[:1].lower()}{what[1:]}.",
-                    "Call the tool again.",
-                ) from error
-        return arguments
+    def converted(arguments: Arguments) -> dict[str, Any]:
+        first: Mapping[str, Any] = {"loc": (), "msg": "They are nested too deeply"}
+        try:
+            values: dict[str, Any] = vars(adapter.validate_python(dict(arguments)))
+            return values
+        except ValidationError as error:
+            first = error.errors()[0]
+        except RecursionError:
+            pass
+        name, *inner = first["loc"] or ("arguments",)
+        place = f"{name}{''.join(f'[{part!r}]' for part in inner)}"
+        reason = f"{first['msg'][:1].lower()}{first['msg'][1:300]}"
+        wrong = f"The argument “{place}” is wrong: {reason}."
+        raise ChatLoopError(wrong, "Call the tool again.")
 
-    async def run(given: Mapping[str, object]) -> str:
-        arguments = converted(given)
+    async def run(arguments: Arguments) -> str:
+        values = converted(arguments)
 
-        async def awaited_text() -> str:
-            return text_of(await cast("Awaitable[object]", function(**arguments)))
+        async def await_result() -> str:
+            return text_of(await function(**values))
 
-        work = (
-            on_loop(awaited_text) if awaited else in_thread(lambda: text_of(function(**arguments)))
-        )
+        work = on_loop(await_result) if is_async else in_thread(lambda: text_of(function(**values)))
         return (await work).text(spec.name)
 
-    def asks(given: Mapping[str, object]) -> str:
-        converted(given)  # what cannot run is not asked about
-        return call_text(spec.name, given)
+    def asks(arguments: Arguments) -> str:
+        converted(arguments)  # what cannot run is not asked about
+        return call_text(spec.name, arguments)
 
-    marked = getattr(function, _MARK, False)
-    return Tool(spec, run, asks if marked else None, stops=awaited)
+    return Tool(spec, run, asks if hasattr(function, _MARK) else None, stops=is_async)
 
 
-def _described(
-    function: Callable[..., object],
-) -> tuple[ToolSpec, dict[str, TypeAdapter[Any]]]:
-    """Return what a model is told of a function, and what checks and converts its arguments."""
+def _described(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
+    """Return the specification of a function, and an adapter that checks its arguments."""
     name = getattr(function, "__name__", "") or type(function).__name__
     docstring = docstring_parser.parse(inspect.getdoc(function) or "")
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
@@ -87,52 +83,53 @@ def _described(
     if not docstring.description:
         hint = "It tells the model what the tool is for."
         raise ConfigError(f"The function {name} has no docstring.", hint)
-    about = docstring.description.strip()
+    description = docstring.description.strip()
     if docstring.returns is not None and docstring.returns.description:
-        about += f"\n\nReturns: {docstring.returns.description}"
+        description += f"\n\nReturns: {docstring.returns.description}"
     try:
-        hints = typing.get_type_hints(function, include_extras=True)
-    except (NameError, TypeError, SyntaxError, AttributeError) as error:
-        raise ConfigError(f"The types of the function {name} cannot be read: {error}.") from error
-    parameters = inspect.signature(function).parameters
-    adapters: dict[str, TypeAdapter[Any]] = {}
-    properties: dict[str, dict[str, Any]] = {}
-    for key, parameter in parameters.items():
-        adapters[key], properties[key] = _argument(name, parameter, hints)
-        for one in docstring.params:
-            if one.arg_name == key and one.description:
-                properties[key]["description"] = " ".join(one.description.split())
-    required = [key for key, one in parameters.items() if one.default is one.empty]
-    schema = {"type": "object", "properties": properties, "required": required}
-    return ToolSpec(name, about, {**schema, "additionalProperties": False}), adapters
-
-
-def _argument(
-    function: str, parameter: inspect.Parameter, hints: Mapping[str, Any]
-) -> tuple[TypeAdapter[Any], dict[str, Any]]:
-    """Return what checks an argument, and its JSON schema."""
-    name = parameter.name
-    if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-        shown = str(parameter).partition(":")[0]
-        raise ConfigError(f"The function {function} takes {shown}: a tool names its arguments.")
-    if name not in hints:
-        missing = f"The argument {name} of the function {function} has no type."
-        raise ConfigError(missing, "For example: str.")
-    try:
-        adapter = TypeAdapter[Any](hints[name])
+        adapter = TypeAdapter[Any](_arguments_of(name, function))
         schema = adapter.json_schema()
-        schema = _inlined(schema, schema.get("$defs", {}), 0)
-        if parameter.default is not parameter.empty:
-            default = adapter.dump_python(parameter.default, mode="json", warnings=False)
-            schema["default"] = default
+        properties = _inlined(schema.get("properties", {}), schema.get("$defs", {}), 0)
     except (PydanticUserError, NameError, TypeError, ValueError, RecursionError) as error:
-        kind = getattr(hints[name], "__name__", hints[name])
+        reason = plain_line(str(error).partition(". ")[0], 200).rstrip(".")
         raise ConfigError(
-            f"The argument {name} of the function {function} has a type that a model cannot be "
-            f"told of: {kind}.",
-            "Such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass.",
+            f"The arguments of the function {name} cannot be described to a model: {reason}.",
+            "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass.",
         ) from error
-    return adapter, schema
+    for parameter in docstring.params:
+        if parameter.arg_name in properties and parameter.description:
+            about = " ".join(parameter.description.split())
+            properties[parameter.arg_name]["description"] = about
+    parameters = {
+        "type": "object",
+        "properties": properties,
+        "required": schema.get("required", []),
+    }
+    return ToolSpec(name, description, {**parameters, "additionalProperties": False}), adapter
+
+
+def _arguments_of(name: str, function: Callable[..., object]) -> type:
+    """Return a dataclass with the arguments of a function. Raises ConfigError."""
+    hints = typing.get_type_hints(function, include_extras=True)
+    fields: list[tuple[str, Any, Any]] = []
+    for key, parameter in inspect.signature(function).parameters.items():
+        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
+            shown = str(parameter).partition(":")[0]
+            raise ConfigError(f"The function {name} takes {shown}: a tool names its arguments.")
+        if key not in hints:
+            missing = f"The argument {key} of the function {name} has no type."
+            raise ConfigError(missing, "For example: str.")
+        default = parameter.default
+        options: dict[str, Any] = {"kw_only": True}
+        if default is not parameter.empty:
+            mutable = isinstance(default, list | dict | set)
+            options |= (
+                {"default_factory": lambda value=default: value}
+                if mutable
+                else {"default": default}
+            )
+        fields.append((key, hints[key], dataclasses.field(**options)))
+    return dataclasses.make_dataclass(name, fields)
 
 
 def _inlined(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
@@ -151,7 +148,7 @@ def _inlined(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
     return {
         key: _inlined(value, others, depth)
         for key, value in schema.items()
-        if key != "$defs" and not (key == "title" and isinstance(value, str))
+        if not (key == "title" and isinstance(value, str))
     }
 
 

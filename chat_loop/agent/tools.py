@@ -17,18 +17,15 @@ from chat_loop.values import ToolCall, ToolSpec
 from chat_loop.wording import ALLOWED
 
 MAX_RESULT = 50_000
-"""Characters of a result that the model gets."""
 MIN_RESULT = 1_000
-"""Characters that a result may take however much there was before it."""
+"""Characters of a result for the model, at most and whatever came before it."""
 MAX_CUT_RESULTS = 20_000_000
-"""Characters that are kept of all results that were cut; the oldest go first."""
 MAX_CUT_RESULT = MAX_CUT_RESULTS // 2
-"""Characters that are kept of one."""
+"""Characters that are kept of all results that were cut, the newest of them, and of one."""
 OUTSIDE = "Outside of the working directory"
 POWERFUL = "This file can run code or steer later sessions"
 """How questions begin about such files; “always” is then for the same call only."""
 MAX_ANSWERS = 5
-"""How often an answer that means nothing is asked for again."""
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
 _TYPES: Mapping[object, tuple[type, ...]] = {
     "string": (str,),
@@ -42,29 +39,23 @@ _TYPES: Mapping[object, tuple[type, ...]] = {
 
 Arguments = Mapping[str, Any]
 Approve = Callable[[str, str], Awaitable[bool]]
-"""Asks the user about a call: the tool's name, and what it would do. Calls come one at a time.
-
-It may raise ChatLoopError with a sentence that tells the model why the call is not run.
-"""
+"""Asks the user about a call, by the tool's name and what it would do; may raise ChatLoopError."""
 
 
 class PreparedCall(Struct, frozen=True):
-    """A call as the user is asked about it, and a function that runs exactly that. The question is
-    empty when nobody need be asked.
-    """
+    """The question about a call, empty when there is none, and a function that runs just that."""
 
     question: str
     run: Callable[[], Awaitable[str]]
 
 
 class Tool(Struct, frozen=True):
-    """A tool. `run` takes the arguments of a call, checked against `spec`, and returns text for the
-    model, or raises ChatLoopError with a sentence for it. It may be cancelled.
+    """A tool. `run` takes checked arguments and returns text for the model, or raises ChatLoopError
+    with a sentence for it.
 
-    `asks` is for a tool that changes something: called in a thread, it returns the whole of what a
-    call would do, as the user is shown it before. `asks_about` names the calls that are asked
-    about, when they are not all. `seconds` is the longest that a call may take, when it is not the
-    agent's limit. `stops`: cancelling a call ends what it does.
+    `asks`, called in a thread, returns the whole of what a call would change, for the user;
+    `asks_about` names the calls that are asked about, when they are not all. `seconds` overrides
+    the agent's limit. `stops`: cancelling a call ends what it does.
     """
 
     spec: ToolSpec
@@ -96,20 +87,13 @@ READ_RESULT = spec_of(
 )
 
 
-async def never(name: str, text: str) -> bool:
-    """Approve nothing: there is nobody who could be asked."""
-    return False
-
-
 async def anything(name: str, text: str) -> bool:
     """Approve everything: the user allowed all calls beforehand."""
     return True
 
 
 def refuser(tell: Callable[[str, str], None]) -> Approve:
-    """Return an approval that refuses, since there is nobody to ask, and tells the user so by
-    `tell(sentence, hint)`.
-    """
+    """Return an approval that refuses, as nobody can be asked; `tell(sentence, hint)` says so."""
 
     async def refuse(name: str, text: str) -> bool:
         unasked = f"{name} was not run: it has to be allowed, and there is nobody to ask."
@@ -122,9 +106,7 @@ def refuser(tell: Callable[[str, str], None]) -> Approve:
 
 
 class Approvals:
-    """The user's answers in one run of the program. `ask(question)` returns an answer, `show(name,
-    text)` displays a call.
-    """
+    """The user's answers in one run of the program."""
 
     def __init__(
         self, show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]
@@ -160,7 +142,7 @@ class Approvals:
 class Toolbox(Struct, kw_only=True):
     """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
-    All results together take at most about `together` characters: each gets half of what is left.
+    Results together take about `together` characters: each gets half of what is left.
     `cut_results` holds the whole texts of those that were cut, by the ids of their calls.
     """
 
@@ -169,7 +151,7 @@ class Toolbox(Struct, kw_only=True):
     characters: int
     together: int = 20 * MAX_RESULT
     clock: Callable[[], float]
-    approve: Approve = never
+    approve: Approve | None = None
     cut_results: dict[str, str] = field(default_factory=dict)
     returned: int = 0
     """The characters of the results so far."""
@@ -216,7 +198,7 @@ class Toolbox(Struct, kw_only=True):
                     question = await asyncio.to_thread(tool.asks, arguments)
                     if isinstance(question, PreparedCall):
                         run, question = question.run, question.question
-                    if question and not await self.approve(call.name, question):
+                    if question and not (self.approve and await self.approve(call.name, question)):
                         raise ToolDenied("Not run: the user did not allow it.")
                 allowed = bool(question)
                 started = self.clock() if allowed else started
@@ -274,9 +256,7 @@ async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
 
 
 def call_text(title: str, arguments: Arguments) -> str:
-    """Return a call whole, as the user is shown it: a line for each argument, texts of several
-    lines below their names.
-    """
+    """Return a call whole: a line for each argument, texts of several lines below their names."""
     lines = [f"{title}:"]
     for key, value in arguments.items():
         name = key if key.isidentifier() else json.dumps(key)  # it forges no line
