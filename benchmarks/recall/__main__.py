@@ -93,7 +93,7 @@ def floors(
                 answers = _places(talk, question.answers)
                 for other in half:
                     found = dict(near[talk.name, other.name, question.text])
-                    left = list(embedder.believed(question.text, found, (), floor))[:5]
+                    left = list(embedder.weigh(question.text, found, (), floor))[:5]
                     if other is talk:
                         asked += 1
                         shown += len(left)

@@ -67,7 +67,7 @@ class Engines:
                 self._embedder.embed(question), CANDIDATES, self._all, also
             )
             near = {self._positions[at]: one for at, one in known}
-            return self._embedder.believed(
+            return self._embedder.weigh(
                 question, near, near
             )  # the order is judged; floors are measured apart
 

@@ -125,7 +125,7 @@ def measured(dialogue: Dialogue, folder: Path, seconds: dict[str, list[float]]) 
     with closing(Library(folder, lambda: datetime.now(UTC))) as library:
         library.bring_up_to_date()
         with closing(Index(folder)) as index:
-            while semantic.embed_some(index):
+            while semantic.embed_batch(index):
                 continue
         for question, evidence in dialogue.questions:
             for way, meaning in (("text", None), ("both", semantic)):

@@ -15,7 +15,7 @@ from chat_loop.library import archive_text
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.index import Index, IndexedSession
 from chat_loop.library.ranking import Position
-from chat_loop.library.refresh import indexed
+from chat_loop.library.refresh import indexed_exchange
 from chat_loop.library.search import Hit, Near, places_of, search, texts
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.chain import ChainReader, placed
@@ -44,7 +44,7 @@ class ExchangeIndex:
         """Add sessions, as exchanges in the order in which they were said."""
         for depth, part in groupby(exchanges, key=lambda exchange: exchange.depth):
             session = list(part)
-            stored = [indexed(one, [text for _, text in texts(one)]) for one in session]
+            stored = [indexed_exchange(one, [text for _, text in texts(one)]) for one in session]
             with self._lock:
                 self._sessions.append(session)
                 identity = str(len(self._sessions))
@@ -114,10 +114,6 @@ class Archive:
     def ready(self) -> bool:
         """Tell whether everything there is can be found."""
         return not (self._closed or (self._thread is not None and self._thread.is_alive()))
-
-    def __len__(self) -> int:
-        """Return how many exchanges can be found."""
-        return sum(map(len, self._archived)) if self.ready else 0
 
     def follow(self, session: Session, depth: int) -> None:
         """Have a thread read the ancestors of a session that begins, the depth-th of its chain."""

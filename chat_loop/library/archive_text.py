@@ -18,18 +18,13 @@ Count = Callable[[str], int]
 MOST_HITS = 5
 ROOM = 1_500
 RECALL_ROOM = 400
-STRONG = 0.36
-"""Hits below this strength are not attached to a query on their own account."""
+STRONG = 0.36  # hits below this strength are not attached to a query on their own account
 _MOST_RECALLED = 3
 _SENTENCE_ROOM = 90
-_BESIDE = 0.3
-"""The share of room for a text in which nothing matches; a text with a match gets 1."""
-_CHARACTERS = 8
-"""More than these make a token in hardly any text."""
-_CUT_ROOM = 30
-"""Tokens for the note that a text was cut."""
-_LEAST = 40
-"""Characters that an excerpt has at least."""
+_BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
+_CHARACTERS = 8  # more than these make a token in hardly any text
+_CUT_ROOM = 30  # tokens for the note that a text was cut
+_LEAST = 40  # characters that an excerpt has at least
 _FOUND = "Found in the archive of this conversation, best first, as it was said:"
 _RECALLED = (
     "Found automatically earlier in this conversation; it may be superseded or beside the point:"

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Sequence
 from contextlib import ExitStack, closing
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import IndexUnavailable, SessionLocked
-from chat_loop.library.semantic import SemanticIndex, available, missing
+from chat_loop.library.semantic import SemanticIndex, available, unembedded
 from chat_loop.sessions.files import take_lock
 
 if TYPE_CHECKING:
@@ -26,34 +25,29 @@ if TYPE_CHECKING:
 LOCK = ".embedding"
 NICE = 10
 NO_PARENT = 0
-ALONE_SECONDS = 60.0
-"""The time of a process without a parent: a search on the command line leaves one."""
+ALONE_SECONDS = 60.0  # of a process without a parent: a search on the command line leaves one
 
 
 class Embedding:
-    """Starts the process when there is something to do, and stops it. Safe in any thread."""
+    """Starts the process when there is something to do, and stops it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
         self._process: subprocess.Popen[bytes] | None = None
         self._closed = False
 
     def start_if_needed(self, index: Index) -> None:
         """Have what has no vectors embedded, unless that failed. Raises IndexUnavailable."""
-        with self._lock:
-            code = self._process.poll() if self._process is not None else 0
-            self._closed = self._closed or code not in (0, None)
-            if code == 0 and not self._closed:
-                self._process = _start(index, os.getpid())
+        code = self._process.poll() if self._process is not None else 0
+        self._closed = self._closed or code not in (0, None)
+        if code == 0 and not self._closed:
+            self._process = _start(index, os.getpid())
 
     def close(self) -> None:
-        """Stop the process; what it has embedded stays."""
-        with self._lock:
-            self._closed = True
-            process, self._process = self._process, None
-        if process is not None:
-            process.kill()
-            process.wait()
+        """Stop the process; what it has embedded stays. One that starts meanwhile ends with us."""
+        self._closed = True
+        if self._process is not None:
+            self._process.kill()
+            self._process.wait()
 
 
 def leave_behind(index: Index) -> None:
@@ -65,7 +59,7 @@ def leave_behind(index: Index) -> None:
 
 def _start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process where something has no vectors; return None where none was started."""
-    if not (available() and missing(index, 1)):
+    if not (available() and unembedded(index, 1)):
         return None
     command = (sys.executable, "-P", "-m", "chat_loop.library.embedding")
     quiet = subprocess.DEVNULL
@@ -94,7 +88,7 @@ def main(arguments: Sequence[str]) -> int:
             resources.callback(take_lock(directory, LOCK).close)
             index = resources.enter_context(closing(Index(directory, patient=True)))
             while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
-                if not semantic.embed_some(index):
+                if not semantic.embed_batch(index):
                     return 1 if semantic.problem else 0
     except (SessionLocked, IndexUnavailable, OSError):
         return 1

@@ -30,12 +30,9 @@ from chat_loop.wording import compact_number
 FILE = ".index.sqlite"
 VERSION = 9
 """The `user_version`. An index of another version is made anew: there are no migrations."""
-BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0
-"""The longest wait for another process that writes; the second where texts are asked for."""
-LARGEST = (1 << 63) - 1
-"""The largest number that a table can hold."""
-LONGEST_WORD = 200
-"""Characters of a word in `lexicon`; longer words are found whole only."""
+BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
+LARGEST = (1 << 63) - 1  # that a table can hold
+LONGEST_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
 
 TABLES = """
 CREATE TABLE sessions (
@@ -127,8 +124,7 @@ _REASONS = {
     sqlite3.SQLITE_READONLY: "it may not be written to",
 }
 _UNWRITTEN = "it holds something that nobody wrote"
-_ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())
-"""Paths are not stored: they follow from the id."""
+_ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
 _LINKS = msgspec.json.Decoder(list[Link])
 
 
@@ -159,7 +155,7 @@ class IndexedSummary(Struct, frozen=True, kw_only=True):
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
-    """A session as the index stores it. `size` and `changed` are the file's when it was read."""
+    """A session as the index stores it; `size` and `changed` are the file's when it was read."""
 
     row: SessionRow
     size: int
@@ -184,44 +180,31 @@ class IndexStatus(Struct, frozen=True):
     """
 
     size: int = 0
-    version: int = 0
+    version: int = VERSION
     stale: int = 0
     trouble: str = ""
 
 
 def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
-    """Check the index of a folder that has these files, without changing anything."""
-    path = directory / FILE
-    size = version = 0
+    """Check the index of a folder that has these files, down to its pages."""
+    path, size = directory / FILE, 0
     try:
-        status = path.lstat()
-        size = status.st_size
-        if not stat.S_ISREG(status.st_mode):
-            raise IndexUnavailable(f"{path} is not a regular file: it is not used.")
-        uri = f"{path.as_uri()}?mode=ro"
-        with (
-            _translated(path),
-            contextlib.closing(sqlite3.connect(uri, uri=True, timeout=BUSY_SECONDS)) as database,
-        ):
-            version = _version(database)
-            if version != VERSION:
-                raise _other_version(path, version)
-            if database.execute("PRAGMA quick_check(1)").fetchone() != ("ok",):
-                raise _damaged(path, "its pages do not fit together")
-            known = set(database.execute("SELECT changed, id, size FROM sessions"))
-        return IndexStatus(size, version, sum(stamp not in known for stamp in files))
+        size = path.lstat().st_size
+        with contextlib.closing(Index(directory)) as index:
+            if index.ask("PRAGMA quick_check(1)") != [("ok",)]:
+                raise _damage_error(path, "its pages do not fit together")
+            return IndexStatus(size, stale=len(index.stale(files).files))
     except FileNotFoundError:
         return IndexStatus()
-    except (OSError, IndexUnavailable) as error:
-        reason = os_reason(error) if isinstance(error, OSError) else ""
-        trouble = f"{path} cannot be read: {reason}." if reason else str(error)
-        return IndexStatus(size, version, trouble=trouble)
+    except OSError as error:
+        return IndexStatus(trouble=f"{path} cannot be read: {os_reason(error)}.")
+    except IndexUnavailable as error:
+        return IndexStatus(size, trouble=str(error))
 
 
 def discard(directory: Path, error: IndexUnavailable) -> str | None:
-    """Delete an index that cannot be used, so that another one can be opened.
-
-    Return the line for the user, empty when there is nothing to tell; None when the index stays.
+    """Delete an index that cannot be used, so that another one can be opened; return the line for
+    the user, which may be empty. Return None when the index stays.
     """
     if error.moved:
         return ""
@@ -260,17 +243,15 @@ class Index:
         self._database.close()
 
     def clear(self) -> None:
-        """Forget everything but the vectors, in one transaction.
-
-        The file stays, for others have it open: a writer's journal would be taken for that of a new
-        file of the same name.
-        """
-        with _translated(self.path):
+        """Forget everything but the vectors, in one transaction."""
+        # The file stays, for others have it open: a writer's journal would be taken for that of a
+        # new file of the same name.
+        with _translate_errors(self.path):
             _make_tables(self._database)
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return the rows that it gives."""
-        with _translated(self.path):
+        with _translate_errors(self.path):
             return self._database.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
@@ -285,7 +266,7 @@ class Index:
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index that holds something that nobody wrote."""
-        return _damaged(self.path, _UNWRITTEN)
+        return _damage_error(self.path, _UNWRITTEN)
 
     def stale(self, files: Sequence[Stamp]) -> Stale:
         """Compare the index with the files that are in the folder."""
@@ -332,7 +313,7 @@ class Index:
             rows[identity] = replace(row, path=path, updated=moment(used))
         return rows
 
-    def matching(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
+    def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
         """Return the ids of the sessions for which a condition over the table `sessions` holds."""
         found = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
         return {identity for (identity,) in found}
@@ -354,9 +335,8 @@ class Index:
         return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
 
     def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
-        """Store sessions in place of what was known of them, in one transaction.
-
-        Exchanges up to the position `after` stay. Return False when another process removed them.
+        """Store sessions in place of what was known of them, but for exchanges up to the position
+        `after`. Return False when another process removed those.
         """
         words = Counter[str]()
         with self._writing():
@@ -372,7 +352,7 @@ class Index:
                     texts = one.content, one.at, one.query, one.reply
                     rowid = self._insert("exchanges", (None, key, position, one.number, 0, *texts))
                     self._insert("sentences (rowid, words)", (rowid, one.lines))
-                    words.update(_distinct(one.lines))
+                    words.update(_distinct_words(one.lines))
                 if session.summary is not None:
                     self.ask(
                         "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?",
@@ -392,7 +372,7 @@ class Index:
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
         """Store vectors: digest of the texts of an exchange, space, vectors in one piece."""
         rows = list(vectors)
-        with self._writing(), _translated(self.path):
+        with self._writing(), _translate_errors(self.path):
             self._database.executemany(
                 "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
                 "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)",
@@ -415,7 +395,7 @@ class Index:
 
     def _insert(self, table: str, row: Sequence[object]) -> int | None:
         marks = ", ".join("?" * len(row))
-        with _translated(self.path):
+        with _translate_errors(self.path):
             return self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row).lastrowid
 
     def _insert_session(self, key: int | None, session: IndexedSession) -> int | None:
@@ -446,7 +426,7 @@ class Index:
         exchanges = f"session IN ({chosen}) AND position > {after}"
         keys = f"SELECT key FROM exchanges WHERE {exchanges}"
         for (lines,) in self.ask(f"SELECT words FROM sentences WHERE rowid IN ({keys})"):
-            words.subtract(_distinct(str(lines)))
+            words.subtract(_distinct_words(str(lines)))
         self.ask(f"DELETE FROM sentences WHERE rowid IN ({keys})")
         self.ask(f"DELETE FROM exchanges WHERE {exchanges}")
         self.ask(f"DELETE FROM sessions WHERE key IN ({chosen})")
@@ -456,7 +436,7 @@ class Index:
         """Record how many exchanges more, or fewer, hold each word; forget those of none."""
         changed = [(word, count) for word, count in sorted(words.items()) if count]
         [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
-        with _translated(self.path):
+        with _translate_errors(self.path):
             self._database.executemany(
                 "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
                 "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
@@ -484,7 +464,7 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
     if stat.S_IMODE(status.st_mode) & 0o077:
         with contextlib.suppress(OSError):
             path.chmod(0o600)
-    with _translated(path):
+    with _translate_errors(path):
         database = sqlite3.connect(
             path, timeout=busy, isolation_level=None, check_same_thread=False
         )
@@ -498,8 +478,11 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
             if 0 < version < VERSION or not (version or status.st_size):
                 _make_tables(database, unless_made=True)
                 version = _version(database)
+            if not version:
+                raise _damage_error(path, "it is no index of sessions")
             if version != VERSION:
-                raise _other_version(path, version)
+                made = "was made by a newer version of the program"
+                raise IndexUnavailable(f"The index {path} {made}.", useless=made)
         except BaseException:
             database.close()
             raise
@@ -528,7 +511,7 @@ def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> 
 
 
 @contextlib.contextmanager
-def _translated(path: Path) -> Iterator[None]:
+def _translate_errors(path: Path) -> Iterator[None]:
     """Translate errors of SQLite into IndexUnavailable, except those that come from bugs; to be put
     around calls of SQLite only.
     """
@@ -539,7 +522,7 @@ def _translated(path: Path) -> Iterator[None]:
         code = None if extended is None else extended & 0xFF
         is_no_text = code is None and isinstance(error, sqlite3.OperationalError)
         if is_no_text or code in _DAMAGE or str(error).startswith(_DAMAGED_TABLES):
-            raise _damaged(path, str(error)) from error
+            raise _damage_error(path, str(error)) from error
         if code in _BUGS:
             raise
         raise IndexUnavailable(
@@ -547,24 +530,16 @@ def _translated(path: Path) -> Iterator[None]:
             moved=extended == sqlite3.SQLITE_READONLY_DBMOVED,
         ) from error
     except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
-        raise _damaged(path, _UNWRITTEN) from error
+        raise _damage_error(path, _UNWRITTEN) from error
 
 
-def _damaged(path: Path, why: str) -> IndexUnavailable:
+def _damage_error(path: Path, why: str) -> IndexUnavailable:
     return IndexUnavailable(f"The index {path} is damaged: {why}.", useless="was damaged")
-
-
-def _other_version(path: Path, version: int) -> IndexUnavailable:
-    """Return the error for a database that is no index of this version."""
-    if not version:
-        return _damaged(path, "it is no index of sessions")
-    reason = f"was made by {'a newer' if version > VERSION else 'an older'} version of the program"
-    return IndexUnavailable(f"The index {path} {reason}.", useless=reason)
 
 
 def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
 
 
-def _distinct(lines: str) -> set[str]:
+def _distinct_words(lines: str) -> set[str]:
     return {word for word in lines.split() if len(word) <= LONGEST_WORD}

@@ -14,10 +14,8 @@ from chat_loop.library.library import Library
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
-PAUSE_SECONDS = 0.002
-"""Between two transactions, so that whoever waits for the processor or the index gets it."""
-AGAIN_SECONDS = 5.0
-"""The time after which an index that could not be used is tried again."""
+PAUSE_SECONDS = 0.002  # between two transactions: others get the processor and the index
+AGAIN_SECONDS = 5.0  # until an index that could not be used is tried again
 CLOSE_SECONDS = 0.1
 
 
@@ -75,9 +73,8 @@ class Indexer:
                     continue
                 if not self._wake.is_set():
                     self._idle.set()
-                self._wake.wait()
-        except _ClosedError:
-            pass
+                if not self._closed:
+                    self._wake.wait()
         finally:
             self._library.close()
 
@@ -85,8 +82,4 @@ class Indexer:
         """Let others work; stop between two transactions when the indexer is closed."""
         self._wake.wait(PAUSE_SECONDS)
         if self._closed:
-            raise _ClosedError
-
-
-class _ClosedError(Exception):
-    """The indexer was closed while it worked."""
+            raise SystemExit  # it ends this thread alone

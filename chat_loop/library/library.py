@@ -22,23 +22,19 @@ from chat_loop.wording import counted
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
-SOON_FILES = 100
-SOON_BYTES = 1 << 20
+SOON_FILES, SOON_BYTES = 100, 1 << 20
 """So much that changed is read into the index at once while a chat waits; of more, the rows alone
 are read, into an index in memory.
 """
-AHEAD = timedelta(days=1)
-"""A record that is dated further ahead was written by a clock that was wrong."""
-LONG = 4 << 20
-"""A part of a longer session is not counted."""
-TRIES = 12
-"""So often an index that other processes replace or change meanwhile is looked at again."""
+AHEAD = timedelta(days=1)  # a record dated further ahead was written by a clock that was wrong
+LONG = 4 << 20  # bytes; a part of a longer session is not counted
+TRIES = 12  # so often an index is opened that other processes replace or change meanwhile
 
 T = TypeVar("T")
 
 
 class Library:
-    """One folder's sessions. `now()` is the time. Not for several threads at once.
+    """One folder's sessions, for one thread at a time.
 
     `progress(done, of)` is called while many files are read. A `thorough` library reads
     everything that changed into the index, however much that is. `trouble` says why the index was
@@ -60,8 +56,7 @@ class Library:
         self._thorough = thorough
         self._index: Index | None = None
         self._in_memory: Index | None = None
-        self._count = 0
-        """The number of files that were read for the last answer."""
+        self._count = 0  # of the files that were read for the last answer
 
     def close(self) -> None:
         """Close the index."""
@@ -109,16 +104,16 @@ class Library:
             if wanted:
                 condition, values = wanted.condition(of_newest=False)
                 if condition != "1":
-                    ids = index.matching(condition, values)
-                    found = [chain for chain in found if not ids.isdisjoint(chain.taken)]
+                    ids = index.ids_where(condition, values)
+                    found = [chain for chain in found if not ids.isdisjoint(chain.last_queries)]
                 condition, values = wanted.condition(of_any=False)
                 if wanted.since or wanted.before:
                     condition, values = f"{condition} AND used <= ?", [*values, latest]
                 if condition != "1":
-                    ids = index.matching(condition, values)
+                    ids = index.ids_where(condition, values)
                     found = [chain for chain in found if chain.id in ids]
             shown = found if limit is None else found[:limit]
-            taken = {one for chain in shown for one in chain.taken}
+            taken = {one for chain in shown for one in chain.last_queries}
             sessions = index.rows([*taken], latest)
             if len(sessions) < len(taken):
                 raise index.damage()
@@ -129,7 +124,7 @@ class Library:
                 row = sessions[chain.id]
                 rows.append(_conversation(chain, sessions, links, numbers) if fold else row)
                 if chain.id in unfolded:
-                    older = [one for one in chain.taken if one not in listed]
+                    older = [one for one in chain.last_queries if one not in listed]
                     listed.update(older)
                     rows += [replace(sessions[one], behind=chain.id) for one in older]
             rows = [replace(row, current=True) if row.id == here else row for row in rows]
@@ -159,25 +154,12 @@ class Library:
 
     def bring_up_to_date(self, *, anew: bool = False) -> int:
         """Read what changed into the index, `anew` every file; return how many files that were."""
-
-        def clear(index: Index) -> None:
-            if anew and not self._count:
-                index.clear()
-
-        self.ask(bool, before=clear)
+        self.ask(bool, anew=anew)
         return self._count
 
-    def ask(
-        self,
-        question: Callable[[Index], T],
-        *,
-        texts: bool = True,
-        before: Callable[[Index], object] | None = None,
-    ) -> T:
+    def ask(self, question: Callable[[Index], T], *, texts: bool = True, anew: bool = False) -> T:
         """Return what an index answers that knows every file as it is: the folder's; else, unless
         `texts` are asked for, one in memory that has the rows. Raises SessionError.
-
-        `before` does what takes longer than those should wait who write to the index.
         """
         self.trouble, self._count = "", 0
         try:
@@ -188,7 +170,7 @@ class Library:
             ) from error
         if files or texts:
             try:
-                return self._ask_folder(files, question, before, patient=texts or self._thorough)
+                return self._ask_folder(files, question, texts or self._thorough, anew)
             except IndexUnavailable as error:
                 self.trouble = str(error)
                 if texts:
@@ -205,9 +187,8 @@ class Library:
         self,
         files: Sequence[partial.Stamp],
         question: Callable[[Index], T],
-        before: Callable[[Index], object] | None,
-        *,
         patient: bool,
+        anew: bool,
     ) -> T:
         """Return what the folder's index answers, brought up to date. Raises IndexUnavailable."""
         from chat_loop.library.index import Index, discard
@@ -216,12 +197,12 @@ class Library:
         for _ in range(TRIES):
             try:
                 index = self._index = self._index or Index(self.directory, patient=patient)
-                if before is not None:
-                    before(index)
+                if anew and not self._count:
+                    index.clear()
                 with index.reading():
                     stale = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
-                    known = index.matching() if stale and self._count else set[str]()
+                    known = index.ids_where() if stale and self._count else set[str]()
                     if not stale or (known and known.issuperset(one.id for one in stale.files)):
                         return question(index)
                 count = len(stale.files)
@@ -263,12 +244,12 @@ def _conversation(
     row = sessions[chain.id]
     shared = {
         one: min(number, numbers[one][-2])
-        for one, number in chain.taken.items()
+        for one, number in chain.last_queries.items()
         if len(numbers[one]) > 1
     }
-    if len(chain.taken) == 1 and not shared:  # most are
+    if len(chain.last_queries) == 1 and not shared:  # most are
         return replace(row, compactions=1) if row.compacted else row
-    parts = {one: _part(sessions[one], number) for one, number in chain.taken.items()}
+    parts = {one: _part(sessions[one], number) for one, number in chain.last_queries.items()}
     queries = [part.queries for part in parts.values()]
     tokens = [part.tokens for part in parts.values()]
     spent: dict[str, Usage] = {}

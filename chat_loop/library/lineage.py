@@ -52,7 +52,7 @@ class Chain(Struct, frozen=True):
     """
 
     id: str
-    taken: Mapping[str, int]
+    last_queries: Mapping[str, int]
 
 
 class Node(Struct, frozen=True):
@@ -85,10 +85,10 @@ def chains(links: Links, here: str = "") -> list[Chain]:
             if last in covered and tip != here:
                 left_out.add(tip)
             covered |= _reachable([tip], acyclic, _continued_by)
-    return [Chain(one, taken(one, links)) for one in tips if one not in left_out]
+    return [Chain(one, last_queries(one, links)) for one in tips if one not in left_out]
 
 
-def taken(identity: str, links: Links) -> dict[str, int]:
+def last_queries(identity: str, links: Links) -> dict[str, int]:
     """Return a session and its ancestors, nearest first, with their last query that counts."""
     found = {identity: ALL}
     following = [identity]
@@ -109,7 +109,7 @@ def numbers_of(conversations: Iterable[Chain]) -> dict[str, list[int]]:
     """Return each session's last queries in the conversations that have it, in ascending order."""
     numbers: dict[str, list[int]] = {}
     for chain in conversations:
-        for identity, number in chain.taken.items():
+        for identity, number in chain.last_queries.items():
             numbers.setdefault(identity, []).append(number)
     return {identity: sorted(each) for identity, each in numbers.items()}
 

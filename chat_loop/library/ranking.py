@@ -11,7 +11,7 @@ from math import log, sqrt
 
 from msgspec import Struct
 
-from chat_loop.library.terms import ASKS, TELLS, Term
+from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term
 
 Position = tuple[int, int]
 """A session and the position of an exchange in it."""
@@ -21,14 +21,12 @@ AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
 Chosen on five of LoCoMo's ten dialogues.
 """
 _ASKING, _TELLING = 0.85, 1.15
-_STEPS = 25
-"""Scores that differ by less than this part of the best one count as equal."""
+_STEPS = 25  # scores that differ by less than this part of the best one count as equal
 _LEAST_EXCHANGES = 6
-_RARE_WORDS, _LEAST_RARITY = 2.0, 2.0
-"""A sentence is strong with as much as two words have that occur once, unless almost all do."""
+_RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words that occur once
 
 
-class Asked(Struct, frozen=True):
+class QueryTerm(Struct, frozen=True):
     """A term, how much it tells, and words (or several with blanks between them) with how surely
     they mean it, 0 to 1. `match` finds them in FTS5.
     """
@@ -42,7 +40,7 @@ class Asked(Struct, frozen=True):
 class Question(Struct, frozen=True):
     """The terms of a query, among `total` exchanges. `weak`: only words that say nothing."""
 
-    asked: tuple[Asked, ...]
+    terms: tuple[QueryTerm, ...]
     weak: bool
     total: int
 
@@ -52,10 +50,10 @@ class Sentence(Struct, frozen=True):
 
     number: int
     marks: str
-    held: dict[int, float]
+    certainty: dict[int, float]
 
 
-class Scored(Struct, frozen=True):
+class RankedExchange(Struct, frozen=True):
     """The fit of an exchange: how many ids of the query it holds, and its score.
 
     `coverage`, 0 to about 1: how much of the query is there or around it. `strength`, 0 to 1: how
@@ -78,14 +76,14 @@ def rarity(everything: int, count: int) -> float:
 
 def rank(
     question: Question, lines: Mapping[Position, str], candidates: Iterable[Position]
-) -> list[Scored]:
+) -> list[RankedExchange]:
     """Return the candidates, the best first; of equals the last one first.
 
     `lines` has the lines of the candidates and of the exchanges around them.
     """
     words: dict[str, dict[int, float]] = {}
     phrases: dict[str, dict[int, float]] = {}
-    for term, one in enumerate(question.asked):
+    for term, one in enumerate(question.terms):
         for form, surely in one.forms.items():
             (phrases if " " in form else words).setdefault(form, {})[term] = surely
     sentences: dict[Position, list[Sentence]] = {}
@@ -96,9 +94,11 @@ def rank(
             held = [words[word] for word in words.keys() & set(spoken.split(" "))]
             held += [phrases[one] for one in phrases if f" {one} " in f" {spoken} "]
             if held:
-                best = _surest(held) if len(held) > 1 else held[0]
+                best = _highest(held) if len(held) > 1 else held[0]
                 sentences[position].append(Sentence(number, marks, best))
-    whole = {position: _surest([one.held for one in each]) for position, each in sentences.items()}
+    whole = {
+        position: _highest([one.certainty for one in each]) for position, each in sentences.items()
+    }
     found = [
         _scored(question, position, sentences[position], whole)
         for position in candidates
@@ -109,14 +109,16 @@ def rank(
     return sorted(found, key=lambda one: (-one.exact, -round(one.score / best_score * _STEPS)))
 
 
-def fuse(ranked: Sequence[Scored], nearness: Mapping[Position, float]) -> list[Scored]:
+def fuse(
+    ranked: Sequence[RankedExchange], nearness: Mapping[Position, float]
+) -> list[RankedExchange]:
     """Return what was found in one order of words and meaning.
 
     An exchange that has no vector yet counts as if it were the nearest.
     """
     nearest = max(nearness.values(), default=0.0)
 
-    def worth(one: Scored) -> float:
+    def worth(one: RankedExchange) -> float:
         # Half of a query says less than half of what the whole says. The power was chosen on five
         # of LoCoMo's dialogues and on the tuning half of `benchmarks.recall`.
         return nearness.get(one.position, nearest) + one.coverage * sqrt(one.coverage)
@@ -124,7 +126,7 @@ def fuse(ranked: Sequence[Scored], nearness: Mapping[Position, float]) -> list[S
     return sorted(ranked, key=lambda one: (-one.exact, -worth(one)))
 
 
-def _surest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
+def _highest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
     """Return how surely each term is meant where it is meant most surely."""
     held: dict[int, float] = {}
     for one in several:
@@ -139,9 +141,9 @@ def _scored(
     position: Position,
     sentences: Sequence[Sentence],
     whole: Mapping[Position, Mapping[int, float]],
-) -> Scored:
+) -> RankedExchange:
     """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
-    asked, (session, at) = question.asked, position
+    asked, (session, at) = question.terms, position
     weights = [one.weight for one in asked]
     around = [(whole.get((session, at + step), {}), weight) for step, weight in AROUND]
     near = [
@@ -151,10 +153,10 @@ def _scored(
     scores: dict[int, float] = {}
     for sentence in sentences:
         score = beside
-        for term, surely in sentence.held.items():
+        for term, surely in sentence.certainty.items():
             score += weights[term] * max(0.0, surely - near[term])
-        score *= _ASKING if ASKS in sentence.marks else 1.0
-        scores[sentence.number] = score * (_TELLING if TELLS in sentence.marks else 1.0)
+        score *= _ASKING if QUESTION_MARK in sentence.marks else 1.0
+        scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda one: (-scores[one.number], one.number))
     best = scores[ordered[0].number] if ordered else 0.0
     strength = 0.0
@@ -163,12 +165,12 @@ def _scored(
         marks = ordered[0].marks
         rarest = rarity(question.total, 1)
         limited = [min(weight, rarest) for weight in weights]
-        held = sum(limited[term] * surely for term, surely in ordered[0].held.items())
-        likely = (0.6 if ASKS in marks else 1.0) * (1.0 if TELLS in marks else 0.8)
+        held = sum(limited[term] * surely for term, surely in ordered[0].certainty.items())
+        likely = (0.6 if QUESTION_MARK in marks else 1.0) * (1.0 if VALUE_MARK in marks else 0.8)
         chance = min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
         strength = min(1.0, likely * held / (sum(limited) or 1.0) * chance)
     here = whole[position]
-    return Scored(
+    return RankedExchange(
         position=position,
         exact=sum(one.term.exact and here.get(term, 0.0) >= 1.0 for term, one in enumerate(asked)),
         score=best,

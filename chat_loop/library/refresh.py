@@ -20,16 +20,11 @@ from chat_loop.tokens import estimate
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
 """A transaction holds at most these, so that nobody waits long for the index or the processor."""
-LONG = 4 << 20
-"""A longer file is read in pieces."""
-LONGEST = 1 << 20
-"""Characters of a text that the index keeps; the rest is in the file only."""
-_GROUP = 1 << 18
-"""Characters of a long file that are stored at once."""
-_ROW_TEXT = 1_000
-"""Characters of a text that its row needs."""
-_INCOMPLETE = -1
-"""The size of a file that is not wholly in the index yet; no file has it."""
+LONG = 4 << 20  # bytes; a longer file is read in pieces
+LONGEST = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
+_GROUP = 1 << 18  # characters of a long file that are stored at once
+_ROW_TEXT = 1_000  # characters of a text that its row needs
+_INCOMPLETE = -1  # the size of a file that is not wholly in the index yet
 
 
 def refresh(
@@ -71,14 +66,16 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
     try:
         data, status = read_part(path)
     except OSError:
-        return _indexed(partial.unreadable(path), None, stamp.size, stamp.changed)
+        return _indexed_session(partial.unreadable(path), None, stamp.size, stamp.changed)
     session = parse(data).session
     row = partial.row_in(data, path, session)
     if session is None and row.state == "plain":
         session, _ = legacy.read(data, path)
     changed = partial.storable(status.st_mtime_ns)
     exchanges = session.exchanges if session is not None else ()
-    return _indexed(row, session, status.st_size, changed, [indexed(one) for one in exchanges])
+    return _indexed_session(
+        row, session, status.st_size, changed, [indexed_exchange(one) for one in exchanges]
+    )
 
 
 def _read_long(index: Index, path: Path, row: SessionRow) -> None:
@@ -104,23 +101,25 @@ def _read_long(index: Index, path: Path, row: SessionRow) -> None:
                 for entry in piece
                 if not (isinstance(entry, records.QueryEntry) and entry.number in undone)
             )
-            group += map(indexed, Session(header=header, entries=valid).exchanges)
+            group += map(indexed_exchange, Session(header=header, entries=valid).exchanges)
             if sum(len(one.query) + len(one.reply) for one in group) >= _GROUP:
-                if not index.put([_indexed(row, None, _INCOMPLETE, 0, group)], after=stored):
+                if not index.put(
+                    [_indexed_session(row, None, _INCOMPLETE, 0, group)], after=stored
+                ):
                     return
                 stored += len(group)
                 group = []
     except OSError:  # it was removed or became unreadable meanwhile
         return
     if pieces.header is None:
-        index.put([_indexed(row, None, pieces.size, pieces.changed)])
+        index.put([_indexed_session(row, None, pieces.size, pieces.changed)])
         return
     session = Session(header=pieces.header, entries=tuple(entries), seal=pieces.seal)
     row = partial.row_of(session, path) if row.state == "unsealed" else row
-    index.put([_indexed(row, session, pieces.size, pieces.changed, group)], after=stored)
+    index.put([_indexed_session(row, session, pieces.size, pieces.changed, group)], after=stored)
 
 
-def _indexed(
+def _indexed_session(
     row: SessionRow,
     session: Session | None,
     size: int,
@@ -148,7 +147,7 @@ def _indexed(
     return IndexedSession(row=row, size=size, changed=changed, exchanges=exchanges, summary=summary)
 
 
-def indexed(exchange: Exchange, texts: Iterable[str] | None = None) -> IndexedExchange:
+def indexed_exchange(exchange: Exchange, texts: Iterable[str] | None = None) -> IndexedExchange:
     """Return an exchange as the index stores it, to be found by `texts` or by query and reply."""
     query = _text(exchange.query.text)
     reply = _text(exchange.reply.text) if exchange.reply is not None else ""

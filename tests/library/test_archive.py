@@ -61,7 +61,7 @@ def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) ->
         [WEATHER, "The port is open."],
         ["port of the live session"],
     )
-    assert (archive.ready, len(archive), archive.problem) == (True, 4, "")
+    assert (archive.ready, archive.problem) == (True, "")
     assert refs(archive.search("staging port")) == ["1.2", "2.2"]
     assert refs(archive.search("staging port", limit=1)) == ["1.2"]
     assert refs(archive.search("staging port", without={"1.2"})) == ["2.2"]
@@ -80,7 +80,7 @@ def test_after_a_compaction_only_the_new_parent_is_read(tmp_path: Path) -> None:
     archive.follow(session(sessions, "s4", live.header.id, ["hello"], 4), 4)
     assert archive.wait(30)
     assert sessions.told() == [live.header.id]
-    assert (len(archive), set(refs(archive.search("port")))) == (3, {"1.1", "3.1"})
+    assert set(refs(archive.search("port"))) == {"1.1", "3.1"}
     archive.close()
 
 
@@ -98,7 +98,7 @@ def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
     assert (refs(archive.search("staging")), refs(archive.search("testing"))) == ([], ["1.1"])
     archive.follow(session(sessions, "other", "", ["hello"]), 1)
     assert archive.wait(30)
-    assert (len(archive), archive.search("port")) == (0, [])
+    assert archive.search("port") == []
     archive.close()
 
 
@@ -132,7 +132,7 @@ def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: 
     slow = Slow(tmp_path)
     archive = Archive(slow)
     archive.follow(live, 2)
-    assert (archive.ready, archive.wait(0), len(archive)) == (False, False, 0)
+    assert (archive.ready, archive.wait(0)) == (False, False)
     assert (archive.search("port"), archive.recall("port")) == ([], ("", ()))
     archive.follow(live, 2)
     slow.go.set()
@@ -140,7 +140,7 @@ def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: 
     assert refs(archive.search("port")) == ["1.1"]
     slow.go.clear()
     archive.follow(session(Counting(tmp_path), "s3", live.header.id, ["hello"], 3), 3)
-    assert (archive.ready, archive.search("port"), len(archive)) == (False, [], 0)
+    assert (archive.ready, archive.search("port")) == (False, [])
     slow.go.set()
     assert archive.wait(30)
     assert refs(archive.search("port")) == ["1.1"]
@@ -161,7 +161,7 @@ def test_an_archive_that_is_closed_while_it_reads_stops(tmp_path: Path) -> None:
     ]
     if worker.ident is not None:
         worker.join(30)
-    assert (archive.ready, archive.search("port"), len(archive)) == (False, [], 0)
+    assert (archive.ready, archive.search("port")) == (False, [])
 
 
 def test_the_tools_calls(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from chat_loop.library import embedding as embedding_module
 from chat_loop.library.embedding import LOCK, Embedding
 from chat_loop.library.index import Index
 from chat_loop.library.refresh import refresh
-from chat_loop.library.semantic import SemanticIndex, available, missing
+from chat_loop.library.semantic import SemanticIndex, available, unembedded
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal
@@ -69,7 +69,7 @@ def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) ->
     assert started.read_text() == "started\n"
     with closing(Embedding()) as embedding:  # of the next start
         exchanges(embedding, index, 5)
-    assert missing(index, 1) == []
+    assert unembedded(index, 1) == []
 
 
 def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: Index) -> None:
@@ -111,7 +111,7 @@ def test_a_wrong_model_is_told_once_where_something_is_searched(
     tmp_path: Path, index: Index
 ) -> None:
     semantic = SemanticIndex()
-    while semantic.embed_some(index):
+    while semantic.embed_batch(index):
         pass
     keys = {"PYTHONPATH": str(wrong_model(tmp_path))}
     result = run(tmp_path, "sessions", "search", "monad", "--json", keys=keys)

@@ -4,7 +4,6 @@ in the way.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -139,28 +138,6 @@ def test_what_changed_is_read_when_it_is_woken(tmp_path: Path) -> None:
 
 
 # What goes wrong.
-
-
-def test_a_damaged_index_is_made_anew(tmp_path: Path) -> None:
-    fill(tmp_path)
-    (tmp_path / FILE).write_bytes(b"garbage")
-    with indexer(tmp_path) as kept:
-        kept.start()
-        assert kept.wait(PATIENCE)
-    same_as_from_the_file(tmp_path)
-
-
-def test_an_index_that_is_damaged_meanwhile(tmp_path: Path) -> None:
-    fill(tmp_path)
-    with indexer(tmp_path) as kept:
-        kept.start()
-        assert kept.wait(PATIENCE)
-        with closing(sqlite3.connect(tmp_path / FILE)) as database:
-            database.execute("DROP TABLE exchanges")
-        write(tmp_path, session("new"), 99)
-        kept.wake()
-        assert kept.wait(PATIENCE)
-    same_as_from_the_file(tmp_path)
 
 
 def test_an_index_that_is_damaged_again_and_again_is_left_for_a_while(

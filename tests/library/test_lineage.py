@@ -7,7 +7,17 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.library.lineage import ALL, Chain, Link, Node, chains, fork, numbers_of, taken, tree
+from chat_loop.library.lineage import (
+    ALL,
+    Chain,
+    Link,
+    Node,
+    chains,
+    fork,
+    last_queries,
+    numbers_of,
+    tree,
+)
 
 NAMES = "abcdefgh"
 """The newest first."""
@@ -96,7 +106,7 @@ def test_a_session_that_was_only_given_words_is_no_branch() -> None:
 @given(graphs())
 def test_a_chain_holds_what_it_comes_from_once(links: dict[str, Link]) -> None:
     for identity in links:
-        found = taken(identity, links)
+        found = last_queries(identity, links)
         assert next(iter(found)) == identity
         assert found.keys() == above(identity, links) | {identity}
 
@@ -138,7 +148,7 @@ def test_what_a_long_chain_takes() -> None:
     names = [f"s{number}" for number in range(5_000)]
     links = line(*names)
     [chain] = chains(links)
-    assert (chain.id, len(chain.taken)) == ("s4999", 5_000)
+    assert (chain.id, len(chain.last_queries)) == ("s4999", 5_000)
     assert [node.stem for node in tree("s7", links)] == [""] * 5_000
 
 

@@ -31,11 +31,11 @@ from chat_loop.library.vectors import (
     DIMENSIONS,
     Embedder,
     Vectors,
-    familiar,
+    familiarity,
     load,
     model_file,
-    numbers,
     passages,
+    piece_numbers,
 )
 
 
@@ -291,10 +291,10 @@ def test_an_exchange_has_a_vector_for_each_passage_and_one_for_all(embedder: Emb
     ],
 )
 def test_the_numbers_of_word_pieces(embedder: Embedder, text: str, expected: list[int]) -> None:
-    assert numbers(text) == [101, *expected, 102]
+    assert piece_numbers(text) == [101, *expected, 102]
 
 
 def test_english_is_familiar_and_german_is_not(embedder: Embedder) -> None:
-    assert familiar("Which port does the database listen on?") > 0.9
-    assert familiar("Auf welchem Anschluss lauscht die Datenbank des Prüfstands?") < 0.7
-    assert familiar("?!") == familiar("") == 1.0
+    assert familiarity("Which port does the database listen on?") > 0.9
+    assert familiarity("Auf welchem Anschluss lauscht die Datenbank des Prüfstands?") < 0.7
+    assert familiarity("?!") == familiarity("") == 1.0

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from chat_loop.library.archive import ExchangeIndex
-from chat_loop.library.ranking import Scored, Sentence, fuse
+from chat_loop.library.ranking import RankedExchange, Sentence, fuse
 from chat_loop.library.search import Hit, texts
 from chat_loop.library.terms import MOST_TERMS, asks, fold, lines, related, terms
 from chat_loop.sessions.records import Call, Exchange, Result, Use
@@ -324,12 +324,12 @@ def test_nothing_is_strong_for_chatter(planted: ExchangeIndex) -> None:
     assert strong == ["Explain password hashing to a beginner.", "What does a database index do?"]
 
 
-def scored(position: int, coverage: float, exact: int = 0) -> Scored:
+def scored(position: int, coverage: float, exact: int = 0) -> RankedExchange:
     held = (Sentence(0, "", {0: 1.0}),) if coverage else ()
-    return Scored((1, position), exact, coverage, coverage, coverage, held)
+    return RankedExchange((1, position), exact, coverage, coverage, coverage, held)
 
 
-def order(found: list[Scored], near: dict[int, float]) -> list[int]:
+def order(found: list[RankedExchange], near: dict[int, float]) -> list[int]:
     fused = fuse(found, {(1, position): nearness for position, nearness in near.items()})
     return [one.position[1] for one in fused]
 
