@@ -75,6 +75,8 @@ class Indexer:
                     self._idle.set()
                 if not self._closed:
                     self._wake.wait()
+        except _ClosedError:
+            pass
         finally:
             self._library.close()
 
@@ -82,4 +84,8 @@ class Indexer:
         """Let others work; stop between two transactions when the indexer is closed."""
         self._wake.wait(PAUSE_SECONDS)
         if self._closed:
-            raise SystemExit  # it ends this thread alone
+            raise _ClosedError
+
+
+class _ClosedError(Exception):
+    """The indexer was closed between two transactions."""
