@@ -8,9 +8,9 @@ import errno
 import gc
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Iterable
 from importlib import import_module
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.app import App, cancel_on
@@ -28,9 +28,8 @@ from chat_loop.display.offer import greeting, offer
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
 from chat_loop.display.unhurried import settle, unhurried_output
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
-from chat_loop.input import editor
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING, banner, columns
 from chat_loop.library.embedding import Embedding
@@ -54,9 +53,6 @@ SWITCH_SECONDS = 0.0005
 """How long a thread that loads may keep a key waiting for its echo; Python's 5 ms add up."""
 BEHIND = ("chat_loop.agent.tools", "chat_loop.context.ledger", "chat_loop.context.summary")
 """What the first request, and then the first reply, need besides what is loaded."""
-
-S = TypeVar("S")
-T = TypeVar("T")
 
 
 def run(app: App) -> int:
@@ -104,11 +100,10 @@ class Interactive:
                 instant=self._instant,
                 ready=self._load_behind,
                 complete=self._choices,
-                edit=self._edit_line,
+                report=self._display.error,
                 keys=config.input.keys,
                 moving=lambda: self._conversation.compaction.background.state == MAKING,
             )
-        notifier = Notifier(self._display, config.notify.after, config.notify.how)
         semantic = SemanticIndex() if config.search.meaning else None
         self._embedding = Embedding()
         then = self._embedding.start_if_needed if semantic is not None else bool
@@ -130,13 +125,9 @@ class Interactive:
             conversation=self._conversation,
             sessions=sessions,
             display=self._display,
-            ask=lambda question: notifier.ask(self._ask, question),
-            attended=notifier.begin,
+            reader=self._reader,
+            notifier=Notifier(self._display, config.notify.after, config.notify.how),
             asks=sys.stdin.isatty(),
-            edit=lambda text: self._in_editor(editor.edited, text),
-            offer=self._reader.offer,
-            open_file=lambda path: self._in_editor(editor.open_file, path),
-            clear_screen=self._display.clear_screen,
             facts=(
                 ("Sessions", str(sessions.directory)),
                 ("Config", app.options.config or str(app.paths.config)),
@@ -149,7 +140,7 @@ class Interactive:
             templates=self._templates,
             config=config,
         )
-        self._loop = ChatLoop(chat, self._reader, notifier)
+        self._loop = ChatLoop(chat)
 
     async def run(self) -> int:
         """Chat until the user leaves, or a signal comes: everything is on disk. Return the exit
@@ -202,26 +193,6 @@ class Interactive:
         sys.stdout.flush()
         if self._first or not self._has_terminal:
             self._load_behind()
-
-    async def _ask(self, question: str) -> str:
-        self._display.stop_waiting()
-        try:
-            return await self._reader.ask(question)
-        except (EOFError, KeyboardInterrupt):
-            return ""
-
-    async def _in_editor(self, work: Callable[[S], Awaitable[T]], value: S) -> T:
-        if not self._has_terminal:
-            raise UsageError("There is no terminal to open an editor in.")
-        with self._reader.lent():
-            return await work(value)
-
-    async def _edit_line(self, text: str) -> str:
-        try:
-            return await editor.edited(text)
-        except ChatLoopError as error:
-            self._display.error(error)
-            return text
 
     def _choices(self, before: str) -> Iterable[Choice]:
         if self._offering is None:

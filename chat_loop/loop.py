@@ -19,10 +19,8 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
 )
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
-from chat_loop.display.notice import Notifier
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.input.lines import Reader
 
 if TYPE_CHECKING:
     from chat_loop.attach.reading import QueryFile
@@ -33,9 +31,9 @@ T = TypeVar("T")
 class ChatLoop:
     """One interactive run. `run` returns the exit code."""
 
-    def __init__(self, chat: Chat, reader: Reader, notifier: Notifier) -> None:
+    def __init__(self, chat: Chat) -> None:
         self.chat = chat
-        self._display, self._reader, self._notifier = chat.display, reader, notifier
+        self._display, self._reader, self._notifier = chat.display, chat.reader, chat.notifier
         self._warned = 0.0
         """The share of the window that was last warned of."""
         self._work: asyncio.Future[Any] | None = None

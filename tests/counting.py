@@ -142,14 +142,6 @@ def _is_turn(request: Received) -> bool:
     return not request.system.startswith(SUMMARY_TASK) and ACKNOWLEDGE not in request.query
 
 
-async def _edited(text: str) -> str:
-    return text
-
-
-async def _opened(path: Path) -> None:
-    """No editor is there to open it in."""
-
-
 @dataclass(frozen=True)
 class Numbers:
     """The four numbers: `status` line, sum of the parts of /context, `told` by the line of a
@@ -234,14 +226,12 @@ class CountedChat:
             conversation=conversation,
             sessions=conversation.sessions,
             display=display,
-            ask=reader.ask,
-            edit=_edited,
-            open_file=_opened,
-            clear_screen=lambda: None,
+            reader=reader,
+            notifier=Notifier(display, 0, "off"),
             models=models(self.others),  # type: ignore[arg-type]
             library=Library(self.directory, clock.now),
         )
-        loop = ChatLoop(chat, reader, Notifier(display, 0, "off"))
+        loop = ChatLoop(chat)
         try:
             for line in lines:
                 reader.typed = line

@@ -43,6 +43,8 @@ class Script(Reader):
         self._answers = list(answers)
         self._out = out
         self.typed = ""
+        self.edited: Callable[[str], str] = str
+        """What the user makes of a text in an editor."""
         self.compacts = "y"
         """The answer to the question whether to compact what would not become smaller."""
         self.again: list[str] = []
@@ -72,6 +74,9 @@ class Script(Reader):
         if self.offered is not None:
             self.offered.append(text)
         return self.offered is not None
+
+    async def edit(self, text: str) -> str:
+        return self.edited(text)
 
     async def ask(self, question: str) -> str:
         if "Compact anyway?" in question:
@@ -157,28 +162,15 @@ class Screen:
         )
         reader = self.reader = Script(lines, out, answers, self.talk)
         reader.offered = [] if line_editor else None
-        reader.compacts = compacts
-        self.cleared = 0
-
-        async def edited(text: str) -> str:
-            return edit(text)
-
-        async def opened(path: Path) -> None:
-            """No editor is there to open it in."""
-
+        reader.compacts, reader.edited = compacts, edit
         config = config or Config()
-        notifier = Notifier(display, config.notify.after, config.notify.how, clock.monotonic)
         self.chat = Chat(
             conversation=self.talk.conversation,
             sessions=self.talk.sessions,
             display=display,
-            ask=lambda question: notifier.ask(reader.ask, question),
-            attended=notifier.begin,
+            reader=reader,
+            notifier=Notifier(display, config.notify.after, config.notify.how, clock.monotonic),
             asks=asks,
-            edit=edited,
-            offer=reader.offer,
-            open_file=opened,
-            clear_screen=self._clear,
             models=models(others),
             library=Library(directory, clock.now),
             memory=project_memory,
@@ -188,8 +180,5 @@ class Screen:
         )
         self.talk.screen = display.show
         self.talk.model.at_silence = lambda: signal.raise_signal(signal.SIGINT)
-        self.code = asyncio.run(ChatLoop(self.chat, reader, notifier).run(first))
+        self.code = asyncio.run(ChatLoop(self.chat).run(first))
         self.text = out.getvalue()
-
-    def _clear(self) -> None:
-        self.cleared += 1

@@ -85,7 +85,11 @@ A fresh session; nothing is carried over.
 Goodbye!
 """
     )
-    assert screen.cleared == 1
+
+
+def test_clear_empties_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    assert Screen(tmp_path, ["/clear"], out=Terminal()).text.count("\x1b[H\x1b[2J\x1b[3J") == 1
 
 
 def test_help(tmp_path: Path) -> None:

@@ -55,7 +55,7 @@ class BrowsedSessions:
         with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
             held = take_lock(row.path.parent, row.id)
         try:
-            await self._chat.open_file(row.path)
+            await self._chat.reader.open_file(row.path)
         finally:
             if held is not None:
                 held.close()

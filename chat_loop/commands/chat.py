@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import QueryFile
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.display.manager import DisplayManager
+    from chat_loop.display.notice import Notifier
+    from chat_loop.input.lines import Reader
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
     from chat_loop.providers.choose import Models
@@ -54,18 +56,10 @@ class Chat(Struct, kw_only=True):
     display: DisplayManager
     library: Library
     models: Models
-    ask: Callable[[str], Awaitable[str]]
-    """Returns the answer to a question in small letters."""
+    reader: Reader
+    notifier: Notifier
     asks: bool = True
     """Somebody is there to answer."""
-    edit: Callable[[str], Awaitable[str]]
-    """Returns a text as the user leaves it in an editor."""
-    open_file: Callable[[Path], Awaitable[None]]
-    offer: Callable[[str], bool] = lambda _: False
-    """Puts a text into the next line, to be changed; False where lines cannot be edited."""
-    attended: Callable[[], None] = lambda: None
-    """Says that the user has just done something on the screen, and was not waiting."""
-    clear_screen: Callable[[], None]
     facts: tuple[tuple[str, str], ...] = ()
     """Lines of /info that only the start of the program knows."""
     memory: ProjectMemory | None = None
@@ -84,6 +78,17 @@ class Chat(Struct, kw_only=True):
     """What a command leaves to be asked now."""
     replacing: Exchange | None = None
     """The exchange that the next entry replaces."""
+
+    async def ask(self, question: str) -> str:
+        """Return the answer in small letters, which is empty when the user gives none."""
+        self.notifier.notify("a question waits")
+        self.display.stop_waiting()
+        try:
+            return await self.reader.ask(question)
+        except (EOFError, KeyboardInterrupt):
+            return ""
+        finally:
+            self.notifier.begin()
 
     async def confirm(self, question: str) -> bool:
         """Ask yes or no; anything but yes is no."""

@@ -76,9 +76,9 @@ async def _preview(chat: Chat, focus: str) -> None:
     text = summary_block.render(draft.summary)
     panels.show_draft(chat.display, draft.compaction, draft.plan.keep, text)
     while (answer := await chat.ask("Compact so? (y, n, or e to edit) ")) in ("e", "edit"):
-        text = await chat.edit(summary_block.render(draft.summary, grouped=False))
+        text = await chat.reader.edit(summary_block.render(draft.summary, grouped=False))
         edited = summary_block.parse(text)
-        chat.attended()
+        chat.notifier.begin()
         lists = (edited.topics, edited.decisions, edited.pending, edited.pinned, edited.key_facts)
         if not any(lists):
             text = "Nothing is left of the summary: not compacted."

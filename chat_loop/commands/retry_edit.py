@@ -43,12 +43,13 @@ async def edit(chat: Chat, argument: str) -> None:
     if not await _may_ask_again(chat, last):
         return
     # a query that would be a command is typed behind a blank
-    if not argument and chat.offer(before if registry.parse(before) is None else f" {before}"):
+    line = before if registry.parse(before) is None else f" {before}"
+    if not argument and chat.reader.offer(line):
         chat.display.prose("Enter resends the edited message; Ctrl-C cancels.", "dim")
         chat.replacing = last
         return
     try:
-        text = (argument or await chat.edit(before)).strip()
+        text = (argument or await chat.reader.edit(before)).strip()
     except UsageError as error:
         hint = f"{error.hint} /edit TEXT asks TEXT instead.".strip()
         raise UsageError(error.message, hint) from error
@@ -70,7 +71,7 @@ async def instead(chat: Chat, text: str) -> None:
     try:
         await _replace(chat, before, text)
     finally:
-        if chat.sending is None and chat.offer(text):
+        if chat.sending is None and chat.reader.offer(text):
             chat.replacing = before
 
 

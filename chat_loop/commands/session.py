@@ -80,7 +80,7 @@ async def sessions(chat: Chat, argument: str) -> None:
         (rows, _), _ = await chat.look(lambda library: library.rows(here=chat.here_id))
         chat.number_rows(rows)
         row = await browse_sessions(chat, rows, rest)
-        chat.attended()
+        chat.notifier.begin()
         if row is not None:
             await resume(chat, f"{row.id} --quick")
     elif asked.words == "more":
@@ -223,7 +223,7 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
 async def clear(chat: Chat, argument: str) -> None:
     """Save the session and begin a fresh one with an empty context and an empty screen."""
     await chat.conversation.leave("clear")
-    chat.clear_screen()
+    chat.display.clear_screen()
     chat.display.line("A fresh session; nothing is carried over.", "dim")
 
 

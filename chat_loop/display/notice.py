@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Literal
 
 from chat_loop.display.manager import DisplayManager
@@ -37,11 +37,3 @@ class Notifier:
             self._display.out.write("\x07" if self._how == "bell" else desktop)
             self._display.out.flush()
         self.begin()
-
-    async def ask(self, ask: Callable[[str], Awaitable[str]], question: str) -> str:
-        """Ask in the midst of a command, when the user may look elsewhere."""
-        self.notify("a question waits")
-        try:
-            return await ask(question)
-        finally:
-            self.begin()

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import threading
+from pathlib import Path
 from typing import TextIO
 
 from chat_loop.errors import UsageError
@@ -44,6 +45,14 @@ class Reader:
     def offer(self, text: str) -> bool:
         """Let `text` stand in the next line to be changed; False where there is no editor."""
         return False
+
+    async def edit(self, text: str) -> str:
+        """Return the text as the user leaves it in an editor. Raises UsageError without one."""
+        raise UsageError("There is no terminal to open an editor in.")
+
+    async def open_file(self, path: Path) -> None:
+        """Open a file in the user's editor, and wait. Raises UsageError as `edit` does."""
+        raise UsageError("There is no terminal to open an editor in.")
 
     def forget(self) -> None:
         """Throw away the keys that were typed and not read yet."""

@@ -10,7 +10,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Awaitable, Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -24,6 +24,8 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
 from chat_loop.display.unhurried import settle
+from chat_loop.errors import ChatLoopError
+from chat_loop.input import editor
 from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Lines, bindings, readable
@@ -41,10 +43,6 @@ ESCAPE_SECONDS = 0.1
 """How long the vi keys wait after Escape for the rest of a key's sequence."""
 HINT = "several lines: an empty one ends them, Ctrl-C gives up"
 OFFERED = "your last query: Enter asks it anew, Ctrl-C gives up"
-
-
-async def _unchanged(text: str) -> str:
-    return text
 
 
 @contextlib.contextmanager
@@ -65,7 +63,7 @@ class PromptReader(Reader):
     `status()` is the status line's text, which changes by itself while `moving()`. `instant` is the
     prompt that was drawn before this module was loaded. `ready()` is called once, when the editor
     takes keys. `complete(before)` says what the text before the cursor can become; it is called in
-    a thread. `edit(text)` has the user edit it in an editor.
+    a thread. `report` shows why the line could not be edited.
     """
 
     has_editor = True
@@ -78,11 +76,11 @@ class PromptReader(Reader):
         instant: InstantPrompt | None,
         ready: Callable[[], None],
         complete: Callable[[str], Iterable[Choice]] = lambda _: (),
-        edit: Callable[[str], Awaitable[str]] = _unchanged,
+        report: Callable[[ChatLoopError], None] = lambda _: None,
         keys: str = "emacs",
         moving: Callable[[], bool] = bool,
     ) -> None:
-        self._instant, self._status, self._edit, self._moving = instant, status, edit, moving
+        self._instant, self._status, self._report, self._moving = instant, status, report, moving
         self._terminal = instant.terminal if instant is not None else None
         if instant is None and os.name != "nt":
             with contextlib.suppress(OSError):
@@ -167,6 +165,14 @@ class PromptReader(Reader):
         finally:
             self._announce_pastes(on=True)
 
+    async def edit(self, text: str) -> str:
+        with self.lent():
+            return await editor.edited(text)
+
+    async def open_file(self, path: Path) -> None:
+        with self.lent():
+            await editor.open_file(path)
+
     def forget(self) -> None:
         clear_typeahead(self._session.input)
         if self._terminal is not None:
@@ -238,5 +244,9 @@ class PromptReader(Reader):
         """Have the line edited elsewhere, with what was folded in it."""
         async with in_terminal():
             settle(sys.stdout)
-            text = clean(await self._edit(self._pastes.opened(buffer.text)))
+            try:
+                text = clean(await editor.edited(self._pastes.opened(buffer.text)))
+            except ChatLoopError as error:
+                self._report(error)
+                return
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))

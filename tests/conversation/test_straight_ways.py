@@ -108,22 +108,12 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
         conversation=conversation,
         sessions=conversation.sessions,
         display=display,
-        ask=reader.ask,
-        edit=_unchanged,
-        open_file=_opened,
-        clear_screen=lambda: None,
+        reader=reader,
+        notifier=Notifier(display, 0, "off"),
         models=models(()),
         library=Library(directory, clock.now),
     )
-    return ChatLoop(chat, reader, Notifier(display, 0, "off"))
-
-
-async def _unchanged(text: str) -> str:
-    return text
-
-
-async def _opened(path: Path) -> None:
-    """Nothing opens it."""
+    return ChatLoop(chat)
 
 
 def crossed(directory: Path, *lines: str) -> Crossed:
