@@ -251,10 +251,9 @@ poet    Rhymes [2J
         "problem": "",
     }
     shown = run(home, "agents", "show", "dice").stdout.decode()
-    assert shown == f"Path:        {path}\nDescription: Repeats.\nApproved:    no\n\n{ECHOES}"
+    assert shown == f"Path:     {path}\nApproved: no\nAsks for: to run\n\n{ECHOES}"
     assert run(home, "agents", "show", "poet").stdout.decode() == (
-        f"Path:        {poet}\nName:        poet\nDescription: Rhymes [2J\nTools:       "
-        "read_file\n\nRhyme.\n"
+        f"Path:     {poet}\n\n{poet.read_text().rstrip()}\n"
     )
     assert json.loads(run(home, "agents", "show", "poet", "--json").stdout)["tools"] == [
         "read_file"

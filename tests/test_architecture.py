@@ -71,7 +71,6 @@ DOORS = {
     "docstring_parser": {"agent/functions.py"},
     "jsonschema": {"agent/mcp_connection.py"},
     "argcomplete": {"subcommands/completion.py"},
-    "packaging": {"subcommands/doctor.py"},
 }
 
 

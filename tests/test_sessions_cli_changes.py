@@ -338,7 +338,9 @@ def test_merge_asks_on_a_terminal(home: Path) -> None:
 
 
 def test_a_merge_of_a_session_with_one_that_it_comes_from(home: Path) -> None:
-    assert "there is nothing to merge" in failure(home, "merge", "2", FIRST.header.id, code=2)
+    result = run(home, *ECHO, "sessions", "merge", "2", FIRST.header.id)
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert "there is nothing to merge" in result.stderr.decode()
 
 
 # Sharing

@@ -29,7 +29,7 @@ LONGEST = 2_000
 MOST = 50
 """Choices of one kind that are offered."""
 _CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
-_WORDS = {"merge", "tag", "untag", "mcp", "import", "export"}
+_WORDS = {"merge", "tag", "untag", "import", "export"}
 """The commands of whose argument one word is completed, and not the whole."""
 _FIXED = {
     "copy": WHAT,
@@ -43,10 +43,8 @@ _FIXED = {
     "--before": {"7d": "before the last week", "30d": "before the last month"},
 }
 """What arguments and values of options can become, and what is said of each."""
-_LAST = {"last": "the one that was used last"}.items()
 Found = Iterable[tuple[str, str]]
 """Texts, and what is said of each."""
-Source = Callable[[str], Found]
 
 
 class Offering:
@@ -57,27 +55,16 @@ class Offering:
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._loaded: dict[str, tuple[float, Any]] = {}
-        self._sources: dict[str, Source] = {
+        self._sources: dict[str, Callable[[str], Found]] = {
             **{name: partial(_beginning, found=fixed.items()) for name, fixed in _FIXED.items()},
             **dict.fromkeys(("show", "quote", "tree", "merge", "--session"), self._sessions),
-            "resume": lambda typed: [*_beginning(typed, _LAST), *self._sessions(typed)],
-            "help": lambda typed: _beginning(typed, self._helped()),
+            **dict.fromkeys(("tag", "untag", "--tag"), self._tags),
+            **dict.fromkeys(("import", "export"), _paths),
+            "resume": self._resumable,
+            "help": self._helped,
             "model": self._models,
             "config": lambda typed: keys(settings_of(chat.config), typed),
-            **dict.fromkeys(("import", "export"), _paths),
-            "tag": lambda typed: _beginning(typed, self._tags(chat.conversation.session.tags)),
-            "untag": lambda typed: _beginning(
-                typed, ((tag, "") for tag in chat.conversation.session.tags)
-            ),
-            "--tag": lambda typed: _beginning(typed, self._tags()),
-            "--agent": lambda typed: self._each(typed, "agent"),
-            "--project": lambda typed: self._each(typed, "project"),
-            "unpin": lambda typed: _numbered(typed, chat.conversation.thread.pins),
-            "forget": lambda typed: _numbered(typed, chat.memory.seen.facts if chat.memory else ()),
-            "fork": self._queries,
-            "mcp": self._servers,
         }
-        """What an argument of a command, or a value of an option, can become."""
 
     def choices(self, before: str) -> Iterator[Choice]:
         """Yield what the text before the cursor can become, the likeliest first."""
@@ -124,39 +111,25 @@ class Offering:
             found = [one for one in command.options.items() if one[0] not in given]
             found = _beginning(word, found)
         elif last.startswith("--") and last[2:] in command.valued:
-            found = self._sources[last](typed)
-        elif command.name in _WORDS:
-            found = self._sources[command.name](typed)
-        elif command.name in self._sources and not any(one.startswith("--") for one in done):
-            typed = argument
-            found = self._sources[command.name](typed)
+            found = self._sources.get(last, _nothing)(typed)
+        elif command.name in _WORDS or not any(one.startswith("--") for one in done):
+            typed = word if command.name in _WORDS else argument
+            found = self._sources.get(command.name, _nothing)(typed)
         for text, about in [*found][:MOST]:
             if text and text.isprintable():
                 shown, note = one_line(text, 60), one_line(about, 80)
                 yield Choice(text=text, length=len(typed), shown=shown, note=note)
 
-    def _helped(self) -> Found:
-        yield from sorted((command.name, command.help) for command in registry.commands)
-        yield "keys", "the keys of the line"
-        yield from ((name, "a template") for name in self._chat.templates.names())
-
-    def _tags(self, without: Iterable[str] = ()) -> Found:
-        tags = {tag for row in self._rows() for tag in row.tags}
-        return [(tag, "") for tag in sorted(tags.difference(without))]
-
-    def _each(self, typed: str, field: str) -> Found:
-        values = dict.fromkeys(getattr(row, field) for row in self._rows())
-        return _beginning(typed, [(f'"{one}"' if " " in one else one, "") for one in values])
-
-    def _queries(self, typed: str) -> Found:
-        queries = [one.query for one in self._chat.conversation.session.exchanges[-MOST:]]
-        shown = [(str(query.number), query.text[:200]) for query in reversed(queries)]
-        return _beginning(typed, shown)
-
-    def _servers(self, typed: str) -> Found:
-        states = self._chat.servers.states() if self._chat.servers is not None else ()
-        found = [("restart", "connect one anew"), *((one.name, one.state) for one in states)]
+    def _helped(self, typed: str) -> Found:
+        found = sorted((command.name, command.help) for command in registry.commands)
+        found += [("keys", "the keys of the line")]
+        found += [(name, "a template") for name in self._chat.templates.names()]
         return _beginning(typed, found)
+
+    def _tags(self, typed: str) -> Found:
+        tags = {tag for row in self._rows() for tag in row.tags}
+        tags.update(self._chat.conversation.session.tags)
+        return _beginning(typed, [(tag, "") for tag in sorted(tags)])
 
     def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
         """Return what was loaded less than so long ago, or load it; the old where that fails."""
@@ -194,6 +167,10 @@ class Offering:
             if row.id != chat.own_id and typed.casefold() in f"{row.id}\n{row.name}".casefold()
         ]
 
+    def _resumable(self, typed: str) -> Found:
+        last = [("last", "the one that was used last")]
+        return [*_beginning(typed, last), *self._sessions(typed)]
+
     def _models(self, typed: str) -> Found:
         models = self._chat.models
         offers: list[Offer] = self._recent("models", 60, lambda: [*models.offered()])
@@ -223,8 +200,8 @@ def _beginning(typed: str, found: Found) -> Found:
     return [(text, note) for text, note in found if text.casefold().startswith(start)]
 
 
-def _numbered(typed: str, texts: Iterable[str]) -> Found:
-    return _beginning(typed, [(str(number), text[:200]) for number, text in enumerate(texts, 1)])
+def _nothing(typed: str) -> Found:
+    return ()
 
 
 def _paths(typed: str) -> Found:

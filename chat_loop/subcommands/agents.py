@@ -47,9 +47,8 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
     rows = []
     for agent in names.all():
-        row: dict[str, object] = {"name": agent.name, "path": str(agent.path)}
-        row |= {"alias": agent.alias, "kind": "", "description": "", "approved": True}
-        row["problem"] = ""
+        row = {"name": agent.name, "path": str(agent.path), "alias": agent.alias, "kind": ""}
+        row |= {"description": "", "approved": True, "problem": ""}
         try:
             file = read_file(agent.path)
             row |= {"path": str(file.path), "kind": file.kind}
@@ -60,51 +59,36 @@ def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
         rows.append(row)
     if as_json:
         out_json(rows)
-    elif not rows:
+        return
+    if not rows:
         how = f"chat-loop agents add NAME PATH gives one; so does a file in {names.folder}."
         _line(f"No agent has a name yet. {how}")
-    else:
-        width = max(len(str(row["name"])) for row in rows)
-        for row in rows:
-            state = str(row["problem"]) or ("" if row["approved"] else "not approved")
-            note = f" ({one_line(state, 300)})" if state else ""
-            _line(f"{row['name']:<{width}}  {one_line(str(row['description']), 100)}".rstrip())
-            _line(f"{'':<{width}}  {row['path']}{note}")
+    width = max((len(str(row["name"])) for row in rows), default=0)
+    for row in rows:
+        state = str(row["problem"]) or ("" if row["approved"] else "not approved")
+        note = f" ({one_line(state, 300)})" if state else ""
+        _line(f"{row['name']:<{width}}  {one_line(str(row['description']), 100)}".rstrip())
+        _line(f"{'':<{width}}  {row['path']}{note}")
 
 
 def _show(file: AgentFile, trust: Trust, *, as_json: bool) -> None:
-    wanted = file.permissions()
-    approved = not wanted or trust.question(file) is None
-    shown: dict[str, object] = {"path": str(file.path), "kind": file.kind}
-    shown["description"] = file.description()
-    prompt = file.source.decode("utf-8", "replace").rstrip()
-    pairs = {"Path": str(file.path)}
-    if file.kind == "python":
-        pairs["Description"] = str(shown["description"]) or "–"
-    else:
-        definition = file.definition()
-        prompt = definition.system_prompt
-        keys = ("name", "model", "system_prompt", "summary_instructions", "tools", "mcp")
-        shown |= {key: getattr(definition, key) for key in keys} | {"asks_for": wanted}
-        pairs |= {
-            "Name": definition.name,
-            "Description": definition.description,
-            "Model": definition.model,
-            "Tools": ", ".join(definition.tools),
-            "MCP": ", ".join(definition.mcp),
-            "Config": ", ".join(definition.config),
-            "Summaries": definition.summary_instructions,
-            "Asks for": "; ".join(wanted),
-        }
+    """Print whether an agent may run, what it asks for, and its file; or its values as JSON."""
+    permissions = file.permissions()
+    approved = not permissions or trust.question(file) is None
     if as_json:
-        out_json({**shown, "approved": approved, "files": {file.path.name: len(file.source)}})
+        values: dict[str, object] = {"path": str(file.path), "kind": file.kind}
+        values["description"] = file.description()
+        if file.kind != "python":
+            definition = file.definition()
+            keys = ("name", "model", "system_prompt", "summary_instructions", "tools", "mcp")
+            values |= {key: getattr(definition, key) for key in keys} | {"asks_for": permissions}
+        out_json({**values, "approved": approved, "files": {file.path.name: len(file.source)}})
         return
-    if wanted:
-        pairs["Approved"] = "yes, as it is now" if approved else "no"
-    for label, value in pairs.items():
-        if value:
-            _line(f"{label + ':':<12} {one_line(value, 2_000)}")
-    out(f"\n{prompt}\n")
+    _line(f"Path:     {file.path}")
+    if permissions:
+        _line(f"Approved: {'yes, as it is now' if approved else 'no'}")
+        _line(f"Asks for: {one_line('; '.join(permissions), 2_000)}")
+    out(f"\n{file.source.decode('utf-8', 'replace').rstrip()}\n")
 
 
 def open_asked(
@@ -117,7 +101,7 @@ def open_asked(
     user stops it.
     """
 
-    def consent(question: Question, wanted: tuple[str, ...]) -> bool:
+    def consent(question: Question, permissions: tuple[str, ...]) -> bool:
         if trusted:
             return False
         if not asked:
@@ -126,9 +110,9 @@ def open_asked(
             hint = f"chat-loop agents approve {path}; --trust-agent runs it this once."
             raise AgentError(f"The agent {path} {state}.", f"Look at it, then: {hint}")
         if instant is None:
-            _ask(question, wanted)
+            _ask(question, permissions)
         else:
-            instant.lend(lambda: _ask(question, wanted), signals=True)
+            instant.lend(lambda: _ask(question, permissions), signals=True)
         return True
 
     if instant is not None:
@@ -145,7 +129,7 @@ def open_asked(
     return definition, instant
 
 
-def _ask(question: Question, wanted: tuple[str, ...]) -> None:
+def _ask(question: Question, permissions: tuple[str, ...]) -> None:
     """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
     path = question.file.path
     if question.file.kind == "python":
@@ -153,7 +137,7 @@ def _ask(question: Question, wanted: tuple[str, ...]) -> None:
         _line("It would run with your rights, and can do whatever you can.")
     else:
         _line(f"The agent {path} asks for:")
-        for line in wanted:
+        for line in permissions:
             _line(f"  {line}")
     if question.changed:
         _line("It has changed since you approved it:")

@@ -5,12 +5,11 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-from collections.abc import AsyncIterator, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.agent.agent import Agent
 from chat_loop.commands.session import settle
 from chat_loop.commands.transfer import take_in, write_document
 from chat_loop.conversation.conversation import Conversation
@@ -18,15 +17,15 @@ from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.display.plain import err, out, out_bytes, tell
 from chat_loop.display.text import one_line
-from chat_loop.errors import NoProvider, SaveError, SessionError, UsageError, os_reason
-from chat_loop.events import Event
+from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions, confirmed
 from chat_loop.tokens import TokenCounter
-from chat_loop.values import Request, Window
 from chat_loop.wording import counted
+
+T = TypeVar("T")
 
 
 def fork(run: SessionActions, options: argparse.Namespace) -> int:
@@ -67,7 +66,7 @@ def merge(run: SessionActions, options: argparse.Namespace) -> int:
         await conversation.accept(offers.merged(draft, dropped), acknowledge=False)
         return conversation.live.header.id
 
-    identity = _in_conversation(run, first.session.header, work, optional=True)
+    identity = _in_conversation(run, first.session.header, work)
     out(f"{identity}\n")
     err(f"Merged. Resume with: chat-loop --resume {identity}")
     return 0
@@ -99,59 +98,21 @@ def compact(run: SessionActions, options: argparse.Namespace) -> int:
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
-    optional = not run.config.auto_compact.use_ai_summary
-    return int(_in_conversation(run, header, work, optional=optional))
-
-
-class _NoModel:
-    """Stands for a model where there is none and none is needed: it has a name, and refuses."""
-
-    first_event_seconds = 1.0
-    calls_tools = takes_images = False
-    window = Window(128_000)
-
-    def __init__(self, reference: str, error: NoProvider) -> None:
-        self.name, _, self.model = reference.partition(":")
-        self._error = error
-
-    def warm(self) -> None:
-        raise self._error
-
-    def stream(self, request: Request) -> AsyncIterator[Event]:
-        raise self._error
-
-    async def close(self) -> None:
-        """There is nothing to give back."""
+    return _in_conversation(run, header, work)
 
 
 def _in_conversation(
-    run: SessionActions,
-    header: Header,
-    work: Callable[[Conversation], Coroutine[Any, Any, Any]],
-    *,
-    optional: bool,
-) -> Any:
+    run: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
+) -> T:
     """Do `work` with a conversation that only makes summaries and begins sessions, in the name of
-    the agent of `header`. Raises NoProvider without a model, unless that is `optional`.
+    the agent of `header`. Raises NoProvider.
     """
-    config = run.config
-    try:
-        agent, summarizer = run.models()
-        settings = options_of(config, summarizer)
-    except NoProvider as error:
-        if not optional:
-            raise
-        agent = Agent(
-            name=config.agent.name,
-            system_prompt=config.agent.system_prompt,
-            provider=_NoModel(header.model, error),
-        )
-        settings = replace(options_of(config, None), use_ai_summary=False)
+    agent, summarizer = run.models()
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    count = TokenCounter().count
+    options, count = options_of(run.config, summarizer), TokenCounter().count
 
-    async def carry_out() -> Any:
-        conversation = Conversation(agent, run.sessions, count=count, show=tell, options=settings)
+    async def carry_out() -> T:
+        conversation = Conversation(agent, run.sessions, count=count, show=tell, options=options)
         try:
             return await work(conversation)
         finally:
@@ -184,9 +145,7 @@ def export(run: SessionActions, options: argparse.Namespace) -> int:
 
 
 def import_(run: SessionActions, options: argparse.Namespace) -> int:
-    """Take in what was exported, or a folder of basic-agent-chat-loop; sessions of several files
-    belong together.
-    """
+    """Take in exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
     parts = []
     for name in options.files:
         try:

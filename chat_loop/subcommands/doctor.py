@@ -24,39 +24,28 @@ from typing import Literal
 
 from msgspec import Struct
 from msgspec.structs import replace
-from packaging.requirements import Requirement
 
-from chat_loop import __version__
-from chat_loop.agent import mcp_servers
-from chat_loop.agent.agent_files import read_file
-from chat_loop.agent.agent_names import AgentNames, Trust
+from chat_loop import __version__, errors
+from chat_loop.agent import agent_files, agent_names, mcp_servers
 from chat_loop.config import Config, Paths, expand_home, expand_variables, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.errors import (
-    ChatLoopError,
-    NoProvider,
-    SessionError,
-    SessionLocked,
-    UsageError,
-    os_reason,
-)
+from chat_loop.errors import ChatLoopError
 from chat_loop.library.index import index_status
 from chat_loop.models import store
 from chat_loop.models.cpu import runs_embedded_models
-from chat_loop.providers import catalogue, choose, servers
+from chat_loop.providers import Provider, catalogue, choose, servers
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as folder_listing
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.subcommands import providers
-from chat_loop.subcommands.mcp import connect
+from chat_loop.subcommands import mcp, providers
 from chat_loop.values import Message, Request
 from chat_loop.wording import counted, install_hint, size_text, window_text
 
-EXTRAS = ("", "local", "search", "mcp", "bedrock")
-"""The program's own packages, and those of each extra."""
+EXTRAS = {"local": "xllamacpp", "search": "onnxruntime", "mcp": "mcp", "bedrock": "boto3"}
+"""The package that each extra stands for."""
 FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
@@ -88,16 +77,19 @@ doubtful = partial(Finding, "warning")
 bad = partial(Finding, "problem")
 
 
-class Installation(Struct, frozen=True, kw_only=True):
+class Installation(Struct, frozen=True):
     """The things to check: `sessions` is the folder, the rest as config and options say."""
 
+    options: argparse.Namespace
     config: Config
     paths: Paths
     sessions: Path
     world: choose.World
-    model: str
-    base_url: str
-    agent: str
+
+    def model(self) -> Provider:
+        """Return the model that would answer now. Raises NoProvider, UsageError."""
+        name = self.options.model or ("local" if self.options.local else "")
+        return choose.choose(name, self.config, self.world, base_url=self.options.base_url)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -133,100 +125,51 @@ def report(finding: Finding) -> str:
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
     """Yield everything that is found. A failure of a check is a finding, too."""
-    yield from _safe("Installed", installed)
+    system = f"{platform.system()} {platform.release()} {platform.machine()}"
+    yield good("Python", f"{platform.python_version()}, {system}")
+    yield good("chat-loop", __version__)
+    for extra, package in EXTRAS.items():
+        try:
+            yield good(f"Extra {extra}", f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            yield good(f"Extra {extra}", "not installed", install_hint(extra))
     try:
         paths = find_paths()
     except ChatLoopError as error:
-        hint = "export CHAT_LOOP_HOME=/a/folder/of/yours"
-        yield bad("Folders", error.message, hint)
+        yield bad("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
         return
-    settings, finding = _read_config(options.config or str(paths.config), bool(options.config))
-    yield finding
+    config = Config()
     try:
-        folder = paths.sessions(settings, options.sessions_dir)
+        path = expand_home(options.config or str(paths.config))
+        config = load_config(path, required=bool(options.config))
+        missing = "" if path.exists() else "there is no "
+        yield good("Config", f"{missing}{path}{': the defaults hold' if missing else ''}")
+    except ChatLoopError as error:
+        yield bad("Config", error.message, error.hint or "Fix this before starting chat-loop.")
+    try:
+        folder = paths.sessions(config, options.sessions_dir)
     except ChatLoopError as error:
         hint = "sessions.directory in the config names it."
         yield bad("Sessions folder", error.message, hint)
         folder = paths.sessions(Config())
-    here = Installation(
-        config=settings,
-        paths=paths,
-        sessions=folder,
-        world=choose.real_world(paths.models, discover=settings.discover_servers),
-        model=options.model or ("local" if options.local else ""),
-        base_url=options.base_url,
-        agent=options.agent_reference or settings.agent.default,
-    )
+    world = choose.real_world(paths.models, discover=config.discover_servers)
+    here = Installation(options, config, paths, folder, world)
     checks: list[Callable[[Installation], Iterator[Finding]]] = [
         *(folders, sessions, locks, index, keys, local_servers, embedded, model),
         *(connected if options.connect else described, agents, terminal),
         *([online] if options.online else []),
     ]
     for check in checks:
-        yield from _safe(check.__name__.capitalize(), check, here)
-
-
-def _safe(name: str, check: Callable[..., Iterator[Finding]], *here: object) -> Iterator[Finding]:
-    try:
-        yield from check(*here)
-    except ChatLoopError as error:
-        yield bad(name, error.message, error.hint.partition("\n")[0])
-    except OSError as error:
-        text = f"{error.filename or 'This'} cannot be read: {os_reason(error)}."
-        yield bad(name, text)
-    except (ValueError, RuntimeError, ImportError) as error:
-        text = f"This cannot be checked: {type(error).__name__}: {error}."
-        yield bad(name, text)
-
-
-def _read_config(file: str, required: bool) -> tuple[Config, Finding]:
-    try:
-        path = expand_home(file)
-        settings = load_config(path, required=required)
-        if not path.exists():
-            return settings, good("Config", f"there is no {path}: the defaults hold")
-        return settings, good("Config", str(path))
-    except ChatLoopError as error:
-        message, hint = error.message, error.hint or "Fix this before starting chat-loop."
-    except (OSError, ValueError, RuntimeError) as error:
-        message, hint = f"{file} cannot be read: {error}.", ""
-    return Config(), bad("Config", message, hint)
-
-
-def installed() -> Iterator[Finding]:
-    """Check Python, the packages that the program needs, and those of its extras."""
-    system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield good("Python", f"{platform.python_version()}, {system}")
-    try:
-        left = [Requirement(line) for line in metadata.requires("chat-loop") or ()]
-    except metadata.PackageNotFoundError:
-        text = f"{__version__}, which is not installed as a package."
-        yield doubtful("chat-loop", text)
-        return
-    yield good("chat-loop", __version__)
-    for extra in EXTRAS:
-        needed = [
-            need for need in left if not need.marker or need.marker.evaluate({"extra": extra})
-        ]
-        left = [need for need in left if need not in needed]
-        versions, faults = [], []
-        for need in needed:
-            try:
-                version = metadata.version(need.name)
-            except metadata.PackageNotFoundError:
-                faults.append(f"{need.name} is missing")
-                continue
-            versions.append(f"{need.name} {version}")
-            if not need.specifier.contains(version, prereleases=True):
-                faults.append(f"{need.name} {version} is not {need.specifier}")
-        name = f"Extra {extra}" if extra else "Packages"
-        hint = install_hint(extra) if extra else "pip install --upgrade chat-loop"
-        if extra and not versions:
-            yield good(name, "not installed", hint)
-        elif faults:
-            yield bad(name, f"{', '.join(faults)}.", hint)
-        else:
-            yield good(name, ", ".join(versions))
+        name = check.__name__.capitalize()
+        try:
+            yield from check(here)
+        except ChatLoopError as error:
+            yield bad(name, error.message, error.hint.partition("\n")[0])
+        except OSError as error:
+            text = f"{error.filename or 'This'} cannot be read: {errors.os_reason(error)}."
+            yield bad(name, text)
+        except (ValueError, RuntimeError, ImportError) as error:
+            yield bad(name, f"This cannot be checked: {type(error).__name__}: {error}.")
 
 
 def folders(here: Installation) -> Iterator[Finding]:
@@ -280,7 +223,7 @@ def sessions(here: Installation) -> Iterator[Finding]:
             loaded = manager.load(here.sessions / f"{stamp.id}.md")
             if len(loaded.damage) > loaded.tears and not loaded.plain:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
-        except SessionError as error:
+        except errors.SessionError as error:
             damaged.append(error.message)
     if unlisted := folder_listing.unlisted(here.sessions):
         hint = "Sync tools leave such copies where two machines wrote."
@@ -304,7 +247,7 @@ def locks(here: Installation) -> Iterator[Finding]:
         stale += not (here.sessions / f"{path.stem}.md").exists()
         try:
             take_lock(here.sessions, path.stem).close()
-        except SessionLocked:
+        except errors.SessionLocked:
             held.append(path.stem)
     text = f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"
     idle = f"; {counted(stale, 'stale lock')} (harmless)" if stale else ""
@@ -313,18 +256,15 @@ def locks(here: Installation) -> Iterator[Finding]:
 
 def index(here: Installation) -> Iterator[Finding]:
     """Check the index, which is made from the sessions."""
-    if not here.sessions.is_dir():
-        return
     status = index_status(here.sessions, folder_listing.newest_first(here.sessions))
+    stale = f"{counted(status.stale, 'session')} behind" if status.stale else "up to date"
     if status.trouble:
-        hint = "chat-loop sessions reindex makes it anew."
-        yield doubtful("Index", status.trouble, hint)
-    elif not status.size:
-        yield good("Index", "none yet: it is made when sessions are first listed")
+        yield doubtful("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
+    elif status.size:
+        size = size_text(status.size)
+        yield good("Index", f"version {status.version}, {size}, {stale}")
     else:
-        stale = f"{counted(status.stale, 'session')} behind" if status.stale else "up to date"
-        text = f"version {status.version}, {size_text(status.size)}, {stale}"
-        yield good("Index", text)
+        yield good("Index", "none yet: it is made when sessions are first listed")
 
 
 def fault_of(key: str) -> str:
@@ -384,14 +324,14 @@ def embedded(here: Installation) -> Iterator[Finding]:
 def model(here: Installation) -> Iterator[Finding]:
     """Check the model that would answer now."""
     try:
-        provider = choose.choose(here.model, here.config, here.world, base_url=here.base_url)
-    except NoProvider as error:  # its hint is a whole list
+        provider = here.model()
+    except errors.NoProvider as error:  # its hint is a whole list
         yield bad("Model", error.message, FIRST_STEPS)
         return
     name = f"{provider.name}:{provider.model}"
     if known := catalogue.entries(here.config.providers).get(provider.name):
         entry = choose.at_home(known, here.world)
-        entry = replace(entry, base_url=here.base_url or entry.base_url)
+        entry = replace(entry, base_url=here.options.base_url or entry.base_url)
         _, missing, hint = providers.state_of(entry, here.world)
         if missing:
             yield bad("Model", f"{name} cannot answer: {missing}", hint)
@@ -409,7 +349,7 @@ def model(here: Installation) -> Iterator[Finding]:
 
 def online(here: Installation) -> Iterator[Finding]:
     """Ask the model one small question, and tell how long that took."""
-    provider = choose.choose(here.model, here.config, here.world, base_url=here.base_url)
+    provider = here.model()
     # a model that reasons first needs room to say a word
     request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
 
@@ -448,7 +388,7 @@ def described(here: Installation) -> Iterator[Finding]:
             path = str(folder / server.command) if "/" in server.command else server.command
             if not server.url and shutil.which(path, path=environment.get("PATH")) is None:
                 text = f"Its command {server.command} is not found."
-                raise UsageError(text, "Install it, or name its whole path.")
+                raise errors.UsageError(text, "Install it, or name its whole path.")
         except ChatLoopError as error:
             yield bad(f"MCP {name}", error.message, error.hint)
         else:
@@ -463,7 +403,7 @@ def described(here: Installation) -> Iterator[Finding]:
 def connected(here: Installation) -> Iterator[Finding]:
     """Connect to the MCP servers, and tell what became of each."""
     configured = mcp_servers.servers_of(here.config.mcp)
-    for state in asyncio.run(connect(configured)) if configured is not None else ():
+    for state in asyncio.run(mcp.connect(configured)) if configured is not None else ():
         if state.state == "connected":
             text = f"connected, {counted(len(state.tools), 'tool')}"
             yield good(f"MCP {state.name}", text)
@@ -473,12 +413,13 @@ def connected(here: Installation) -> Iterator[Finding]:
 
 def agents(here: Installation) -> Iterator[Finding]:
     """Check the agents that have a name, and whether the one that would be used now may run."""
-    names = AgentNames(here.paths)
+    names = agent_names.AgentNames(here.paths)
     yield good("Agents", f"{counted(len(names.all()), 'agent')} with a name")
-    if here.agent:
-        file = read_file(names.find(here.agent))
-        if file.permissions() and Trust(here.paths.config.parent).question(file) is not None:
-            hint = f"chat-loop agents approve {here.agent}"
+    if reference := here.options.agent_reference or here.config.agent.default:
+        file = agent_files.read_file(names.find(reference))
+        trust = agent_names.Trust(here.paths.config.parent)
+        if file.permissions() and trust.question(file) is not None:
+            hint = f"chat-loop agents approve {reference}"
             yield doubtful("Agent", f"{file.path} is not approved.", hint)
         else:
             yield good("Agent", str(file.path))
@@ -492,13 +433,11 @@ def terminal(here: Installation) -> Iterator[Finding]:
     else:
         text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
         yield doubtful("Locale", text, "export LANG=C.UTF-8")
+    kind = here.world.environment.get("TERM", "")
     if not (os.isatty(0) and os.isatty(1)):
         yield good("Terminal", "not a terminal: plain text, no line editor")
-        return
-    kind, size = here.world.environment.get("TERM", ""), os.get_terminal_size(1)
-    text = f"{kind or 'no TERM'}, {size.columns}×{size.lines}"
-    if kind in ("", "dumb", "unknown"):
-        text = f"{text}: no line editor, no bracketed paste."
-        yield doubtful("Terminal", text, "export TERM=xterm-256color")
+    elif kind in ("", "dumb", "unknown"):
+        yield doubtful("Terminal", "no line editor", "export TERM=xterm-256color")
     else:
-        yield good("Terminal", text)
+        size = os.get_terminal_size(1)
+        yield good("Terminal", f"{kind}, {size.columns}×{size.lines}")

@@ -25,25 +25,21 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
         for model in CATALOGUE:
             figures = f"{size_text(model.size):>8}  {model.window:>6} tokens  {model.licence:<11}"
             state = "installed" if store.is_installed(directory, model) else ""
-            out(f"{model.name:<20} {figures} {state}{_mark(model)}\n")
+            state += " (recommended)" if model.recommended else ""
+            out(f"{model.name:<20} {figures} {state}\n")
         out(f"\nThey live in {directory}; any other .gguf file works as --model local:PATH.\n")
     elif action == "install":
-        fetch(store.find(name) if name else recommended(), directory)
+        fetch(store.find(name) if name else _choices()[0], directory)
     elif name:
         out(f"Removed {name}: {size_text(store.remove(directory, name))} freed.\n")
     else:
-        hint = "chat-loop models list shows them."
-        raise UsageError("Which model? models remove takes its name.", hint)
+        raise UsageError("Which model? models remove takes its name.", "See chat-loop models list.")
     return 0
 
 
-def recommended() -> EmbeddedModel:
-    """Return the model for who names none."""
-    return next(model for model in CATALOGUE if model.recommended)
-
-
-def _mark(model: EmbeddedModel) -> str:
-    return " (recommended)" if model.recommended else ""
+def _choices() -> list[EmbeddedModel]:
+    """Return the embedded models, the recommended one first."""
+    return sorted(CATALOGUE, key=lambda model: not model.recommended)
 
 
 def ensure_installed(directory: Path) -> str:
@@ -53,22 +49,22 @@ def ensure_installed(directory: Path) -> str:
     """
     if installed := store.installed(directory):
         return max(installed, key=lambda model: (model.recommended, model.size)).name
-    again = "chat-loop models install"
+    again, choices = "chat-loop models install", _choices()
     if not sys.stdin.isatty():
-        hint = f"Fetch one: {again} {recommended().name}"
+        hint = f"Fetch one: {again} {choices[0].name}"
         raise ModelError("No embedded model is installed.", hint)
     out("No embedded model is installed yet. Which one do you want to download?\n")
-    choices = sorted(CATALOGUE, key=lambda model: not model.recommended)
     for number, model in enumerate(choices, 1):
-        out(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{_mark(model)}\n")
+        mark = " (recommended)" if model.recommended else ""
+        out(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}\n")
     out("Number [1], or n for none: ")
     answer = sys.stdin.readline().strip().lower()
     answer = "1" if answer in ("", "y", "yes") else answer
-    chosen = {str(number): model for number, model in enumerate(choices, 1)}.get(answer)
-    if chosen is None:
-        raise ModelError("No embedded model was chosen.", f"Later: {again}")
-    fetch(chosen, directory)
-    return chosen.name
+    for number, model in enumerate(choices, 1):
+        if answer == str(number):
+            fetch(model, directory)
+            return model.name
+    raise ModelError("No embedded model was chosen.", f"Later: {again}")
 
 
 def fetch(model: EmbeddedModel, directory: Path) -> None:
