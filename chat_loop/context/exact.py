@@ -1,17 +1,18 @@
 """Exact values (pure): what in a text must be carried to the letter, such as numbers with units,
 paths, ids, dates and names.
 
-A value is known by its shape, in any language. Only units, currencies and months are listed, so
-that "1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time: one pass looks
-for a sign that a word may be a value, and bounded patterns read it there.
+A value is known by its shape, in any language; `vocabulary.toml` lists units, currencies and
+months, so that "1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time: one
+pass looks for a sign that a word may be a value, and bounded patterns read it there.
 """
 
 from __future__ import annotations
 
 import re
+import tomllib
 import unicodedata
-from collections.abc import Mapping
 from functools import cache, lru_cache
+from pathlib import Path
 from typing import Literal
 
 import msgspec
@@ -32,88 +33,22 @@ class Value(msgspec.Struct, frozen=True):
     unit: str = ""
 
 
-_UNITS = {
-    "ms": "ms millisecond milliseconds millisekunden millisecondes milisegundos millisecondi",
-    "s": "s sec secs second seconds sek sekunde sekunden seconde secondes segundos seconden",
-    "min": "min mins minute minutes minuten minuto minutos minuti minuut minut",
-    "h": "h hr hrs hour hours stunde stunden std heure heures hora horas ora ore uur godzin",
-    "day": "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen dni",
-    "week": "week weeks woche wochen semaine semaines semana semanas settimana settimane weken",
-    "month": "month months monat monate monaten mois mes meses mese mesi maand maanden",
-    "year": "year years jahr jahre jahren an ans année années año años anno anni ano anos jaar lat",
-    "mm": "mm millimeter millimetre millimètres",
-    "cm": "cm centimeter centimetre zentimeter centimètres centímetros centimetri",
-    "m": "m meter meters metre metres mètre mètres metro metros metri",
-    "km": "km kilometer kilometers kilometre kilometres kilomètres kilómetros chilometri",
-    "in": "in inch inches zoll",
-    "ft": "ft foot feet",
-    "mi": "mi mile miles meilen",
-    "m2": "m² m2 qm sqm quadratmeter",
-    "ha": "ha hectare hectares hektar",
-    "mg": "mg",
-    "g": "g gr gram grams gramm grammes gramos grammi",
-    "kg": "kg kilo kilos kilogram kilograms kilogramm chili quilos",
-    "t": "t tonne tonnes tonnen tons",
-    "lb": "lb lbs pound pounds pfund",
-    "oz": "oz ounce ounces",
-    "ml": "ml milliliter millilitre",
-    "l": "l liter liters litre litres litro litros litri litrów",
-    "cup": "cup cups tasse tassen tasses tazas tazze",
-    "tbsp": "tbsp tablespoon tablespoons el esslöffel",
-    "tsp": "tsp teaspoon teaspoons tl teelöffel",
-    "kb": "kb kib", "mb": "mb mib", "gb": "gb gib", "tb": "tb tib",
-    "w": "w watt watts", "kw": "kw kilowatt", "kwh": "kwh", "wh": "wh", "v": "v volt volts",
-    "mah": "mah", "hz": "hz", "khz": "khz", "mhz": "mhz", "ghz": "ghz", "kmh": "km/h kph",
-    "mph": "mph", "bar": "bar", "kcal": "kcal calories kalorien", "db": "db",
-    "px": "px pixel pixels", "dpi": "dpi", "rpm": "rpm", "bpm": "bpm",
-    "c": "°c ℃ celsius grad degrees degrés grados gradi graus stopni",
-    "f": "°f fahrenheit",
-    "%": "% percent prozent pourcent porcento pct procent",
-    "eur": "€ eur euro euros", "usd": "$ usd us$ dollar dollars", "gbp": "£ gbp quid",
-    "chf": "chf franken francs", "jpy": "¥ jpy yen 円", "cny": "cny rmb yuan 元",
-    "krw": "₩ krw won 원", "inr": "₹ inr rupees", "sek": "sek kronor", "nok": "nok", "dkk": "dkk",
-    "pln": "pln zł złotych",
-    "czk": "czk kč", "brl": "brl r$ reais", "cad": "cad", "aud": "aud", "rub": "rub ₽",
-    "cent": "cent cents ct centimes",
-}  # fmt: skip
-UNITS: Mapping[str, str] = {word: name for name, words in _UNITS.items() for word in words.split()}
-"""A unit's word in small letters -> its short name."""
+_VOCABULARY: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("vocabulary.toml").read_text("utf-8")
+)
+
+
+def vocabulary(section: str) -> dict[str, str]:
+    """Return the words of a section of `vocabulary.toml`, each with the name that it stands for."""
+    return {word: name for name, words in _VOCABULARY[section].items() for word in words.split()}
+
+
+UNITS = vocabulary("units")
+SCALES = {word: int(size) for word, size in vocabulary("scales").items()}
+MONTHS = {word: int(number) for word, number in vocabulary("months").items()}
 _MONEY = frozenset("eur usd gbp chf jpy cny krw inr sek nok dkk pln czk brl cad aud rub".split())  # noqa: SIM905
 _ALSO_WORDS = frozenset(("in", "an", "el", "t", "bar", "won"))
 """Units that are also words: they count only where a clause ends behind them."""
-SCALES: Mapping[str, int] = {
-    word: size
-    for words, size in (
-        ("k tsd tausend thousand mille mil mila duizend 千", 10**3),
-        ("m mio million millions millionen millones milioni milhões mln miljoen", 10**6),
-        ("mrd bn billion billions milliarden milliards miliardi mld miljard", 10**9),
-        ("万", 10**4),
-        ("億", 10**8),
-    )
-    for word in words.split()
-}
-"""Words between a number and its unit that multiply it."""
-MONTHS: Mapping[str, int] = {
-    word: number
-    for number, words in enumerate(
-        (
-            "january jan januar jänner janvier enero ene gennaio janeiro januari stycznia",
-            "february feb februar février févr febrero febbraio fevereiro februari lutego",
-            "march mar märz mrz mars marzo março maart marca",
-            "april apr avril abril abr aprile kwietnia",
-            "may mai mayo maggio maio mei maja",
-            "june jun juni juin junio giugno junho czerwca",
-            "july jul juli juillet julio luglio julho lipca",
-            "august aug août agosto ago augustus sierpnia",
-            "september sept sep septembre septiembre settembre setembro września",
-            "october oct oktober okt octobre octubre ottobre outubro października",
-            "november nov novembre noviembre novembro listopada",
-            "december dec dezember dez décembre diciembre dic dicembre dezembro grudnia",
-        ),
-        1,
-    )
-    for word in words.split()
-}
 
 _TRIGGER = re.compile(
     r"[0-9@/\\_`\"„“«‘「#½¼¾=.:(A-Z-](?:(?<=[0-9@/\\_`\"„“«‘「#½¼¾=])|(?<=[^\W_][.:])(?=[^\W_])"

@@ -19,7 +19,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.context import activity
-from chat_loop.context.exact import figures, find, normalize
+from chat_loop.context.exact import figures, find, normalize, vocabulary
 from chat_loop.redact import Redactor
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
@@ -46,23 +46,8 @@ _LABEL = re.compile(
 """One to three words before a colon."""
 _WORD = re.compile(r"[^\W\d_]+")
 
-LABELS: Mapping[str, str] = {
-    word: kind
-    for kind, words in (
-        (
-            "decision",
-            "decision decided agreed entscheidung beschlossen décision decisión decisione",
-        ),
-        ("decision", "decisão besluit"),
-        ("rule", "rule constraint regel vorgabe règle regla regola regra"),
-        ("pending", "todo task open pending action aufgabe offen tâche tarea compito tarefa taak"),
-        ("done", "done finished erledigt fertig fait hecho fatto feito gedaan gereed"),
-        ("correction", "correction update change korrektur änderung corrección correzione"),
-        ("correction", "correção correctie"),
-    )
-    for word in words.split()
-}
-"""The first word of a label -> what it says of its sentence. Any other label only adds weight."""
+LABELS = vocabulary("labels")
+"""The first word of a label -> what it says of its sentence."""
 _SECTIONS: Mapping[str, Section] = {
     "decision": "decisions",
     "rule": "decisions",

@@ -8,10 +8,12 @@ holds; only what is too long for the window is shortened.
 
 from __future__ import annotations
 
+import tomllib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
-from typing import TypeVar
+from pathlib import Path
+from typing import Any, TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -26,24 +28,11 @@ from chat_loop.wording import counts_text, size_text
 
 INTERRUPTED = "interrupted"
 """The result of a call that has none."""
+_LONG = (records.Query, records.Reply, records.Result, Attachment)
+"""The kinds of entries that may be too long for the window."""
 Long = TypeVar("Long", bound=records.Query | records.Reply | records.Result | Attachment)
-"""An entry that may be too long for the window."""
-
-TASK = """\
-Task: Review the above and provide a brief acknowledgment (2-6 sentences or bullets) \
-that includes:
-1. Main topics discussed
-2. Key decisions made
-3. Confirmation you're ready to continue
-
-Keep your response concise."""
-
-GUIDE = (
-    "The summary is for orientation. What is pinned or marked [2 user] or [2 reply] is word for "
-    "word what the user or you said in the chain's second session; [2.14] is its query 14. If the "
-    "summary does not contain the answer to a later question, search the archive when you have a "
-    "tool for that; otherwise say that it does not."
-)
+PROMPTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
+"""The texts that the program sends a model beside the conversation's own."""
 
 
 def place(ref: str) -> tuple[int, int]:
@@ -103,10 +92,8 @@ class Thread(Struct, frozen=True):
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return the messages of a whole thread, ending with the newest query when it has no reply yet.
-
-    Without `tools`, for a provider that knows none, calls and results stand as text in the user's
-    messages.
+    """Return the messages of a whole thread. Without `tools`, for a provider that knows none, calls
+    and results stand as text in the user's messages.
     """
     return alternating(message for _, message in pieces(thread, tools=tools))
 
@@ -266,12 +253,12 @@ Previous session summary (Session ID: {header.parent}, {counts}):
 {restoration.block}
 {marker.SUMMARY_END}
 
-{GUIDE}{since}"""
+{PROMPTS["guide"]}{since}"""
 
 
 def with_task(text: str) -> str:
     """Return a restoration's text with the request to confirm it."""
-    return f"{text}\n\n{TASK}"
+    return f"{text}\n\n{PROMPTS['task']}"
 
 
 # Shortening
@@ -310,17 +297,8 @@ def fitted(thread: Thread, window: int, count: Count, most_of_block: int) -> tup
         shortened += 1
         return replace(entry, text=text)
 
-    entries: list[Entry] = []
-    changed = False
-    for entry in thread.session.entries:
-        sent = entry
-        if isinstance(entry, records.Query | records.Reply | records.Result | Attachment):
-            sent = short(entry)
-        elif isinstance(entry, Restoration):
-            block = shortened_block(entry.block, most_of_block, count)
-            sent = entry if block == entry.block else replace(entry, block=block)
-        entries.append(sent)
-        changed = changed or sent is not entry
+    session, restoration = thread.session, thread.session.restoration
+    entries = [short(one) if isinstance(one, _LONG) else one for one in session.entries]
     carried = tuple(
         replace(
             one,
@@ -330,10 +308,14 @@ def fitted(thread: Thread, window: int, count: Count, most_of_block: int) -> tup
         )
         for one in thread.carried
     )
-    if not (shortened or changed):
+    block = shortened_block(restoration.block, most_of_block, count) if restoration else ""
+    if restoration is not None and block != restoration.block:
+        entries[entries.index(restoration)] = replace(restoration, block=block)
+    elif not shortened:
         return thread, 0
-    session = replace(thread.session, entries=tuple(entries))
-    return replace(thread, session=session, carried=carried), shortened
+    return replace(
+        thread, session=replace(session, entries=tuple(entries)), carried=carried
+    ), shortened
 
 
 def block_room(window: int) -> int:
