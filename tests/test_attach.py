@@ -16,13 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.attach import pictures
-from chat_loop.attach.mentions import LONGEST, MOST, completions, mentions
+from chat_loop.attach.mentions import LONGEST, MAX_COMPLETIONS, completions, mentions
 from chat_loop.attach.pictures import Damaged, Picture, picture
 from chat_loop.attach.reading import (
     AS_TEXT,
     LARGEST_TEXT,
-    MOST_FILES,
-    Named,
+    MAX_FILES,
     QueryFile,
     named_files,
     read,
@@ -114,7 +113,7 @@ def test_hostile_texts_are_read_in_one_pass() -> None:
 
 
 def files(text: str, folder: Path) -> list[str]:
-    return [name for name, _ in named_files(text, folder).files]
+    return [name for name, _ in named_files(text, folder)[0]]
 
 
 def test_the_longest_name_that_exists_counts(here: Path) -> None:
@@ -139,7 +138,7 @@ def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> Non
         named_files(f"Look at {text}", here)
     name = text.strip('()@"')
     assert (error.value.message, error.value.hint) == (f"There is no file {name}.", AS_TEXT)
-    assert named_files(f"Look at {text}".replace("@", "\\@"), here) == Named(())
+    assert named_files(f"Look at {text}".replace("@", "\\@"), here) == ((), ())
 
 
 def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
@@ -153,8 +152,9 @@ def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
         with pytest.raises(UsageError) as error:
             named_files(text, here)
         assert error.value.hint == f"Did you mean {near}? {AS_TEXT}"
-    assert named_files("@propery and @app.route, @angular/core.", here) == Named(
-        (), ("app.route", "angular/core")
+    assert named_files("@propery and @app.route, @angular/core.", here) == (
+        (),
+        ("app.route", "angular/core"),
     )
 
 
@@ -165,12 +165,12 @@ def test_names_that_no_file_can_have(here: Path) -> None:
 
 
 def test_there_is_a_limit_of_files(here: Path) -> None:
-    for number in range(MOST_FILES + 1):
+    for number in range(MAX_FILES + 1):
         (here / f"{number}.txt").write_text("x")
-    text = " ".join(f"@{number}.txt" for number in range(MOST_FILES))
-    assert len(named_files(text, here).files) == MOST_FILES
+    text = " ".join(f"@{number}.txt" for number in range(MAX_FILES))
+    assert len(named_files(text, here)[0]) == MAX_FILES
     with pytest.raises(UsageError, match="takes 20 files, and this one names 21"):
-        named_files(f"{text} @{MOST_FILES}.txt", here)
+        named_files(f"{text} @{MAX_FILES}.txt", here)
 
 
 def file_of(here: Path, data: bytes, name: str = "x.txt") -> QueryFile:
@@ -436,6 +436,6 @@ def test_tab_completes_paths(here: Path) -> None:
 
 
 def test_a_large_folder_is_not_listed_to_its_end(here: Path) -> None:
-    for number in range(MOST + 50):
+    for number in range(MAX_COMPLETIONS + 50):
         (here / f"{number:04}.txt").touch()
-    assert 0 < len(completed("@0")) <= MOST
+    assert 0 < len(completed("@0")) <= MAX_COMPLETIONS

@@ -16,24 +16,22 @@ from msgspec import Struct
 
 LONGEST = 1_000
 """Characters: a longer word is no path."""
-OPENERS = "([{<\"'“„«‘"
+MAX_COMPLETIONS = 200
+_OPENERS = "([{<\"'“„«‘"
 """Signs that may stand before the `@`, beside a blank."""
-CLOSERS = ".,;:!?)]}>\"'”“»’…"
+_CLOSERS = ".,;:!?)]}>\"'”“»’…"
 """Signs that may follow a path without belonging to it."""
-MOST = 200
-"""Completions that are offered."""
-
-_MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(OPENERS)}]))@(?:"([^"]+)"|(\S+))')
+_MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(_OPENERS)}]))@(?:"([^"]+)"|(\S+))')
 _FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
 _LINES = re.compile(r":\d{1,9}(?:[-:]\d{1,9})?$")
 """Lines of a file, as compilers name them: `main.py:12`."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{1,8})(?![A-Za-z0-9.])")
-_ENDINGS = """
+_FILE_ENDINGS = """
 bash bat bmp c cc cfg conf cpp cs css csv diff doc docx env gif go gz h hpp html ini ipynb java
 jpeg jpg js json jsonl jsx kt log lua md mjs odt patch pdf php pl png ppt pptx ps1 py r rb
 rs rst scala sh sql svg swift tar tex toml ts tsv tsx txt vue webp xls xlsx xml yaml yml zip zsh
 """
-ENDINGS = frozenset(_ENDINGS.split())
+FILE_ENDINGS = frozenset(_FILE_ENDINGS.split())
 """Endings of names that are meant as files; many a word with a dot, such as `@app.route`, is
 not.
 """
@@ -52,12 +50,12 @@ class Mention(Struct, frozen=True):
         if self.quoted or name.startswith(("/", "./", "../", "~/")):
             return True
         ending = _ENDING.search(name.rpartition("/")[2])
-        return ending is not None and ending[1].lower() in ENDINGS
+        return ending is not None and ending[1].lower() in FILE_ENDINGS
 
     @property
     def is_doubtful(self) -> bool:
         """True when it may be meant as a path, by its form."""
-        return any(sign in self.names[-1].strip(CLOSERS) for sign in "./")
+        return any(sign in self.names[-1].strip(_CLOSERS) for sign in "./")
 
 
 def mentions(text: str) -> tuple[Mention, ...]:
@@ -67,7 +65,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
         for quoted, word in _MENTION.findall(line):
             if quoted:
                 found[Mention((quoted,), quoted=True)] = None
-            elif len(word) <= LONGEST and (bare := word.rstrip(CLOSERS)).lstrip(CLOSERS):
+            elif len(word) <= LONGEST and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
                 # the word as it stands, and without what may only follow a path
                 ends = range(len(word), max(len(bare), len(word) - 8), -1)
                 names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
@@ -76,7 +74,9 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Yield the lines that are in no fence, the code in them blanked out."""
+    """Yield the lines that are in no fence, with blanks in the place of what stands between
+    backticks; as many close as open.
+    """
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.match(line)
@@ -84,25 +84,19 @@ def _prose(text: str) -> Iterator[str]:
         if fence:
             if match is not None and match[1].startswith(fence) and not rest.strip():
                 fence = ""
-        elif match is not None and not (match[1][0] == "`" and "`" in rest):
+            continue
+        if match is not None and not (match[1][0] == "`" and "`" in rest):
             fence = match[1]
-        else:
-            yield _blanked(line) if "`" in line else line
-
-
-def _blanked(line: str) -> str:
-    """Return a line with blanks in the place of what stands between backticks; as many close as
-    open.
-    """
-    parts, done = [], 0
-    opened: re.Match[str] | None = None
-    for run in re.finditer("`+", line):
-        if opened is None:
-            opened = run
-        elif len(run[0]) == len(opened[0]):
-            parts += [line[done : opened.start()], " " * (run.end() - opened.start())]
-            done, opened = run.end(), None
-    return "".join(parts) + line[done:]
+            continue
+        parts, end = [], 0
+        opened: re.Match[str] | None = None
+        for run in re.finditer("`+", line):
+            if opened is None:
+                opened = run
+            elif len(run[0]) == len(opened[0]):
+                parts += [line[end : opened.start()], " " * (run.end() - opened.start())]
+                end, opened = run.end(), None
+        yield "".join(parts) + line[end:]
 
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
@@ -114,7 +108,7 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
     """
     line = before[-2 * LONGEST :].rpartition("\n")[2]
     at = line.rfind("@")
-    while at > 0 and not line[at - 1].isspace() and line[at - 1] not in OPENERS:
+    while at > 0 and not line[at - 1].isspace() and line[at - 1] not in _OPENERS:
         at = line.rfind("@", 0, at)
     word = line[at + 1 :]
     quoted = word.startswith('"')
@@ -141,7 +135,7 @@ def _entries(folder: str, start: str) -> list[tuple[str, bool]]:
         with os.scandir(folder) as entries:
             for seen, entry in enumerate(entries):
                 late = not seen % 100 and time.monotonic() > limit
-                if seen >= 20_000 or len(found) >= MOST or late:
+                if seen >= 20_000 or len(found) >= MAX_COMPLETIONS or late:
                     break
                 name = entry.name
                 hidden = name.startswith(".") and not start.startswith(".")

@@ -13,6 +13,12 @@ from struct import unpack_from
 from msgspec import Struct
 
 PNG = b"\x89PNG\r\n\x1a\n"
+_STARTS = {
+    PNG: "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 
 
 class Picture(Struct, frozen=True):
@@ -31,13 +37,9 @@ def kind(head: bytes) -> str:
     """Return the media type that a file's first 16 bytes stand for, empty when it is no image that
     models take.
     """
-    if head.startswith(PNG):
-        return "image/png"
-    if head.startswith(b"\xff\xd8\xff"):
-        return "image/jpeg"
-    if head.startswith((b"GIF87a", b"GIF89a")):
-        return "image/gif"
-    return "image/webp" if head[:4] == b"RIFF" and head[8:12] == b"WEBP" else ""
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media for start, media in _STARTS.items() if head.startswith(start)), "")
 
 
 def picture(data: bytes) -> Picture | None:
@@ -58,13 +60,11 @@ def picture(data: bytes) -> Picture | None:
 
 
 def _png(data: bytes) -> tuple[int, int]:
-    if data[12:16] != b"IHDR":
-        raise Damaged
     at, name = len(PNG), b""
     while name != b"IEND":  # chunk by chunk: length, name, content, checksum
         length, name = unpack_from(">I4s", data, at)
         at += 12 + length
-    if at > len(data):
+    if at > len(data) or data[12:16] != b"IHDR":
         raise Damaged
     width, height = unpack_from(">II", data, 16)
     return width, height
@@ -101,13 +101,14 @@ def _webp(data: bytes) -> tuple[int, int]:
     (length,) = unpack_from("<I", data, 4)
     if length + 8 > len(data) + 1:  # the last byte may be padding
         raise Damaged
-    if data[12:16] == b"VP8X":
-        (sizes,) = unpack_from("6s", data, 24)
-        return int.from_bytes(sizes[:3], "little") + 1, int.from_bytes(sizes[3:], "little") + 1
-    if data[12:16] == b"VP8L":
-        (bits,) = unpack_from("<I", data, 21)
-        return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-    if data[12:16] != b"VP8 ":
-        raise Damaged
-    width, height = unpack_from("<HH", data, 26)
-    return width & 0x3FFF, height & 0x3FFF
+    match data[12:16]:
+        case b"VP8X":
+            (sizes,) = unpack_from("6s", data, 24)
+            return int.from_bytes(sizes[:3], "little") + 1, int.from_bytes(sizes[3:], "little") + 1
+        case b"VP8L":
+            (bits,) = unpack_from("<I", data, 21)
+            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case b"VP8 ":
+            width, height = unpack_from("<HH", data, 26)
+            return width & 0x3FFF, height & 0x3FFF
+    raise Damaged

@@ -25,7 +25,7 @@ from chat_loop.sessions.images import LARGEST_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.wording import attached_text, size_text
 
-MOST_FILES = 20
+MAX_FILES = 20
 """Files of a query. Anthropic's wire takes larger images as long as a request holds no more than 20
 (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
 LARGEST_TEXT = 4 << 20
@@ -56,17 +56,7 @@ class QueryFile(Struct, frozen=True):
         """Return the file with marks in the place of what looks like a key or a password."""
         if not self.secret:
             return self
-        text = redacted(self.attachment.text)
-        return QueryFile(replace(self.attachment, text=text))
-
-
-class Named(Struct, frozen=True):
-    """The files that a query names, as (name as typed, path), each once; and words that may have
-    been meant so.
-    """
-
-    files: tuple[tuple[str, Path], ...]
-    doubtful: tuple[str, ...] = ()
+        return QueryFile(replace(self.attachment, text=redacted(self.attachment.text)))
 
 
 def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
@@ -77,12 +67,13 @@ def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
         directory = Path.cwd()
     except OSError:  # it was removed
         directory = Path("/")
-    named = named_files(typed, directory)
-    return tuple(read(name, path, directory) for name, path in named.files), named.doubtful
+    named, doubtful = named_files(typed, directory)
+    return tuple(read(name, path, directory) for name, path in named), doubtful
 
 
-def named_files(text: str, directory: Path) -> Named:
-    """Return the files that a query names; paths begin in `directory`.
+def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...], tuple[str, ...]]:
+    """Return the files that a query names, as (name as typed, path), each once, and words that may
+    have been meant so; paths begin in `directory`.
 
     Raises UsageError for a name that can only be meant as a path, or is nearly a file's, when there
     is nothing; and for too many files.
@@ -99,12 +90,10 @@ def named_files(text: str, directory: Path) -> Named:
             _refuse_missing(mention, directory)
             if mention.is_doubtful:
                 doubtful.append(mention.names[-1])
-    if len(found) > MOST_FILES:
-        raise UsageError(
-            f"A message takes {MOST_FILES} files, and this one names {len(found)}.",
-            "Nothing was sent.",
-        )
-    return Named(tuple((name, path) for path, name in found.items()), tuple(doubtful))
+    if len(found) > MAX_FILES:
+        text = f"A message takes {MAX_FILES} files, and this one names {len(found)}."
+        raise UsageError(text, "Nothing was sent.")
+    return tuple((name, path) for path, name in found.items()), tuple(doubtful)
 
 
 def _path(name: str, directory: Path) -> Path | None:
@@ -145,23 +134,16 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
     except pictures.Damaged:
         problem = f"{name} is damaged: it begins as an image, and is cut off."
         raise UsageError(problem, AS_TEXT) from None
-    file = Attachment(
-        number=0,
-        at=EPOCH,
-        name=name,
-        media="text/plain" if picture is None else picture.media,
-        size=len(data),
-        sha256=sha256(data).hexdigest(),
-    )
+    media = picture.media if picture is not None else "text/plain"
+    digest = sha256(data).hexdigest()
+    file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
     if picture is None:
         text = _text(name, data)
         return QueryFile(replace(file, text=text), secret=redacted(text) != text)
     if max(picture.width, picture.height) > LARGEST_SIDE:
-        raise UsageError(
-            f"{name} has {picture.width:,} × {picture.height:,} pixels: models take up to "
-            f"{LARGEST_SIDE:,} each way.",
-            "Scale it down.",
-        )
+        size = f"{picture.width:,} × {picture.height:,} pixels"
+        text = f"{name} has {size}: models take up to {LARGEST_SIDE:,} each way."
+        raise UsageError(text, "Scale it down.")
     return QueryFile(replace(file, width=picture.width, height=picture.height), data)
 
 
@@ -205,9 +187,6 @@ def _text(name: str, data: bytes) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text:
-        raise UsageError(
-            f"{name} is neither a text in UTF-8 nor an image that models take (PNG, JPEG, "
-            "GIF, WebP).",
-            AS_TEXT,
-        )
+        kinds = "a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)"
+        raise UsageError(f"{name} is neither {kinds}.", AS_TEXT)
     return text.replace("\r\n", "\n")
