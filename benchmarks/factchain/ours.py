@@ -180,7 +180,7 @@ class Ours:
     @property
     def context(self) -> str:
         """What the model would be sent with the next query, without the system prompt."""
-        return "\n\n".join(message.whole for message in self.conversation.messages)
+        return "\n\n".join(message.whole for message in self.conversation.meter.messages())
 
     @property
     def pins(self) -> tuple[str, ...]:

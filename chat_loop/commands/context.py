@@ -106,7 +106,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
         if not await chat.confirm("Go on so? (y/n) "):
             chat.display.line("Nothing is changed.", "dim")
             return
-    tokens = chat.conversation.would_hold(offer.block, offer.carried)
+    tokens = chat.conversation.meter.child_size(offer.block, offer.carried)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
     await chat.conversation.accept(offer, acknowledge=False)
 
@@ -128,14 +128,14 @@ async def context(chat: Chat, argument: str) -> None:
     """Show what fills the model's window, part by part, and when it is compacted."""
     conversation, display = chat.conversation, chat.display
     budget, options = conversation.budget, conversation.options
-    filling = parts(conversation.weights, budget, len(conversation.session.exchanges))
+    filling = parts(conversation.meter.weights(), budget, len(conversation.session.exchanges))
     panels.show_context(display, filling, budget.used, budget.window, estimated=budget.estimated)
     if options.limits.enabled:
         display.prose(f"Auto-compacts at {conversation.trigger:,} tokens.", "dim")
     else:
         display.prose("Automatic compaction is off; compact makes room.", "dim")
-    if conversation.left_out:
-        count = counted(conversation.left_out, "exchange")
+    if conversation.meter.left_out():
+        count = counted(conversation.meter.left_out(), "exchange")
         limits = "context.max_history_messages or max_history_tokens"
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))

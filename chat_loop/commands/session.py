@@ -159,7 +159,7 @@ async def resume(chat: Chat, argument: str) -> None:
     parts = ["the summary"] if offer.block else []
     parts += [counted(len(offer.carried), "exchange")] if offer.carried else []
     confirmed = offer.answered and not quick
-    tokens = conversation.would_hold(offer.block, offer.carried, acknowledged=confirmed)
+    tokens = conversation.meter.child_size(offer.block, offer.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
     display.line(f"  {tokens:,} tokens{costs}: {' and '.join(parts)}", "dim")
@@ -366,7 +366,7 @@ async def merge(chat: Chat, argument: str) -> None:
         display.line("Not merged.", "dim")
         return
     offer = offers.merged(draft, dropped)
-    tokens = conversation.would_hold(offer.block, offer.carried, acknowledged=True)
+    tokens = conversation.meter.child_size(offer.block, offer.carried, acknowledged=True)
     ids = " and ".join(session.header.id for session in both)
     display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
     await conversation.accept(offer)

@@ -240,7 +240,7 @@ class Compaction:
             await self.background.cancel()
         if not limits.enabled:
             return
-        thread, used = conversation.thread, conversation.budget.used + waiting
+        thread, used = conversation.thread, conversation.meter.budget().used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = limits.max_messages and messages >= limits.max_messages
         near = budget.nearest(used, messages, conversation.window, limits)[0]
@@ -261,7 +261,7 @@ class Compaction:
         when there is nothing to compact.
         """
         conversation = self._conversation
-        last, used = conversation.session.exchanges[-1], conversation.budget.used
+        last, used = conversation.session.exchanges[-1], conversation.meter.budget().used
         if all(exchange.ref == last.ref for exchange in conversation.thread.fresh):
             return False
         conversation.add(records.Undo(number=last.query.number, at=conversation.sessions.now()))
@@ -278,7 +278,7 @@ class Compaction:
             text = f"Three summaries in a row failed ({problem}); none is tried in the background "
             hint = "Compaction goes on without a model; /compact tries again."
             conversation.show(Warned(f"{text}until one succeeds.", hint))
-        thread, used = conversation.thread, conversation.budget.used
+        thread, used = conversation.thread, conversation.meter.budget().used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         near = budget.nearest(used, messages, conversation.window, limits)[0]
         if near < budget.EARLY or used < self._not_below or not self.background.may_start(used):
@@ -320,7 +320,7 @@ class Compaction:
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
-        used = conversation.budget.used
+        used = conversation.meter.budget().used
         thread = await asyncio.to_thread(conversation.reread)
         plan = await asyncio.to_thread(self._plan, thread)
         draft = await summaries.draft(thread, plan, None, used, acknowledged=True)
@@ -343,7 +343,7 @@ class Compaction:
         block = summary_block.render(summary)
         compaction = replace(
             draft.compaction,
-            after=self._conversation.would_hold(block, draft.plan.keep, acknowledged=True),
+            after=self._conversation.meter.child_size(block, draft.plan.keep, acknowledged=True),
             decisions=len(summary.decisions),
             pins=len(summary.pinned),
             facts=len(summary.key_facts),

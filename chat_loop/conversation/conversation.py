@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
+from chat_loop import errors, events
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget
@@ -20,31 +21,13 @@ from chat_loop.conversation.compaction import Compaction, Confirm, Offer, to_its
 from chat_loop.conversation.meter import MARGIN, ContextMeter
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
-from chat_loop.errors import (
-    ContextFull,
-    ContextTooLong,
-    ProviderError,
-    SaveError,
-    SessionError,
-    UsageError,
-)
-from chat_loop.events import (
-    Connecting,
-    Event,
-    Recalled,
-    Restoring,
-    SessionBegun,
-    SessionSealed,
-    SummaryEnded,
-    Warned,
-)
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redacted
 from chat_loop.sessions import records
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import Loaded, SessionManager
-from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason, Session
+from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
@@ -70,7 +53,7 @@ class Conversation:
         sessions: SessionManager,
         *,
         count: budget.Count,
-        show: Callable[[Event], None],
+        show: Callable[[events.Event], None],
         options: Options,
         memory: Callable[[], str] = str,
         servers: Servers | None = None,
@@ -87,10 +70,10 @@ class Conversation:
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
         self._memory = memory
-        self._meter = ContextMeter(options, count, show)
         self._lost_images: set[str] = set()
-        self._start(self._new_session())
+        self.meter = ContextMeter(self)
         self.compaction = Compaction(self)
+        self._start(self._new_session())
 
     def _new_session(self) -> LiveSession:
         agent = self.agent
@@ -105,10 +88,8 @@ class Conversation:
         """The parent's block as it is now, when it changed since this session began."""
         self._begun_shown = self._problem_shown = False
 
-    # The context
-
     @property
-    def session(self) -> Session:
+    def session(self) -> records.Session:
         return self.live.session
 
     @property
@@ -127,24 +108,9 @@ class Conversation:
         return budget.trigger(self.window, self.options.limits)
 
     @property
-    def messages(self) -> tuple[Message, ...]:
-        """The messages that the model would be sent now."""
-        return self._meter.messages(self.thread, self.agent)
-
-    @property
     def budget(self) -> budget.Budget:
         """The tokens of the next request, a new query apart."""
-        return self._meter.budget(self.thread, self.agent)
-
-    @property
-    def weights(self) -> dict[str, int]:
-        """The estimated tokens of the parts of the next request."""
-        return self._meter.weights(self.thread, self.agent)
-
-    @property
-    def left_out(self) -> int:
-        """The exchanges that the limits leave out while nothing is compacted automatically."""
-        return self._meter.left_out(self.thread, self.agent)
+        return self.meter.budget()
 
     @property
     def otherwise(self) -> str:
@@ -155,63 +121,50 @@ class Conversation:
         """Return the references of what stands in the context in its own words."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
-    def would_hold(
-        self, block: str, words: Sequence[Exchange], *, acknowledged: bool = False
-    ) -> int:
-        """Return the tokens of a child's next request that is given `block` and `words`, a query
-        apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
-        """
-        path = self.live.path
-        return self._meter.child_size(
-            self.thread, self.agent, path, block, words, acknowledged=acknowledged
-        )
-
     def reread(self) -> Thread:
         """Return the thread with its parent's block as the user left it in its file."""
-        path, given = self._block_path, self.session.restoration
-        if path is not None and given is not None:
-            edited = self.compaction.summaries.edited(path, given)
+        path, restoration = self._block_path, self.session.restoration
+        if path is not None and restoration is not None:
+            edited = self.compaction.summaries.edited(path, restoration)
             self._edited = edited or self._edited
         return self.thread
 
     # Asking
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
-        """Read the files that what was typed names with `@`. Raises UsageError for one that cannot
-        be sent.
+        """Read the files that a query names with `@`. Raises UsageError for one that cannot be
+        sent.
         """
         from chat_loop.attach.reading import read_files  # not before a file is named
 
         files, doubtful = await asyncio.to_thread(read_files, typed)
         attachments.check(files, self.agent, self.count)
         if doubtful:
-            self.show(Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
+            self.show(events.Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
-        """Save the query and its files, ask, save the reply as it arrives. Raises ProviderError
-        after saving what came.
+        """Save the query and its files, ask, save the reply as it arrives.
 
         When the context is too full it is compacted first, without a model call; when a server says
-        that it is, it is compacted and asked once more. Raises ContextFull, with the query saved,
-        when the request cannot fit. When cancelled, the partial reply is saved as interrupted and
-        CancelledError goes on.
+        that it is, it is compacted and asked once more. Raises ProviderError after saving what
+        came, and ContextFull, with the query saved, when the request cannot fit. When cancelled,
+        the partial reply is saved as interrupted and CancelledError goes on.
         """
         entries = [file.attachment for file in files]
         waiting = budget.size(text, self.count)
         waiting += sum(budget.entry_size(entry, self.count, self.window) for entry in entries)
         try:
             return await self._ask(text, files, waiting)
-        except ContextTooLong as error:
+        except errors.ContextTooLong as error:
             last = self.session.exchanges[-1]
             # What its tools did would be done twice.
             untouched = not last.uses and not (last.reply and last.reply.text)
-            if not (
-                self.options.limits.enabled and untouched and await self.compaction.shrink(waiting)
-            ):
+            may_compact = self.options.limits.enabled and untouched
+            if not (may_compact and await self.compaction.shrink(waiting)):
                 raise
             hint = "The conversation was compacted for that; it is asked once more."
-            self.show(Warned(error.message, hint))
+            self.show(events.Warned(error.message, hint))
             return await self._ask(text, files, waiting)
 
     async def _ask(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
@@ -233,8 +186,8 @@ class Conversation:
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
         try:
-            messages = self._meter.request(self.thread, self.agent)
-        except ContextFull:
+            messages = self.meter.request()
+        except errors.ContextFull:
             at = self.sessions.now()
             self.add(Reply(number=number, at=at, text="", stop="error", failed=True))
             raise
@@ -245,7 +198,7 @@ class Conversation:
             )
             for problem in problems:
                 if problem not in self._lost_images:
-                    self.show(Warned(problem))
+                    self.show(events.Warned(problem))
             self._lost_images.update(problems)
         reply = await self._answer(self.agent, number, messages)
         await self.compaction.watch()
@@ -263,7 +216,7 @@ class Conversation:
         if found:
             at = self.sessions.now()
             self.add(records.ArchiveContext(number=number, at=at, text=redacted(found)))
-            self.show(Recalled(refs))
+            self.show(events.Recalled(refs))
 
     async def _connect(self, servers: Servers) -> None:
         """Give the agent the servers' tools as they are now; wait for servers that still connect,
@@ -273,16 +226,16 @@ class Conversation:
 
         def waiting(names: tuple[str, ...]) -> None:
             waited.extend(names)
-            self.show(Connecting(names))
+            self.show(events.Connecting(names))
 
         taken = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
         # characters of all schemas; on a small window, half a character for each of its tokens
         most = min(100_000, self.window // 2)
         self.offer_tools(await servers.tools(taken, most, waiting))
         if waited:
-            self.show(Connecting(()))
+            self.show(events.Connecting(()))
         for message, hint in servers.notices():
-            self.show(Warned(message, hint))
+            self.show(events.Warned(message, hint))
 
     def offer_tools(self, tools: Sequence[Tool]) -> None:
         """Give the agent `tools` beside its own and the archive's, in place of those before."""
@@ -293,15 +246,13 @@ class Conversation:
     async def _answer(
         self, agent: Agent, number: int, messages: tuple[Message, ...], most: int | None = None
     ) -> Reply:
-        """Stream one reply of at most `most` tokens into the file. Raises ProviderError and
-        CancelledError after saving it.
-        """
-        expected = self.budget.used
+        """Stream one reply of at most `most` tokens into the file. Raises as `answer` does."""
+        expected = self.meter.budget().used
 
         def estimate(text: str) -> Usage:
             return Usage(input=expected, output=self.count(text), estimated=True)
 
-        def show(event: Event) -> None:
+        def show(event: events.Event) -> None:
             if not self._begun_shown:
                 self._show_saved()
             self.show(event)
@@ -320,7 +271,7 @@ class Conversation:
         finally:
             self._show_saved()
         if number and reply.usage is not None and not reply.usage.estimated:
-            self._meter.note_report(self.agent)
+            self.meter.note_report()
         return reply
 
     async def acknowledge(self) -> None:
@@ -333,24 +284,22 @@ class Conversation:
         patience = self.agent.patience
         patience = replace(patience, attempts=min(2, patience.attempts), longest_asked=5.0)
         agent = replace(self.agent, patience=patience)
-        block = self._meter.messages(Thread(self.session), agent)[0].text
+        block = self.meter.messages(Thread(self.session))[0].text
         most = min(2048, self.window // 8)  # a small model may not find its end
         try:
             await self._answer(agent, 0, (Message("user", with_task(block)),), most)
-        except ProviderError as error:
+        except errors.ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
-            self.show(Warned(text, "The context is restored all the same."))
+            self.show(events.Warned(text, "The context is restored all the same."))
         except asyncio.CancelledError:
             uncancel()
 
     async def switch(self, provider: Provider) -> None:
-        """Have another model answer from the next query on; an agent of its own goes with its
-        tools.
-        """
+        """Have another model answer from the next query on; tools of the agent's own go."""
         await self.compaction.background.cancel()  # it may ask the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self._meter.change_model()
+        self.meter.note_model()
         if self.live.empty:  # its header is not written yet
             self.live.change_header(model=self.agent.model)
         else:
@@ -373,18 +322,20 @@ class Conversation:
         live, header, problem = self.live, self.live.header, self.live.problem
         if not (self._begun_shown or live.empty):
             self._begun_shown = True
-            path, parent = str(live.path), header.parent
-            self.show(SessionBegun(id=header.id, path=path, model=header.model, parent=parent))
+            begun = events.SessionBegun(
+                id=header.id, path=str(live.path), model=header.model, parent=header.parent
+            )
+            self.show(begun)
             if problem is None:
                 self.sessions.point_to(header.id)
         for message, hint in live.take_notices():
             self.sessions.point_to(header.id)
-            self.show(Warned(message, hint))
+            self.show(events.Warned(message, hint))
         if problem is not None and not self._problem_shown:
             error = save_error(live.path, problem)
-            self.show(Warned(error.message, error.hint))
+            self.show(events.Warned(error.message, error.hint))
         elif problem is None and self._problem_shown:
-            self.show(Warned("Saving works again: everything said so far is on disk."))
+            self.show(events.Warned("Saving works again: everything said so far is on disk."))
         self._problem_shown = problem is not None
 
     def pin(self, text: str) -> None:
@@ -424,12 +375,12 @@ class Conversation:
         hint = ""
         if parent := self.session.header.parent:
             hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
-            with contextlib.suppress(SessionError):
+            with contextlib.suppress(errors.SessionError):
                 loaded = self.sessions.load(self.sessions.session_file(parent))
                 seal, exchanges = loaded.session.seal, loaded.session.exchanges
                 if seal and seal.reason == "compact" and exchanges[1:]:
                     return exchanges[-1], loaded
-        raise UsageError("Nothing was said in this session that could be undone.", hint)
+        raise errors.UsageError("Nothing was said in this session that could be undone.", hint)
 
     async def undo(self) -> Exchange:
         """Take the last exchange out of the conversation, and a compaction right after it with it;
@@ -443,16 +394,14 @@ class Conversation:
         offer = await self.offers().forked(before, before.session.exchanges[-2].query.number)
         await self.accept(offer, acknowledge=False)
         text = "The compaction was taken back with it: the words before it are in the context again"
-        self.show(Warned(f"{text}."))
+        self.show(events.Warned(f"{text}."))
         return last
 
     # Compaction, resume and end
 
     async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
-        """Seal this session with a summary and go on in a child that starts from it.
-
-        Return False, with everything as it was, when the disk refuses, or it would not make the
-        context smaller and `confirm` says no. Raises UsageError when there is nothing to compact.
+        """Seal this session with a summary and go on in a child that starts from it. Return False
+        and raise as `take` and `Compaction.draft` do.
         """
         draft = await self.compaction.draft(focus, confirm)
         return draft is not None and await self.take(draft)
@@ -478,9 +427,7 @@ class Conversation:
 
     async def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call, and have a fresh one that knows nothing.
-
-        Raises SaveError when the disk refuses: words that are nowhere but here are only left at the
-        exit.
+        Raises SaveError, but not at the exit, while its words are only here.
         """
         await to_its_end(self._leave(reason))
 
@@ -492,8 +439,9 @@ class Conversation:
             seal = await asyncio.to_thread(self._seal_without_model, reason)
             try:
                 await self.seal(seal, anyway=reason == "exit")
-            except SaveError as error:
-                raise SaveError(error.message, f"This session is not left. {error.hint}") from error
+            except errors.SaveError as error:
+                hint = f"This session is not left. {error.hint}"
+                raise errors.SaveError(error.message, hint) from error
         if offer is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
@@ -502,15 +450,13 @@ class Conversation:
             return
         if (now := self.live.header.id) != was:  # changed from outside, it went into another file
             if offer.parent.header.id == was:
-                header = replace(offer.parent.header, id=now)
-                parent = replace(offer.parent, header=header)
+                parent = replace(offer.parent, header=replace(offer.parent.header, id=now))
                 offer = replace(offer, parent=parent, path=self.live.path)
             offer = replace(offer, merged=now if offer.merged == was else offer.merged)
         self.begin_child(offer, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal and close the live session, and tell it; `reason` is the one that is told, where it
-        is not the seal's.
+        """Seal and close the live session, and tell it with `reason`, or the seal's.
 
         Raises SaveError, with everything as it was, when the disk refuses; `anyway`, that is told,
         and the session ends as far as the disk allows.
@@ -518,16 +464,16 @@ class Conversation:
         live = self.live
         try:
             await asyncio.to_thread(live.seal, seal)
-        except SaveError as error:
+        except errors.SaveError as error:
             self._problem_shown = True
             if not anyway:
                 raise
-            self.show(Warned(error.message, error.hint))
+            self.show(events.Warned(error.message, error.hint))
         self._show_saved()
         saved, totals = live.saved, self.session.totals
         live.close()
         self.show(
-            SessionSealed(
+            events.SessionSealed(
                 id=live.header.id,
                 path=str(live.path),
                 reason=reason or seal.reason,
@@ -555,10 +501,12 @@ class Conversation:
         Its file comes with its acknowledgment or its first query; that of a merge at once, for what
         the user decided about it.
         """
+        from chat_loop.library.archive import Archive  # the index: not before there is an archive
+
         # once in a session's life: what providers cache of its beginning stays good
         self.remember()
         agent = self.agent
-        self.show(Restoring(offer.parent.header.id, reason))
+        self.show(events.Restoring(offer.parent.header.id, reason))
         live, entries = offer.begin(self.sessions, agent.name, agent.path, agent.model)
         self._start(live, offer)
         for entry in entries:
@@ -566,8 +514,6 @@ class Conversation:
                 self.add(entry)
             else:
                 live.hold(entry)
-        from chat_loop.library.archive import Archive  # the index: not before there is an archive
-
         if self.archive is None:
             semantic = self.options.semantic
             self.archive = Archive(self.sessions, count=self.count, semantic=semantic)
@@ -594,7 +540,7 @@ class Conversation:
             except asyncio.CancelledError:
                 uncancel()
                 problem = f"Summary skipped. {LATER}"
-                self.show(SummaryEnded(source="none", problem=problem))
+                self.show(events.SummaryEnded(source="none", problem=problem))
             await self.compaction.background.cancel()
             await to_its_end(self.seal(seal, anyway=True))
         await self.compaction.background.cancel()

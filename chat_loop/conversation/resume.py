@@ -183,7 +183,7 @@ class Offers:
         conversation = self._conversation
         count, window = conversation.count, conversation.window
         free = budget.trigger(window, self._options.limits)
-        free -= conversation.would_hold(summary_block.render(known), ())
+        free -= conversation.meter.child_size(summary_block.render(known), ())
         kept = len(words)
         while kept:
             free -= budget.exchange_size(words[kept - 1], count, window, tools=False)
@@ -267,10 +267,10 @@ class Offers:
 
     def sizes(self, loaded: Loaded) -> tuple[int, int]:
         """Return about how many tokens a child would hold with all words, and with a summary."""
-        thread, conversation = self._thread(loaded), self._conversation
+        thread, size = self._thread(loaded), self._conversation.meter.child_size
         known = summary_block.render(thread.inherited) if thread.inherited else ""
         made = summary_block.render(self._summaries.cover(thread))
-        return conversation.would_hold(known, thread.exchanges), conversation.would_hold(made, ())
+        return size(known, thread.exchanges), size(made, ())
 
     def only_in_archive(self) -> tuple[str, ...]:
         """Return the sentences of the chain with exact values that stand in the archive only.

@@ -51,7 +51,7 @@ class SummaryWriter:
         conversation = self._conversation
 
         def after(block: str, words: Sequence[Exchange]) -> int:
-            return conversation.would_hold(block, words, acknowledged=acknowledged) + waiting
+            return conversation.meter.child_size(block, words, acknowledged=acknowledged) + waiting
 
         work = asyncio.to_thread(
             summary.drafted,

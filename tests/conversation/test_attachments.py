@@ -466,7 +466,7 @@ def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, he
         place(PHOTO).split("/")[1]
     ]
     assert talk.conversation.session.exchanges[0].query.text == "Look at @photo.png and @notes.txt"
-    assert talk.conversation.messages[0].images == (replace(SHOWN, data=""),)
+    assert talk.conversation.meter.messages()[0].images == (replace(SHOWN, data=""),)
     asyncio.run(talk.conversation.leave("exit"))
     [name] = names(sessions)
     clock = Clock()
@@ -478,7 +478,9 @@ def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, he
     async def whole() -> None:
         loaded = again.sessions.load(sessions / name)
         offer = await again.conversation.offers().resumed(loaded, whole=True)
-        assert again.conversation.would_hold(offer.block, offer.carried) > image_tokens(640, 480)
+        assert again.conversation.meter.child_size(offer.block, offer.carried) > image_tokens(
+            640, 480
+        )
         await again.conversation.accept(offer)
         await again.conversation.ask("What was it?")
 

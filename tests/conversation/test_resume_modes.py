@@ -113,7 +113,7 @@ def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int)
 
 def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> None:
     before = talk_of(tmp_path, *EIGHT, "then", "now", compacted_after=8)
-    seen = before.conversation.messages
+    seen = before.conversation.meter.messages()
     before.conversation.close()
     later = Talk(tmp_path, ANSWER, SUMMED, options=QUIET)
 
@@ -121,7 +121,7 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
         offer = await later.conversation.offers().resumed(
             later.sessions.load(before.path), whole=True
         )
-        assert later.conversation.would_hold(offer.block, offer.carried) == pytest.approx(
+        assert later.conversation.meter.child_size(offer.block, offer.carried) == pytest.approx(
             sum(words(message.text) + 4 for message in seen), rel=0.8
         )
         await later.conversation.accept(offer)
@@ -208,7 +208,7 @@ def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) ->
         )
     )
     assert talk.conversation.session.header.parent == parent
-    assert queries_of(talk.conversation.messages) == list(EIGHT)
+    assert queries_of(talk.conversation.meter.messages()) == list(EIGHT)
 
 
 def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
@@ -219,7 +219,7 @@ def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     assert offer.left_out > 0
     assert [exchange.query.text for exchange in offer.carried][-1] == "then"
     asyncio.run(talk.conversation.accept(offer, acknowledge=False))
-    assert talk.conversation.messages[0].text.startswith("CONTEXT RESTORATION")
+    assert talk.conversation.meter.messages()[0].text.startswith("CONTEXT RESTORATION")
 
 
 def test_nothing_can_be_taken_back_where_nothing_was_compacted(tmp_path: Path) -> None:
@@ -239,7 +239,7 @@ def test_an_edit_by_hand_of_the_summary_counts_at_the_next_compaction(tmp_path: 
     child = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
     assert child.seal is not None
     assert child.seal.summary is not None
-    assert "Be rude on Fridays [1 user]" in child.seal.summary.decisions
+    assert "Be rude on Fridays [1.2]" in child.seal.summary.decisions
     assert "Stay polite [1]" not in child.seal.summary.decisions[:1]
 
 

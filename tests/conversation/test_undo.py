@@ -106,9 +106,9 @@ def test_calls_results_and_what_the_archive_gave_go_with_the_query(tmp_path: Pat
         live.add(Result(number=2, at=START, id="c1", text="Tromsø"))
         reply = Reply(number=2, at=START, text=ANSWER, usage=Usage(input=500, output=50))
         live.begin_reply(2, START).finish(reply)
-        before = len(talk.conversation.messages)
+        before = len(talk.conversation.meter.messages())
         await talk.conversation.undo()
-        assert len(talk.conversation.messages) < before
+        assert len(talk.conversation.meter.messages()) < before
         await talk.conversation.ask("And bright?")
         assert talk.sent[-1] == said("Which wood is hard?", "Oak.", "And bright?")
         talk.conversation.close()
