@@ -1,3 +1,1 @@
-"""The library: what all sessions of a folder come to. Everything here is derived from the files and
-can be rebuilt.
-"""
+"""The sessions of a folder as a whole: everything here is derived from the files."""

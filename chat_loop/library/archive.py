@@ -1,6 +1,4 @@
-"""The archive of a live conversation: its sealed ancestors, indexed in the background, read and
-searched on request. It never delays a prompt: nothing is found as long as it is not ready.
-"""
+"""The archive of a live conversation: its sealed ancestors, indexed in the background."""
 
 from __future__ import annotations
 
@@ -58,9 +56,7 @@ class ExchangeIndex:
         without: Collection[str] = (),
         near: Near | None = None,
     ) -> list[Hit]:
-        """Return the exchanges that fit a text best, the best first, of equals the newest, but
-        those under the references `without`. `near` gives how near their meaning is.
-        """
+        """Return the hits, the best first, but those under the references `without`."""
         hits: list[Hit] = []
         with self._lock:
             found = search(self._index, text, near or (lambda _: {})) if self._sessions else []
@@ -138,9 +134,7 @@ class Archive:
         *,
         meaning: bool = False,
     ) -> list[Hit]:
-        """Return the exchanges that fit a text best by their words, and by their `meaning` where
-        the sentence model is installed, but those under the references `without`.
-        """
+        """Return the hits by words, and by `meaning` where the sentence model is installed."""
         index = self._index
         if index is None or not self.ready:
             return []

@@ -1,6 +1,6 @@
-"""The archive's texts for a model (pure): hits of a search, queries to read, and what is attached
-to a new query unasked. Texts are as they were said; `…` marks what is left out. Sizes are in tokens
-as `count` estimates them.
+"""The archive's texts for a model (pure), as they were said; `…` marks what is left out.
+
+Sizes are in tokens as `count` estimates them.
 """
 
 from __future__ import annotations
@@ -59,10 +59,9 @@ def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") ->
 def recall_text(
     hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what to attach to a new query, and the references that it is from.
+    """Return the best sentences of strong hits to attach to a query, and their references.
 
-    It is the best sentence of each strong hit, with the answer where that is a question; never what
-    tools gave back, nor what stands word for word in `known`, the restored block.
+    What tools gave back, and what stands in `known`, the restored block, is left out.
     """
     strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
     best = max((hit.strength for hit in strong), default=0.0)
@@ -94,11 +93,7 @@ def recall_text(
 
 
 def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
-    """Return queries of the previous session as they were said.
-
-    `request` is "14", "12-16", "2.14", or "12-16:2" for the second part of what is too long for one
-    answer; the part that follows is named.
-    """
+    """Return queries of the previous session, as _FORMS says; `12-16:2` is the second part."""
     if not exchanges:
         return "There is no previous session to read."
     numbers = [exchange.query.number for exchange in exchanges]
@@ -136,10 +131,7 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
-    """Cut a text to at most `room` tokens around its places; without any, to its beginning.
-
-    The first places come first. A few words stay, however small the room is.
-    """
+    """Cut a text to about `room` tokens around its first places, or to its beginning."""
     tokens = _tokens(text, room, count)
     if tokens <= room:
         return text.strip()
@@ -152,9 +144,7 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
 
 
 def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
-    """Cut about `size` characters around as many places as fit into two thirds of them; no word is
-    cut, where the words are not long.
-    """
+    """Cut about `size` characters around as many places as fit into two thirds of them."""
     chosen = [(places[0][0], min(places[0][1], places[0][0] + size))]
     for start, end in places[1:]:
         if 3 * (end - start + sum(last - first for first, last in chosen)) <= 2 * size:
@@ -177,9 +167,7 @@ def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
 
 
 def _split(text: str, room: int, count: Count) -> tuple[str, str]:
-    """Split a text after what fits, with room for a note when something is left; at a blank if one
-    is near.
-    """
+    """Split a text after what fits, at a blank if one is near, with room for a note on the rest."""
     if _tokens(text, room, count) <= room:
         return text, ""
     room = max(room - _CUT_ROOM, room // 2)
@@ -201,9 +189,7 @@ def _heading(exchange: Exchange) -> str:
 
 
 def _hit_text(hit: Hit, room: int, count: Count) -> str:
-    """Return the texts of a hit that fit, in about `room` tokens: short ones whole, long ones
-    around what fits.
-    """
+    """Return the texts of a hit in about `room` tokens, long ones cut around what fits."""
     heading = _heading(hit.exchange) + (" (related, in other words)" if hit.related else "")
     parts = []
     for part, (who, text) in enumerate(texts(hit.exchange)):

@@ -1,7 +1,6 @@
 """The process that embeds exchanges: `python -m chat_loop.library.embedding FOLDER PARENT`.
 
-The model takes 200 MB and a core for as long as it embeds; a process gives both back, runs behind
-everything else and can be stopped at any moment.
+The model takes 200 MB and a core for as long as it embeds; a process gives both back.
 """
 
 from __future__ import annotations
@@ -11,7 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from contextlib import ExitStack, closing
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -84,9 +83,7 @@ def main(arguments: Sequence[str]) -> int:
     os.nice(NICE)
     semantic = SemanticIndex()
     try:
-        with ExitStack() as resources:
-            resources.callback(take_lock(directory, LOCK).close)
-            index = resources.enter_context(closing(Index(directory, patient=True)))
+        with closing(take_lock(directory, LOCK)), closing(Index(directory, patient=True)) as index:
             while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
                 if not semantic.embed_batch(index):
                     return 1 if semantic.problem else 0

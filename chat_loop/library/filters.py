@@ -18,9 +18,7 @@ _DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
-    """Filters that must all hold. `words` stand in the name, id, agent, project, tags or summary of
-    a session; a word `#work` is a tag. `since` and `before` are about its last use.
-    """
+    """Filters that must all hold; a word `#work` is a tag, the dates are about the last use."""
 
     words: str = ""
     agent: str = ""
@@ -33,10 +31,9 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
         return self != SessionFilter()
 
     def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
-        """Return a condition over the table `sessions`, and its values; "1" when there is none.
+        """Return a condition over the table `sessions`, or "1", and its values.
 
-        The part `of_any` must hold for any session of a conversation, the part `of_newest`, its
-        tags and dates, for the newest one.
+        The part `of_any` holds for any session of a conversation, `of_newest` for its newest one.
         """
         words = self.words.lower().split()[:MOST_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]

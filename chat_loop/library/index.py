@@ -1,5 +1,4 @@
-"""The index of a folder: a row for each session and the texts of its exchanges without secrets, in
-SQLite. It is derived from the files.
+"""The index of a folder, in SQLite: rows of sessions and texts of exchanges without secrets.
 
 A rollback journal, not WAL: SQLite before 3.51.3 can corrupt a WAL that several processes write.
 """
@@ -175,9 +174,7 @@ class Stale(Struct, frozen=True):
 
 
 class IndexStatus(Struct, frozen=True):
-    """The state of an index. `size` is in bytes, 0 without an index; `stale` counts files changed
-    since they were indexed; `trouble` says why it cannot be used.
-    """
+    """The size of an index in bytes, 0 without one, and the number of files that it lacks."""
 
     size: int = 0
     version: int = VERSION
@@ -203,9 +200,7 @@ def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
 
 
 def discard(directory: Path, error: IndexUnavailable) -> str | None:
-    """Delete an index that cannot be used, so that another one can be opened; return the line for
-    the user, which may be empty. Return None when the index stays.
-    """
+    """Delete an index that cannot be used; return the line for the user, or None when it stays."""
     if error.moved:
         return ""
     if not error.useless:
@@ -279,9 +274,7 @@ class Index:
         return Stale(changed, tuple(gone))
 
     def links(self, latest: int = LARGEST) -> dict[str, Link]:
-        """Return the ties of all sessions, by id: last used first, then those whose date is unknown
-        or later than `latest`, in microseconds.
-        """
+        """Return the ties of all sessions, last used first, then those not dated until `latest`."""
         links = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
         found = [
             *self.ask(f"{links} used <= ? ORDER BY used DESC, id DESC", (latest,)),
@@ -335,8 +328,9 @@ class Index:
         return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
 
     def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
-        """Store sessions in place of what was known of them, but for exchanges up to the position
-        `after`. Return False when another process removed those.
+        """Store sessions anew, but for exchanges up to the position `after`.
+
+        Return False when another process removed those.
         """
         words = Counter[str]()
         with self._writing():
@@ -419,9 +413,7 @@ class Index:
         return dict(self.ask(statement, (json.dumps(ids),)))
 
     def _remove(self, sessions: Iterable[int], words: Counter[str], *, after: int = 0) -> None:
-        """Remove sessions by their keys, but for their exchanges up to the position `after`; take
-        the words of the others from `words`.
-        """
+        """Remove sessions, but for exchanges up to the position `after`, and their `words`."""
         chosen = ", ".join(str(int(key)) for key in sessions)
         exchanges = f"session IN ({chosen}) AND position > {after}"
         keys = f"SELECT key FROM exchanges WHERE {exchanges}"
@@ -512,9 +504,7 @@ def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> 
 
 @contextlib.contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
-    """Translate errors of SQLite into IndexUnavailable, except those that come from bugs; to be put
-    around calls of SQLite only.
-    """
+    """Translate errors of SQLite, but those that come from bugs, into IndexUnavailable."""
     try:
         yield
     except sqlite3.Error as error:

@@ -20,10 +20,7 @@ CLOSE_SECONDS = 0.1
 
 
 class Indexer:
-    """The thread of one folder's index. `then` is called whenever every file is in the index.
-
-    It never raises: what it misses is found by size and modification time the next time.
-    """
+    """The thread of one folder's index. `then` is called whenever every file is in the index."""
 
     def __init__(
         self,

@@ -36,9 +36,8 @@ T = TypeVar("T")
 class Library:
     """One folder's sessions, for one thread at a time.
 
-    `progress(done, of)` is called while many files are read. A `thorough` library reads
-    everything that changed into the index, however much that is. `trouble` says why the index was
-    not used the last time, or was made anew, as a sentence; empty: all is well.
+    A `thorough` library reads everything that changed into the index, however much that is.
+    `trouble` says why the index was not used, or was made anew.
     """
 
     def __init__(
@@ -84,14 +83,11 @@ class Library:
         here: str = "",
         everything: bool = False,
     ) -> tuple[list[SessionRow], int]:
-        """Return the `limit` conversations that were used last of those that are wanted, and how
-        many more there are.
+        """Return the `limit` conversations used last, and how many more there are.
 
-        The row of a conversation is that of its newest session, with the numbers of its chain;
-        after one that is in `unfolded` the rows of its older sessions follow. Without `fold` each
-        session has a row of its own. Runs of `-p` and conversations without a reply are there only
-        with `everything`, except for the one that is open `here`. Raises SessionError when the
-        folder cannot be read.
+        A conversation's row is that of its newest session with the numbers of its chain; behind one
+        that is `unfolded` are those of its older sessions. Without `fold` each session has its own.
+        Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
         def find(index: Index) -> tuple[list[SessionRow], int]:
@@ -158,8 +154,8 @@ class Library:
         return self._count
 
     def ask(self, question: Callable[[Index], T], *, texts: bool = True, anew: bool = False) -> T:
-        """Return what an index answers that knows every file as it is: the folder's; else, unless
-        `texts` are asked for, one in memory that has the rows. Raises SessionError.
+        """Return the answer of an index that knows every file: the folder's, or one in memory that
+        has no `texts`. Raises SessionError.
         """
         self.trouble, self._count = "", 0
         try:

@@ -47,9 +47,7 @@ Links = Mapping[str, Link]
 
 
 class Chain(Struct, frozen=True):
-    """A conversation: its newest session `id`, and each of its sessions, nearest first, with the
-    number of its last query that belongs to the conversation.
-    """
+    """A conversation: its newest session, and the last query of each session, nearest first."""
 
     id: str
     last_queries: Mapping[str, int]
@@ -65,11 +63,9 @@ class Node(Struct, frozen=True):
 
 
 def chains(links: Links, here: str = "") -> list[Chain]:
-    """Return the conversations, in the order of `links`: one for each session that no other one
-    goes on with, a fork's parent among them.
+    """Return the conversations in the order of `links`: sessions that no other one goes on with.
 
-    A session in which nothing was asked is left out where its parent's words are part of another
-    conversation, unless it is `here`.
+    An unused one is left out where another one has its parent's words, unless it is `here`.
     """
     acyclic = _without_circles(links)
     continued = {parent for link in acyclic.values() for parent in _continued_by(link)}
@@ -115,9 +111,7 @@ def numbers_of(conversations: Iterable[Chain]) -> dict[str, list[int]]:
 
 
 def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return a conversation's own sessions, its newest first, and then the one where it leaves
-    others; nothing for one that goes straight on.
-    """
+    """Return a branch's own sessions, newest first, and the one that it leaves, or []."""
     line = [identity]
     while (parent := links[line[-1]].parent) in numbers and parent not in line:
         leaves = len(numbers[parent]) > len(numbers[line[-1]])
@@ -128,9 +122,7 @@ def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> l
 
 
 def tree(identity: str, links: Links) -> tuple[Node, ...]:
-    """Return all relatives of a session, from the oldest ancestors on; children in the order of
-    `links`. An only child stands at its parent's level: a chain is a straight line.
-    """
+    """Return all relatives of a session, the oldest first; an only child is not indented."""
     links = _without_circles(links)
     if identity not in links:
         return (Node(identity, ""),)
@@ -159,9 +151,7 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
 
 
 def forgotten(rows: Sequence[SessionRow], links: Links, before: datetime) -> list[SessionRow]:
-    """Return the sessions that only belong to conversations last used before a moment, newest
-    first, each after those that go on from it.
-    """
+    """Return the sessions of conversations last used before a moment, children before parents."""
     staying = ancestry((row.id for row in rows if not _is_old(row, before)), links)
     return _children_first([row for row in rows if row.id not in staying], links)
 
@@ -169,9 +159,7 @@ def forgotten(rows: Sequence[SessionRow], links: Links, before: datetime) -> lis
 def originals(
     rows: Sequence[SessionRow], links: Links, before: datetime, needed: Collection[str] = ()
 ) -> list[SessionRow]:
-    """Return the sealed sessions older than a moment that a child goes on from by their summary, in
-    the same order, without those whose own words somebody still goes on from: `needed`.
-    """
+    """Return the old sealed sessions that a child has a summary of, but those that are `needed`."""
     parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
     old = [row for row in rows if row.state == "sealed" and _is_old(row, before)]
     return _children_first([row for row in old if row.id in parents.difference(needed)], links)
@@ -222,10 +210,9 @@ def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow
 
 
 def _without_circles(links: Links) -> dict[str, Link]:
-    """Return the links with those parents only that are there and lead to no circle.
+    """Return the links without parents that are missing or lead to a circle.
 
-    The second walk begins where the first one ended: a circle is opened at a session that no other
-    one goes on from, as far as there is one.
+    The second walk opens a circle where no other session goes on from it, as far as possible.
     """
     acyclic = dict(links)
     linked = [one for one, link in links.items() if link.parent or link.merged]

@@ -27,9 +27,7 @@ _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words th
 
 
 class QueryTerm(Struct, frozen=True):
-    """A term, how much it tells, and words (or several with blanks between them) with how surely
-    they mean it, 0 to 1. `match` finds them in FTS5.
-    """
+    """A term, how much it tells, how surely its forms mean it, and their FTS5 expression."""
 
     term: Term
     weight: float
@@ -54,10 +52,9 @@ class Sentence(Struct, frozen=True):
 
 
 class RankedExchange(Struct, frozen=True):
-    """The fit of an exchange: how many ids of the query it holds, and its score.
+    """How well an exchange fits: its ids, its score, and its sentences with a term, best first.
 
-    `coverage`, 0 to about 1: how much of the query is there or around it. `strength`, 0 to 1: how
-    surely it is what the query is about. `sentences` hold a term, the best first.
+    `coverage`: how much of the query is there or around it; `strength`: how surely it is meant.
     """
 
     position: Position
@@ -77,10 +74,7 @@ def rarity(everything: int, count: int) -> float:
 def rank(
     question: Question, lines: Mapping[Position, str], candidates: Iterable[Position]
 ) -> list[RankedExchange]:
-    """Return the candidates, the best first; of equals the last one first.
-
-    `lines` has the lines of the candidates and of the exchanges around them.
-    """
+    """Return the candidates, best first, of equals the last; `lines` also has those around."""
     words: dict[str, dict[int, float]] = {}
     phrases: dict[str, dict[int, float]] = {}
     for term, one in enumerate(question.terms):
@@ -112,10 +106,7 @@ def rank(
 def fuse(
     ranked: Sequence[RankedExchange], nearness: Mapping[Position, float]
 ) -> list[RankedExchange]:
-    """Return what was found in one order of words and meaning.
-
-    An exchange that has no vector yet counts as if it were the nearest.
-    """
+    """Return one order of words and meaning; what has no vector yet counts as the nearest."""
     nearest = max(nearness.values(), default=0.0)
 
     def worth(one: RankedExchange) -> float:

@@ -34,10 +34,9 @@ def refresh(
     rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Read what is stale into the index, in short transactions; return how many files were read.
+    """Read what is stale, or its `rows_only`, in short transactions; return how many files it was.
 
-    `rows_only` reads the rows alone, from the beginnings and ends of the files. `progress(done,
-    all)` is called after each transaction. Raises IndexUnavailable.
+    Raises IndexUnavailable.
     """
     if stale.gone:
         index.drop(stale.gone)
@@ -79,10 +78,7 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
 
 
 def _read_long(index: Index, path: Path, row: SessionRow) -> None:
-    """Read a file that is too long to be held in memory, in several transactions.
-
-    Until the last of them the index knows that it is incomplete. Raises IndexUnavailable.
-    """
+    """Read a file that is too long for the memory in several transactions."""
     pieces = partial.Pieces(path)
     header = records.Header(id=row.id, created=records.EPOCH, agent="")  # until the file's is read
     entries: list[records.Entry] = []

@@ -1,8 +1,4 @@
-"""Search: the exchanges that answer a query best, in the index of a folder or in one of an archive.
-
-SQLite's FTS5 finds the likely exchanges, the sentence model those that are near in meaning, and
-`ranking` makes one order of both.
-"""
+"""Search: FTS5 and the sentence model find likely exchanges, `ranking` makes one order of them."""
 
 from __future__ import annotations
 
@@ -54,9 +50,7 @@ class Place(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """An exchange that fits a query. `places` are the sentences that fit, the best first; without
-    any, only its meaning is near. `strength`, 0 to 1: how surely it is what the query is about.
-    """
+    """An exchange that fits a query, how surely, 0 to 1, and its sentences that fit, best first."""
 
     exchange: Exchange
     strength: float
@@ -69,10 +63,7 @@ class Hit(Struct, frozen=True):
 
 
 class FolderHit(Hit, frozen=True, kw_only=True):
-    """A hit in a folder, with the row of its session; its exchange holds texts without secrets.
-
-    `listed` is the number that lists give its conversation, where that was asked for.
-    """
+    """A hit with the row of its session, and the number that lists give its conversation."""
 
     row: SessionRow
     listed: int | None = None
@@ -102,11 +93,10 @@ def search_all(
     *,
     standalone: bool = False,
 ) -> list[FolderHit]:
-    """Return at most `limit` exchanges that fit a text, the best first, of the sessions that are
-    wanted. Without `semantic` only its words are looked for.
+    """Return at most `limit` exchanges that fit, the best first, of the sessions that are wanted.
 
-    A `standalone` search numbers the hits as lists do, and leaves a process behind that embeds what
-    has no vectors. Raises SessionError when there is no index.
+    A `standalone` search numbers the hits, and leaves a process that embeds the rest. Raises
+    SessionError when there is no index.
     """
 
     def ask(index: Index) -> list[FolderHit]:
@@ -133,10 +123,7 @@ def search_all(
 def search(
     index: Index, text: str, near: Near, where: str = "", values: Sequence[object] = ()
 ) -> list[RankedExchange]:
-    """Return what was found, the best first.
-
-    `where` is a condition on `e`, the exchanges, that begins with AND. Raises IndexUnavailable.
-    """
+    """Return what was found, the best first. `where` begins with AND; `e` is the exchange."""
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
     only_ids = all(one.term.exact or one.term.of for one in question.terms)
@@ -216,9 +203,7 @@ def _question(index: Index, text: str) -> Question:
 
 
 def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, float]:
-    """Return words to search for beside `term`, with how surely they mean the same, 0 to 1: longer
-    ids that contain one that nobody said, or other forms and compounds of a plain word.
-    """
+    """Return other forms, compounds and longer ids, with how surely they mean `term`, 0 to 1."""
 
     def words(statement: str, value: str) -> list[str]:
         return [word for (word,) in index.ask(f"SELECT {statement} LIMIT 400", (value,))]

@@ -1,6 +1,5 @@
-"""Search by meaning: the vectors of an index's exchanges, and the nearest ones to a question.
+"""Search by meaning: the vectors of an index's exchanges, known by a digest of their texts.
 
-Vectors are known by a digest of the texts that they are of: a session that is read anew keeps them.
 Nothing heavy is loaded before something is embedded or searched.
 """
 
@@ -33,8 +32,9 @@ def available() -> bool:
 
 
 class SemanticIndex:
-    """The sentence model and the vectors of one index, for any thread. `problem` says why it cannot
-    be used, as a sentence; then it finds nothing. The methods raise IndexUnavailable.
+    """The sentence model and the vectors of one index, for any thread. Raises IndexUnavailable.
+
+    `problem` says why it cannot be used, as a sentence; then it finds nothing.
     """
 
     def __init__(self) -> None:
@@ -72,11 +72,9 @@ class SemanticIndex:
         *,
         stored: Index | None = None,
     ) -> dict[Position, float]:
-        """Return how near exchanges are to a question: those in `also` that have vectors, and the
-        nearest unless they are far.
+        """Return how near exchanges are to a question: those in `also`, and the nearest unless far.
 
-        `where` is a condition on `e`, the exchanges, that begins with AND. The vectors are in
-        `stored`, where that is another index.
+        `where` is a condition on `e`, the exchanges; `stored` is the index that has the vectors.
         """
         with self._lock:
             known = self._read(stored or index)

@@ -1,6 +1,4 @@
-"""Words for searching (pure): how text is folded and cut into words, what a query asks for, and
-which words are related.
-"""
+"""Words for searching (pure): text cut into words, what a query asks for, related words."""
 
 from __future__ import annotations
 
@@ -49,11 +47,7 @@ _PARTICIPLE = re.compile(
 
 
 class Term(Struct, frozen=True):
-    """One thing that a query asks for: `words` that stand one after the other, and their `text`.
-
-    `exact`: an id, a number or a path; whoever has it comes first. `of`: the id that it is a part
-    of; it counts where nobody has the whole.
-    """
+    """One thing that a query asks for. `exact`: an id, number or path; `of`: the id it is from."""
 
     text: str
     words: tuple[str, ...]
@@ -74,10 +68,8 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text in order.
-
-    At the end follow hyphenated words joined, the verbs of German participles (`eingeschult` ->
-    `einschult`), and ids of several words as one, so that a part of them can be looked up.
+    """Return the words of a text, and behind them hyphenated words joined, the verbs of German
+    participles (`eingeschult` -> `einschult`), and ids of several words as one.
     """
     folded = fold(text)
     found = _WORD.findall(folded)
@@ -91,11 +83,7 @@ def words(text: str) -> list[str]:
 
 
 def lines(*texts: str) -> str:
-    """Return the words of texts, a line for each sentence, behind its marks.
-
-    This is what the full-text index keeps of an exchange. The number of a line is the number of
-    the sentence, all texts counted together.
-    """
+    """Return the words of texts for the index, a line for each sentence with its marks."""
     return "\n".join(
         f"{QUESTION_MARK * asks(one.text)}{VALUE_MARK * (_VALUE.search(one.text) is not None)} "
         f"{' '.join(words(one.text))}"

@@ -96,19 +96,15 @@ def piece_numbers(text: str) -> list[int]:
 
 
 def familiarity(text: str) -> float:
-    """Return how many of a text's words are pieces of their own, 0 to 1: 1 for plain English and
-    for no words, about half in other languages, which the model reads badly.
-    """
+    """Return the share of known words: 1 for plain English, about half in other languages."""
     pieces = [piece for piece in _encode(text, LONGEST).tokens if piece.strip("#")[:1].isalnum()]
     return sum(not piece.startswith("##") for piece in pieces) / len(pieces) if pieces else 1.0
 
 
 def passages(query: str, reply: str) -> tuple[str, ...]:
-    """Return what of an exchange is embedded: at most 12 texts, in order, none empty or twice.
+    """Return what is embedded: the sentences of a query, and parts of its reply behind the query.
 
-    What a person tells in passing is a sentence among others, which one vector of the whole loses:
-    so each sentence of a query is a passage. A reply is cut into passages that the model reads
-    whole, each behind the beginning of its query, which says what it is about.
+    What a person tells in passing is a sentence, which one vector of the whole would lose.
     """
     found = [query[one.start : one.end] for one in sentences(query)]
     if len(found) > _FIRST + _LAST:
@@ -171,8 +167,9 @@ class Embedder:
         also: Collection[Key],
         floor: float = FLOOR,
     ) -> dict[Key, float]:
-        """Return how near exchanges are to a question, the less the worse the model reads it,
-        without those that are too far and not in `also`.
+        """Return how near exchanges are, the less the worse the model reads the question.
+
+        Those that are too far and not in `also` are left out.
         """
         trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
         trust = min(1.0, max(0.0, trust))
@@ -209,11 +206,9 @@ class Vectors:
     def nearest(
         self, query: bytes, limit: int, among: Collection[int], also: Collection[int] = ()
     ) -> list[tuple[int, float]]:
-        """Return the `limit` nearest of the exchanges `among` which to look, and those in `also`,
-        the nearest first, of equals the highest.
+        """Return the `limit` nearest of `among`, and those in `also`; of equals the highest first.
 
-        An exchange is as near, -1 to 1, as its nearest vector and its last, which is of all its
-        texts, on average.
+        An exchange is as near, -1 to 1, as its nearest vector and that of all its texts on average.
         """
         if not len(self._rows):
             return []

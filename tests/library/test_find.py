@@ -4,9 +4,7 @@ never kept.
 
 from __future__ import annotations
 
-import os
 import random
-import shutil
 from collections.abc import Iterator, Sequence
 from datetime import timedelta
 from itertools import groupby
@@ -195,52 +193,6 @@ def test_filters(tmp_path: Path) -> None:
     far = timedelta(days=365 * 1_900)
     assert ids(SessionFilter(since=START - far, before=START + far)) == ["a", "b", "c", "d"]
     assert ids(SessionFilter(since=START + far)) == ids(SessionFilter(before=START - far)) == []
-
-
-def test_filters_are_the_same_without_an_index(tmp_path: Path) -> None:
-    """Rows that are read from the files into memory are filtered as those of the index."""
-    shelf(tmp_path)
-    write(
-        tmp_path,
-        "d",
-        "Hi",
-        project="/x/Boote_1",
-        agent="ÉMILE",
-        tags=("sea", "work"),
-        name="Ärger am Meer 100%",
-    )
-    for number, path in enumerate(sorted(tmp_path.glob("*.md"))):
-        os.utime(path, (1_000 * number, 1_000 * number))
-    rows = library(tmp_path).rows(fold=False)[0]
-    shutil.copytree(tmp_path, tmp_path / "other", ignore=shutil.ignore_patterns(".*"))
-    (tmp_path / "other" / ".index.sqlite").mkdir()
-    without = library(tmp_path / "other")
-    for wanted in (
-        *(
-            SessionFilter(words=words)
-            for words in (
-                "ärger",
-                "ÄRGER 100%",
-                "#work",
-                "#wor",
-                "wor",
-                "boote_1",
-                "é",
-                "SALLY a",
-                "#",
-            )
-        ),
-        *(
-            SessionFilter(tag="#SEA"),
-            SessionFilter(agent="éMILE"),
-            SessionFilter(project="BOOTE"),
-            SessionFilter(words="sally", tag="work"),
-        ),
-        *(SessionFilter(since=rows[1].updated), SessionFilter(before=rows[1].updated)),
-    ):
-        asked = library(tmp_path).rows(wanted=wanted, fold=False)[0]
-        found = without.rows(wanted=wanted, fold=False)[0]
-        assert [row.id for row in asked] == [row.id for row in found], wanted
 
 
 def test_what_is_no_query_finds_nothing_and_nothing_breaks(tmp_path: Path) -> None:

@@ -34,6 +34,7 @@ from tests.shelves import START, Made, files, folders, session, write
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))
 ANEW = "The index was damaged: a new one is made from the sessions."
+NEWER = "The index was made by a newer version of the program: a new one is made from the sessions."
 
 
 def library(folder: Path) -> Library:
@@ -228,62 +229,42 @@ def test_a_damaged_index_is_made_anew(tmp_path: Path, garbage: bytes) -> None:
     }
 
 
-def test_an_index_that_is_not_made_yet_is_made(tmp_path: Path) -> None:
-    """A process that was killed leaves an empty file."""
+@pytest.mark.parametrize(
+    ("script", "trouble"),
+    [
+        (f"PRAGMA user_version={VERSION - 1}; DROP TABLE exchanges", ""),
+        (f"PRAGMA user_version={VERSION - 1}; DROP TABLE vectors; CREATE TABLE other (id)", ""),
+        (f"PRAGMA user_version={VERSION + 1}", NEWER),
+        ("PRAGMA user_version=0", ANEW),
+        ("DROP TABLE sessions", ANEW),
+    ],
+)
+def test_an_index_that_is_not_as_it_was_made_is_made_anew(
+    tmp_path: Path, script: str, trouble: str
+) -> None:
+    fill(tmp_path)
+    library(tmp_path).bring_up_to_date()
+    with closing(sqlite3.connect(tmp_path / FILE)) as database:
+        database.executescript(script)
+    shelf = library(tmp_path)
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble == trouble
+    shelf.close()
+    with closing(Index(tmp_path)) as index:
+        assert len(index.links()) == 12
+        assert index.ask("SELECT * FROM sqlite_master WHERE name = 'other'") == []
+    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
+        FILE,
+        f"{FILE}-journal",
+    }
+
+
+def test_an_empty_file_of_a_process_that_was_killed_is_filled(tmp_path: Path) -> None:
     fill(tmp_path)
     (tmp_path / FILE).touch()
     shelf = library(tmp_path)
     assert rows_of(shelf) == listed(tmp_path)
     assert shelf.trouble == ""
-    shelf.close()
-
-
-def test_another_programs_database_is_replaced(tmp_path: Path) -> None:
-    fill(tmp_path)
-    with closing(sqlite3.connect(tmp_path / FILE)) as database:
-        database.execute("CREATE TABLE sessions (id)")
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == ANEW
-    shelf.close()
-
-
-def test_a_missing_table_is_damage(tmp_path: Path) -> None:
-    fill(tmp_path)
-    library(tmp_path).bring_up_to_date()
-    with closing(sqlite3.connect(tmp_path / FILE)) as database:
-        database.execute("DROP TABLE sessions")
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble.startswith("The index was damaged")
-    shelf.close()
-
-
-def test_an_index_of_an_older_version_is_made_anew(tmp_path: Path) -> None:
-    fill(tmp_path)
-    library(tmp_path).bring_up_to_date()
-    with closing(sqlite3.connect(tmp_path / FILE)) as database:
-        database.executescript(f"PRAGMA user_version={VERSION - 1}; DROP TABLE exchanges")
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == ""
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
-        FILE,
-        f"{FILE}-journal",
-    }
-    shelf.close()
-
-
-def test_an_index_of_a_newer_version_is_made_anew(tmp_path: Path) -> None:
-    fill(tmp_path)
-    library(tmp_path).bring_up_to_date()
-    with closing(sqlite3.connect(tmp_path / FILE)) as database:
-        database.execute(f"PRAGMA user_version={VERSION + 1}")
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == (
-        "The index was made by a newer version of the program: a new one is made from the sessions."
-    )
     shelf.close()
 
 
