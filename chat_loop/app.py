@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import asyncio
 import contextlib
 import os
@@ -10,14 +11,16 @@ import signal
 from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, configured, equipped
 from chat_loop.agent.ask import Patience
+from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.mcp_servers import Servers, servers_of
+from chat_loop.agent.tools import Tool
 from chat_loop.config import Config, Paths, choose_servers
 from chat_loop.display.plain import err
 from chat_loop.display.text import printable
@@ -30,11 +33,7 @@ from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.sessions.manager import SessionManager
-
-if TYPE_CHECKING:
-    import argparse
-
-    from chat_loop.agent.tools import Tool
+from chat_loop.subcommands.agents import open_asked
 
 PROMPT_SECONDS = 10.0
 """How long the first prompt of a chat waits for a server that loads its model."""
@@ -59,10 +58,8 @@ class App:
             self._module, mode = "interactive" if chats else "subcommands.sessions", ""
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
-            from chat_loop.subcommands import agents  # most runs have the built-in agent
-
             asks = options.question is None and os.isatty(0) and os.isatty(1)
-            self.definition, self.instant = agents.open_asked(
+            self.definition, self.instant = open_asked(
                 reference, paths, instant, asked=asks, trusted=options.trust_agent
             )
         self.config = configured(config, self.definition)
@@ -136,15 +133,11 @@ class App:
         return choose.choose(reference, self.config, self.world, base_url=url, tell=say)
 
     def _tools(self) -> tuple[Tool, ...]:
-        """Return the built-in tools that the command line names, else the config and the agent's
-        file.
-        """
+        """Return the built-in tools that the command line names, else the config or the agent."""
         wanted = tuple(filter(None, map(str.strip, self.options.tools.split(","))))
         names = wanted or self.config.agent.tools
         if not names:
             return ()
-        from chat_loop.agent.builtin import builtin_tools
-
         protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
         if self.options.config:
             protected.append(Path(self.options.config).expanduser())

@@ -13,12 +13,14 @@ from msgspec.structs import replace
 from chat_loop import errors, events
 from chat_loop.agent.tools import NO_MORE, anything, refuser
 from chat_loop.app import App, cancel_on
+from chat_loop.commands.references import find_session
 from chat_loop.config import expand_home
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
 from chat_loop.display.text import one_line
 from chat_loop.input.lines import clean
+from chat_loop.library.library import Library
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import counted
@@ -204,9 +206,6 @@ class Run:
 
         Raises SessionError, and errors.UsageError for a session of another agent's file.
         """
-        from chat_loop.commands.references import find_session
-        from chat_loop.library.library import Library
-
         sessions, agent = self._app.sessions, conversation.agent
         library = Library(sessions.directory, sessions.now)
         try:

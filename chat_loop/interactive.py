@@ -8,13 +8,11 @@ import errno
 import gc
 import sys
 import threading
-from collections.abc import Iterable
-from importlib import import_module
-from typing import TYPE_CHECKING
 
 from chat_loop.agent.agent import Agent
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.completing import Offering
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
@@ -41,18 +39,12 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from chat_loop.wording import when_text
 
-if TYPE_CHECKING:
-    from chat_loop.commands.completing import Offering
-    from chat_loop.input.completing import Choice
-
 SIGNALLED = 128
 """From here on an exit code names the signal that ended the program."""
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to, as after SIGHUP."""
 SWITCH_SECONDS = 0.0005
 """How long a thread that loads may keep a key waiting for its echo; Python's 5 ms add up."""
-BEHIND = ("chat_loop.agent.tools", "chat_loop.context.ledger", "chat_loop.context.summary")
-"""What the first request, and then the first reply, need besides what is loaded."""
 
 
 def run(app: App) -> int:
@@ -86,7 +78,6 @@ class Interactive:
         self._loads = False
         self._used = threading.Event()
         """Set when the user first waits for something: what costs time may load then."""
-        self._offering: Offering | None = None
         self._has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         self._reader: Reader = LineReader()
         if self._has_terminal:
@@ -99,7 +90,7 @@ class Interactive:
                 status=self._status,
                 instant=self._instant,
                 ready=self._load_behind,
-                complete=self._choices,
+                complete=lambda before: self._offering.choices(before),  # noqa: PLW0108 - made below
                 report=self._display.error,
                 keys=config.input.keys,
                 moving=lambda: self._conversation.compaction.background.state == MAKING,
@@ -113,7 +104,7 @@ class Interactive:
         self._conversation = Conversation(
             ToolApproval(self._display, self._reader).needed_by(agent),
             sessions,
-            count=self._count,
+            count=lambda text: self._counter.count(text, self._conversation.agent.provider.model),
             show=self._show,
             options=options_of(config, app.summarizer(agent), semantic),
             memory=self._memory.block if self._memory is not None else str,
@@ -140,6 +131,7 @@ class Interactive:
             templates=self._templates,
             config=config,
         )
+        self._offering = Offering(chat)
         self._loop = ChatLoop(chat)
 
     async def run(self) -> int:
@@ -194,19 +186,9 @@ class Interactive:
         if self._first or not self._has_terminal:
             self._load_behind()
 
-    def _choices(self, before: str) -> Iterable[Choice]:
-        if self._offering is None:
-            from chat_loop.commands.completing import Offering  # not before Tab is pressed
-
-            self._offering = Offering(self._loop.chat)
-        return self._offering.choices(before)
-
     def _status(self) -> str:
         symbols = self._display.has_symbols
         return status_line(self._status_line(), self._config.status, columns() - 2, symbols=symbols)
-
-    def _count(self, text: str) -> int:
-        return self._counter.count(text, self._conversation.agent.provider.model)
 
     def _show(self, event: Event) -> None:
         self._used.set()
@@ -229,8 +211,6 @@ class Interactive:
             with contextlib.suppress(ChatLoopError):  # the first request says it to who waits
                 agent.provider.warm()
             self._display.load()
-            for name in BEHIND:
-                import_module(name)
         finally:
             gc.freeze()  # modules are no garbage: no collection looks through them
             gc.enable()

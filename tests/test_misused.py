@@ -88,18 +88,3 @@ def test_a_part_of_a_reply_is_not_left_in_its_file(tmp_path: Path) -> None:
     assert result.returncode == 1
     assert b"cannot be written: file too large." in result.stderr
     assert not reply.exists()
-
-
-def test_a_merge_without_a_model_names_none_that_was_not_there(tmp_path: Path) -> None:
-    for text in ("one", "two"):
-        assert run(tmp_path, *ECHO, "-p", text).returncode == 0
-    paths = sorted((tmp_path / "sessions").glob("*.md"))
-    for path in paths:
-        path.write_text(
-            path.read_text().replace("**Model:** scripted:echo", "**Model:** anthropic:claude-x")
-        )
-    result = run(tmp_path, "sessions", "merge", *(path.stem for path in paths), "--prefer", "both")
-    assert result.returncode == 0
-    merged = tmp_path / "sessions" / f"{result.stdout.decode().strip()}.md"
-    assert "**Model:** anthropic:claude-x" in merged.read_text()
-    assert "scripted" not in merged.read_text()
