@@ -23,6 +23,7 @@ from tests.support.providers import (
     anthropic_at,
     clear_environment,
     compatible_at,
+    entry,
     events_of,
     failure_of,
     openai_at,
@@ -167,7 +168,7 @@ def test_a_server_that_refuses_images_is_not_shown_them_again(
     server: Loopback, message: str, stays: bool
 ) -> None:
     server.enqueue(failing(500 if "mmproj" in message else 400, "invalid_request_error", message))
-    provider = OpenAIProvider("llava", name="c", window=Window(9), base_url=f"{server.url}/v1")
+    provider = OpenAIProvider("llava", entry("c", f"{server.url}/v1"), window=Window(9))
     provider.takes_images = True
     refusal = failure_of(provider, ASK)
     assert message in refusal.message

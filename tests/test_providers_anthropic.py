@@ -27,6 +27,7 @@ from tests.support.providers import (
     REQUEST,
     anthropic_at,
     clear_environment,
+    entry,
     events_of,
     failure_of,
     outcome_of,
@@ -131,7 +132,7 @@ def test_key_and_address_from_the_environment(
         monkeypatch.setenv(name, value)
     monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
 
-    events_of(AnthropicProvider("claude-test", window=Window(1)))
+    events_of(AnthropicProvider("claude-test", entry("anthropic"), window=Window(1)))
 
     assert bearer_of(server.requests[0].headers) == sent
 

@@ -18,6 +18,7 @@ from chat_loop.providers.refusals import SAID_CHARACTERS, Service
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Usage, Window
+from tests.support.providers import entry
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
 
@@ -104,10 +105,10 @@ CHUNKS = st.builds(lambda delta, more: {"choices": [{"delta": delta, **more}]}, 
 def providers() -> list[WireProvider]:
     window = Window(1000)
     made = [
-        OpenAIProvider("m", name=name, window=window, base_url="http://x/v1")
+        OpenAIProvider("m", entry(name, "http://x/v1"), window=window)
         for name in ("deepseek", "ollama")
     ]
-    return [*made, AnthropicProvider("m", window=window)]
+    return [*made, AnthropicProvider("m", entry("anthropic"), window=window)]
 
 
 @pytest.mark.parametrize("provider", providers(), ids=lambda provider: f"{provider.name}")

@@ -39,7 +39,7 @@ from chat_loop.providers.openai import MAX_REPLAYED, AzureProvider, OpenAIProvid
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
 from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
-from tests.support.providers import events_of, failure_of, host, told
+from tests.support.providers import entry, events_of, failure_of, host, told
 
 TALK = Request(
     system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100, temperature=0.2
@@ -77,7 +77,7 @@ def test_azure_takes_endpoint_and_version_from_the_environment(
     monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}/")
     monkeypatch.setenv("OPENAI_API_VERSION", "2025-03-01")
 
-    events_of(AzureProvider("our gpt", window=Window(1), entry=entry_of("azure", {})), TALK)
+    events_of(AzureProvider("our gpt", entry("azure"), window=Window(1)), TALK)
 
     assert (
         server.requests[0].path
@@ -139,7 +139,7 @@ def test_azure_says_which_variable_is_missing(
         monkeypatch.setenv(name, value)
     monkeypatch.delenv(missing)
 
-    error = failure_of(AzureProvider("our-gpt", window=Window(1), entry=entry_of("azure", {})))
+    error = failure_of(AzureProvider("our-gpt", entry("azure"), window=Window(1)))
 
     assert type(error) is NoProvider
     assert (error.message, error.hint) == (message, hint)
@@ -250,8 +250,8 @@ def test_bedrock_says_what_is_missing(
 def test_the_region_of_the_config_decides_where_requests_go(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    entry = entry_of("bedrock", {"bedrock": ProviderConfig(region="us-west-2")})
-    provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", window=Window(1), entry=entry)
+    west = entry_of("bedrock", {"bedrock": ProviderConfig(region="us-west-2")})
+    provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", west, window=Window(1))
     provider.warm()
 
     assert provider._connection is not None
@@ -324,7 +324,7 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
             yield body[start : start + size]
 
     async def read() -> list[object]:
-        provider = BedrockProvider("m", window=Window(1), entry=entry_of("bedrock", {}))
+        provider = BedrockProvider("m", entry("bedrock"), window=Window(1))
         client = anthropic.AsyncAnthropicBedrock(api_key="-", aws_region="us-east-1")
         stream = anthropic.AsyncStream(
             cast_to=object,
@@ -884,7 +884,7 @@ def after_call(provider: OpenAIProvider, arguments: str, extra: dict[str, object
 
 
 def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
-    provider = OpenAIProvider("m", name="gemini", window=Window(1), base_url="http://x")
+    provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
     for number in range(MAX_REPLAYED + 1):
         after_call(provider, f"{number}", {"extra_content": {"n": number}})
 
@@ -894,7 +894,7 @@ def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
 
 @pytest.mark.parametrize("extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, {}])
 def test_what_could_not_be_sent_back_is_not_kept(extra: dict[str, object]) -> None:
-    provider = OpenAIProvider("m", name="gemini", window=Window(1), base_url="http://x")
+    provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
     after_call(provider, "{}", extra)
 
     assert "x" not in provider._call_of(ToolCall("x", "look", "{}"))
@@ -1000,7 +1000,7 @@ def test_importing_it_imports_no_sdk(module: str) -> None:
 
 
 def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
-    made = OpenAIProvider("m", name="elsewhere", window=Window(1), base_url="http://x/v1")
+    made = OpenAIProvider("m", entry("elsewhere", "http://x/v1"), window=Window(1))
     assert (made.entry.title, made.entry.quirks.tagged, made.calls_tools) == (
         "elsewhere",
         True,

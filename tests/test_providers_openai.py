@@ -27,6 +27,7 @@ from tests.support.providers import (
     REQUEST,
     clear_environment,
     compatible_at,
+    entry,
     events_of,
     failure_of,
     openai_at,
@@ -113,7 +114,7 @@ def test_key_and_address_from_the_environment(
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     monkeypatch.setenv("OPENAI_BASE_URL", f"{server.url}/v1")
 
-    events_of(OpenAIProvider("gpt-4o", window=Window(1)))
+    events_of(OpenAIProvider("gpt-4o", entry("openai"), window=Window(1)))
 
     assert server.requests[0].headers["authorization"] == "Bearer sk-env"
 
@@ -141,11 +142,10 @@ def test_nothing_of_openai_s_environment_goes_to_a_compatible_server(
 def test_a_compatible_server_needs_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
 
-    error = failure_of(OpenAIProvider("qwen3", name="compatible", window=Window(1)))
+    error = failure_of(OpenAIProvider("qwen3", entry("compatible"), window=Window(1)))
 
     assert type(error) is NoProvider
-    assert error.message == "The provider compatible has no address."
-    assert error.hint == "Set its base URL, as http://HOST:PORT/v1."
+    assert error.hint == "Write it as http://HOST:PORT/v1."
 
 
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_ADMIN_KEY"])
@@ -408,7 +408,7 @@ def test_what_servers_leave_out_is_no_failure(server: Loopback, reply: Reply) ->
 
 
 def test_a_server_of_this_machine_may_load_its_model_first() -> None:
-    local = OpenAIProvider("m", name="ollama", window=Window(1), base_url="http://127.0.0.1/v1")
+    local = OpenAIProvider("m", entry("ollama", "http://127.0.0.1/v1"), window=Window(1))
 
     assert (local.name, local.model, local.window, local.first_event_seconds) == (
         "ollama",
@@ -416,4 +416,4 @@ def test_a_server_of_this_machine_may_load_its_model_first() -> None:
         Window(1),
         600.0,
     )
-    assert OpenAIProvider("m", window=Window(1)).first_event_seconds == 120.0
+    assert OpenAIProvider("m", entry("openai"), window=Window(1)).first_event_seconds == 120.0

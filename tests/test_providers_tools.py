@@ -37,6 +37,7 @@ from tests.support.providers import (
     MakeProvider,
     anthropic_at,
     clear_environment,
+    entry,
     events_of,
     failure_of,
     openai_at,
@@ -72,7 +73,7 @@ def server() -> Iterator[Loopback]:
 
 def compatible_with_tools(url: str) -> OpenAIProvider:
     return OpenAIProvider(
-        "qwen3", name="compatible", window=Window(8_192), base_url=f"{url}/v1", calls_tools=True
+        "qwen3", entry("compatible", f"{url}/v1", tools=True), window=Window(8_192)
     )
 
 
@@ -89,7 +90,7 @@ def calls_of(events: list[Event]) -> list[ToolCall]:
 def test_who_calls_tools(tmp_path: Path) -> None:
     def compatible(*, calls_tools: bool) -> WireProvider:
         return OpenAIProvider(
-            "m", name="ollama", window=Window(1), base_url="http://x/v1", calls_tools=calls_tools
+            "m", entry("ollama", "http://x/v1", tools=calls_tools), window=Window(1)
         )
 
     assert anthropic_at("http://x").calls_tools
@@ -99,9 +100,7 @@ def test_who_calls_tools(tmp_path: Path) -> None:
         True,
         False,
     ]
-    assert not OpenAIProvider(
-        "m", name="compatible", window=Window(1), base_url="http://x/v1"
-    ).calls_tools
+    assert not OpenAIProvider("m", entry("compatible", "http://x/v1"), window=Window(1)).calls_tools
     assert not ScriptedProvider().calls_tools
     assert not LocalProvider(tmp_path / "m.gguf", name_of_model="m", window=Window(1)).calls_tools
 

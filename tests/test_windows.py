@@ -35,7 +35,7 @@ from chat_loop.providers.choose import World, create
 from chat_loop.providers.prices import known_window
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
-from tests.support.providers import clear_environment, events_of
+from tests.support.providers import clear_environment, entry, events_of
 from tests.test_headless import run
 
 MODEL = "qwen3:8b"
@@ -490,7 +490,7 @@ def ceiling(provider: WireProvider, words: int = 1) -> int:
     """The `max_tokens` that a request of so many words is sent with."""
     with Loopback() as server:
         made = AnthropicProvider(
-            provider.model, window=Window(200_000), base_url=server.url, api_key="sk-x"
+            provider.model, entry("anthropic", server.url), window=Window(200_000), api_key="sk-x"
         )
         made.learn(Capabilities(reply=provider.reply_tokens))
         events_of(made, Request(system="", messages=(Message("user", "word " * words),)))
@@ -517,10 +517,10 @@ def test_what_genai_prices_lists_of_our_default_models() -> None:
     sent at first.
     """
     rows = []
-    for entry in CATALOGUE.values():
-        if entry.model and entry.kind != "scripted":
-            ours, theirs = guessed(entry.model).window, known_window(entry.model, entry.name)
-            rows.append((f"{entry.name}:{entry.model}", ours, theirs))
+    for known in CATALOGUE.values():
+        if known.model and known.kind != "scripted":
+            ours, theirs = guessed(known.model).window, known_window(known.model, known.name)
+            rows.append((f"{known.name}:{known.model}", ours, theirs))
             told = f"{rows[-1][0]:40} guess {ours:>9,}  listed {theirs:>9,}"
             print(told, "" if ours == theirs else "differs")  # noqa: T201 - what rots is to be seen
     assert {name for name, _, theirs in rows if not theirs} <= {

@@ -45,7 +45,6 @@ def without_telemetry(client: Any) -> dict[str, Any]:
 class AnthropicProvider(wire.WireProvider):
     """Claude models."""
 
-    name = "anthropic"
     path = "/v1/messages"
 
     def _connect(self) -> Any:
@@ -54,7 +53,7 @@ class AnthropicProvider(wire.WireProvider):
         try:
             client = anthropic.AsyncAnthropic(
                 api_key=self._api_key,
-                base_url=self._base_url,
+                base_url=self.entry.base_url or None,
                 max_retries=0,
                 http_client=wire.http_client(anthropic),
                 **without_telemetry(anthropic.AsyncAnthropic),

@@ -12,7 +12,7 @@ from typing import Any
 
 from chat_loop.errors import AuthenticationFailed, NoProvider
 from chat_loop.providers.anthropic import AnthropicProvider, without_telemetry
-from chat_loop.providers.capabilities import NOTHING, Capabilities, bare_name
+from chat_loop.providers.capabilities import bare_name
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
@@ -37,7 +37,6 @@ WITHOUT_CACHE = (
 class BedrockProvider(AnthropicProvider):
     """Claude models on Bedrock. The model is its id, or that of an inference profile."""
 
-    name = "bedrock"
     stream_type = "application/vnd.amazon.eventstream"
     key_hint = KEY_HINT
     model_hint = (
@@ -63,9 +62,6 @@ class BedrockProvider(AnthropicProvider):
         self._withheld = dict.fromkeys(headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit)
         # a session that has expired; credentials that have gone
         return anthropic, client, anthropic.AnthropicError, (BotoCoreError, RuntimeError)
-
-    async def _ask(self, connection: Connection) -> Capabilities | None:
-        return NOTHING  # it has no such path
 
     def _caches(self, request: Request) -> bool:
         return super()._caches(request) and not bare_name(self.model).startswith(WITHOUT_CACHE)

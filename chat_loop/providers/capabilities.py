@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
-from msgspec import Struct
+import msgspec
 
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers.answers import at, flag_at, list_at, text_at
@@ -16,7 +17,7 @@ SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
 """Whatever a server says beyond these is not believed."""
 
 
-class Capabilities(Struct, frozen=True, kw_only=True):
+class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     """What one source says of a model: tokens, and images; 0 and None where it says nothing."""
 
     window: int = 0
@@ -34,28 +35,9 @@ class Capabilities(Struct, frozen=True, kw_only=True):
 
 NOTHING = Capabilities()
 
-_WITH_IMAGES = (
-    *("gpt-", "gpt-4-turbo", "gpt-4-vision", "gpt-4.", "gpt-4o", "gemma", "llama-4", "llama4"),
-    *("mistral-medium", "mistral-large-latest", "mistral-small-latest"),
+FAMILIES = msgspec.json.decode(
+    Path(__file__).with_name("families.json").read_bytes(), type=dict[str, tuple[int, int, bool]]
 )
-FAMILIES: Mapping[str, tuple[int, int, bool]] = {
-    "claude-": (200_000, 32_000, True),
-    "claude-3": (200_000, 4_096, True),
-    "claude-3-5": (200_000, 8_192, True),
-    "claude-3-7": (200_000, 64_000, True),
-    **dict.fromkeys(_WITH_IMAGES, (UNKNOWN_TOKENS, 0, True)),
-    "gpt-3": (16_385, 0, False),
-    "gpt-4": (8_192, 0, False),
-    "gpt-oss": (UNKNOWN_TOKENS, 0, False),
-    **dict.fromkeys(("o1", "o3", "o4"), (200_000, 0, True)),
-    "o3-mini": (200_000, 0, False),
-    "gemini-": (1_000_000, 0, True),
-    "grok-4": (256_000, 0, True),
-    "phi": (16_384, 0, False),
-    "qwen": (32_768, 0, False),
-    "smollm": (8_192, 0, False),
-    "tinyllama": (2_048, 0, False),
-}
 """Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a
 family differs: a request that is too large is refused, one that is compacted too early is only
 shorter.

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import Literal
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
-from chat_loop.providers.servers import is_near
+from chat_loop.providers.servers import is_near, place_of
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
@@ -31,7 +33,7 @@ class Quirks(Struct, frozen=True, kw_only=True):
     tagged: bool = True  # reasoning may stand in the reply's text, between `<think>` and `</think>`
     cache_marks: tuple[str, ...] = ()
     """Models whose cache needs breakpoints, as on Anthropic's own wire."""
-    summary_params: tuple[tuple[str, object], ...] = ()
+    summary_params: Mapping[str, object] = {}
     """Parameters of a request for a summary, whose ceiling reasoning would use up."""
     wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
 
@@ -73,73 +75,17 @@ class Entry(Struct, frozen=True, kw_only=True):
             raise NoProvider(error.message, error.hint) from error
 
 
-_FIXED = ("o1", "o3", "o4", "gpt-5")
-_QUIRKS = {
-    "openai": Quirks(
-        limit="max_completion_tokens",
-        fixed_temperature=_FIXED,
-        # never, or only while they do not reason
-        no_tools=("gpt-5.6", "o1-mini", "o1-preview", "chatgpt-4o"),
-        tagged=False,
-    ),
-    "azure": Quirks(limit="max_completion_tokens", fixed_temperature=_FIXED, tagged=False),
-    "grok": Quirks(tagged=False),
-    "deepseek": Quirks(
-        tagged=False, summary_params=(("thinking", {"type": "disabled"}),), wants_reasoning=True
-    ),
-    "groq": Quirks(limit="max_completion_tokens"),
-    "openrouter": Quirks(cache_marks=("anthropic/",)),
+_TABLE = Path(__file__).with_name("catalogue.json").read_bytes()
+CATALOGUE: Mapping[str, Entry] = {
+    entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])
 }
-_SILENT = ("openai", "gemini", "grok", "deepseek", "azure")
-_GEMINI = "generativelanguage.googleapis.com/v1beta/openai"
-_ANTHROPIC_KEYS = "ANTHROPIC_API_KEY ANTHROPIC_AUTH_TOKEN"
-_SERVICES = (  # name, title, usual model, address, variables of the key
-    ("anthropic", "Anthropic", "claude-sonnet-5-5", "", _ANTHROPIC_KEYS),
-    ("openai", "OpenAI", "gpt-5.4-mini", "", "OPENAI_API_KEY"),
-    ("gemini", "Google Gemini", "gemini-flash-latest", _GEMINI, "GEMINI_API_KEY GOOGLE_API_KEY"),
-    ("grok", "xAI Grok", "grok-4.3", "api.x.ai/v1", "XAI_API_KEY"),
-    ("mistral", "Mistral", "mistral-medium-latest", "api.mistral.ai/v1", "MISTRAL_API_KEY"),
-    ("deepseek", "DeepSeek", "deepseek-v4-flash", "api.deepseek.com/v1", "DEEPSEEK_API_KEY"),
-    ("groq", "Groq", "openai/gpt-oss-120b", "api.groq.com/openai/v1", "GROQ_API_KEY"),
-    ("openrouter", "OpenRouter", "openrouter/auto", "openrouter.ai/api/v1", "OPENROUTER_API_KEY"),
-    ("azure", "Azure OpenAI", "", "", f"AZURE_OPENAI_API_KEY {AZURE_TOKEN}"),
-)
-_SERVERS = (  # of this machine: name, title, port, variables of the key
-    ("ollama", "Ollama", 11434, ("OLLAMA_API_KEY",)),
-    ("lmstudio", "LM Studio", 1234, ()),
-    ("llama-server", "llama-server", 8080, ()),
-    ("vllm", "vLLM", 8000, ("VLLM_API_KEY",)),
-)
-LOCAL_SERVERS = {name: port for name, _, port, _ in _SERVERS}
-_KINDS: Mapping[str, Kind] = {"anthropic": "anthropic", "azure": "azure"}
-_TABLE = (
-    *(
-        Entry(
-            name=name,
-            title=title,
-            kind=_KINDS.get(name, "openai"),
-            base_url=f"https://{address}" if address else "",
-            keys=tuple(variables.split()),
-            needs_key=True,
-            model=model,
-            quirks=_QUIRKS.get(name, Quirks()),
-            silent=name in _SILENT,
-        )
-        for name, title, model, address, variables in _SERVICES
-    ),
-    Entry(name="bedrock", title="Amazon Bedrock", kind="bedrock"),
-    *(
-        Entry(name=name, title=title, base_url=f"http://127.0.0.1:{port}/v1", keys=keys)
-        for name, title, port, keys in _SERVERS
-    ),
-    Entry(
-        name="compatible", title="a compatible server", keys=("COMPATIBLE_API_KEY",), tools=False
-    ),
-    Entry(name="local", title="the embedded model", kind="local", tools=False),
-    Entry(name="scripted", title="scripted replies", kind="scripted", model="echo", tools=False),
-)
-CATALOGUE: Mapping[str, Entry] = {entry.name: entry for entry in _TABLE}
 """In the order in which the automatic choice at start considers them."""
+LOCAL_SERVERS = {
+    entry.name: place_of(entry.base_url)[1]
+    for entry in CATALOGUE.values()
+    if is_near(entry.base_url)
+}
+"""The servers that are looked for on this machine -> their usual ports."""
 
 
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:
@@ -198,8 +144,8 @@ def azure_address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, st
         )
     if endpoint.rstrip("/").endswith("/openai/v1"):
         return endpoint, ""
-    given = (entry.api_version, *(environment.get(name, "") for name in AZURE_VERSIONS))
-    version = next(filter(None, given), "")
+    versions = (entry.api_version, *(environment.get(name, "") for name in AZURE_VERSIONS))
+    version = next(filter(None, versions), "")
     if not version:
         raise NoProvider(
             f"Azure OpenAI has no API version: {AZURE_VERSIONS[0]} is not set.",
@@ -211,15 +157,15 @@ def azure_address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, st
 def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:
     """Yield the keys and tokens of providers and MCP servers in config and environment."""
     names = ["AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_BEARER_TOKEN_BEDROCK"]
-    given: list[str] = []
+    values: list[str] = []
     for entry in entries(config.providers).values():
         names += entry.keys
-        given += entry.headers.values()
+        values += entry.headers.values()
     secret = re.compile(r"KEY|TOKEN|SECRET|PASSW|CREDENTIAL|AUTH", re.IGNORECASE)
     for server in config.mcp.values():
-        given += server.headers.values()
-        given += [value for name, value in server.env.items() if secret.search(name)]
-    for value in given:
+        values += server.headers.values()
+        values += [value for name, value in server.env.items() if secret.search(name)]
+    for value in values:
         names += REFERENCE.findall(value)
         if not REFERENCE.search(value):
             yield value.rpartition(" ")[2]  # behind "Bearer"

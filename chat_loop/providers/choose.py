@@ -15,19 +15,11 @@ from msgspec.structs import replace
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
 from chat_loop.models import store
-from chat_loop.providers import Provider, scripted
+from chat_loop.providers import Provider, catalogue, scripted
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.capabilities import longest_prefix, window_of
-from chat_loop.providers.catalogue import (
-    CATALOGUE,
-    LOCAL_SERVERS,
-    Entry,
-    Kind,
-    entries,
-    entry_of,
-    missing_requirement,
-)
+from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
 from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.providers.prices import VENDORS
 from chat_loop.providers.servers import is_foreign, server_at, shown
@@ -74,7 +66,9 @@ class World(Struct, frozen=True, kw_only=True):
 
 def real_world(models: Path, *, discover: bool = True) -> World:
     """Return the process's environment and, to `discover` servers, the usual ports."""
-    return World(environment=os.environ, models=models, servers=LOCAL_SERVERS if discover else {})
+    return World(
+        environment=os.environ, models=models, servers=catalogue.LOCAL_SERVERS if discover else {}
+    )
 
 
 class Offer(Struct, frozen=True):
@@ -143,7 +137,11 @@ def _candidates(config: Config, world: World) -> Iterator[Offer]:
     """Yield who could answer, the best first; each server is asked when its turn comes."""
     for entry in entries(config.providers).values():
         is_service = entry.needs_key or entry.kind == "bedrock"
-        if entry.model and is_service and missing_requirement(entry, world.environment) is None:
+        if (
+            entry.model
+            and is_service
+            and catalogue.missing_requirement(entry, world.environment) is None
+        ):
             key = next((name for name in entry.keys if world.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
             yield Offer(f"{entry.name}:{entry.model}", note)
@@ -294,7 +292,4 @@ def _build(entry: Entry, model: str, config: Config, world: World) -> Provider:
     # None leaves the SDK to its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
     key = None if by_sdk else entry.key(world.environment)
-    base_url = entry.base_url or None
-    return ADAPTERS[entry.kind](
-        model, window=window, entry=entry, images=images, base_url=base_url, api_key=key
-    )
+    return ADAPTERS[entry.kind](model, entry, window=window, images=images, api_key=key)

@@ -11,22 +11,15 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
-from chat_loop.errors import ContextTooLong, NoProvider, ProviderError
+from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
-from chat_loop.providers import capabilities, wire
+from chat_loop.providers import capabilities, replies, wire
 from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.capabilities import NOTHING, Capabilities
-from chat_loop.providers.catalogue import AZURE_TOKEN, azure_address
+from chat_loop.providers.catalogue import AZURE_TOKEN, Entry, azure_address
 from chat_loop.providers.refusals import Service
-from chat_loop.providers.replies import (
-    INVALID,
-    Reply,
-    arguments_of,
-    arguments_text,
-    refused_tool,
-    tool_name,
-)
+from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
@@ -52,12 +45,11 @@ MAX_EXTRA = 1 << 18  # characters of JSON that are remembered of a call
 class OpenAIProvider(wire.WireProvider):
     """Models behind Chat Completions. Nothing of OpenAI's environment goes to another server."""
 
-    name = "openai"
     path = "/chat/completions"
 
-    def __init__(self, model: str, **settings: Any) -> None:
+    def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
         """Take what `WireProvider` takes."""
-        super().__init__(model, **settings)
+        super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
         self._withheld: dict[str, object] = {}
         """Headers of OpenAI's environment that do not go to other servers."""
@@ -80,20 +72,14 @@ class OpenAIProvider(wire.WireProvider):
         return openai, client, openai.OpenAIError, ()
 
     def _client(self, openai: Any, http: Any) -> Any:
-        """Make the SDK's client. Raises `ProviderError` without a key or an address."""
-        if not self._is_openai and not self._base_url:
-            raise NoProvider(
-                f"The provider {self.name} has no address.",
-                "Set its base URL, as http://HOST:PORT/v1.",
-            )
-        key = self._api_key
-        if not self._is_openai and not key:
-            if self.entry.needs_key:
-                raise self.keyless()
-            key = NO_KEY
+        """Make the SDK's client. Raises `ProviderError` without a key."""
+        key, base_url = self._api_key, self.entry.base_url or None
+        if not self._is_openai:  # None would stand for OpenAI's own
+            key = key or ("" if self.entry.needs_key else NO_KEY)
+            base_url = base_url or ""
         try:
             client = openai.AsyncOpenAI(
-                api_key=key, base_url=self._base_url, max_retries=0, http_client=http
+                api_key=key, base_url=base_url, max_retries=0, http_client=http
             )
         except openai.OpenAIError as error:
             raise self.keyless() from error
@@ -106,8 +92,6 @@ class OpenAIProvider(wire.WireProvider):
 
     async def _prepare(self, connection: wire.Connection, request: Request) -> None:
         """Have Ollama load the model and say its window: it silently discards what does not fit."""
-        if self.name != "ollama" or self._window_is_known:
-            return
         address = str(connection.client.base_url)
         with suppress(*connection.failures):
             url = f"{root_of(address)}/api/generate"
@@ -153,7 +137,7 @@ class OpenAIProvider(wire.WireProvider):
         if self.model.startswith(quirks.cache_marks) and not summary:
             messages = with_breakpoints(messages)
         body: dict[str, object] = {"model": self.model, "messages": messages, "stream": True}
-        body |= dict(quirks.summary_params) if summary else {}
+        body |= quirks.summary_params if summary else {}
         if request.tools and self.calls_tools:
             body["tools"] = [tool_of(tool) for tool in request.tools]
         body["stream_options"] = {"include_usage": True}
@@ -194,9 +178,9 @@ class OpenAIProvider(wire.WireProvider):
     def _call_of(self, call: ToolCall) -> dict[str, object]:
         """Return a call in the form of the wire; what is no JSON object is sent inside of one."""
         arguments = call.arguments
-        if arguments_of(arguments) is None:
-            arguments = json.dumps({INVALID: arguments})
-        function = {"name": tool_name(call.name), "arguments": arguments.strip() or "{}"}
+        if replies.arguments_of(arguments) is None:
+            arguments = json.dumps({replies.INVALID: arguments})
+        function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
         identity = call.id.rjust(ID_LENGTH, "0")
         extra = self._replayed.get(_key(call), ({}, ""))[0]
         return {"id": identity, "type": "function", "function": function, **extra}
@@ -210,7 +194,7 @@ class OpenAIProvider(wire.WireProvider):
         if request.tools and self.calls_tools and refuses_tools:
             names = [tool.name for tool in request.tools]
             # the fault of one of them must not cost the others
-            if not refused_tool(error.message, names) and "schema" not in said:
+            if not replies.refused_tool(error.message, names) and "schema" not in said:
                 self.calls_tools = False
                 wire.adapt(error, f"{self.model} is offered no tools from now on.")
             return
@@ -256,7 +240,6 @@ class OpenAIProvider(wire.WireProvider):
 class AzureProvider(OpenAIProvider):
     """A deployment of an Azure OpenAI resource; the model is the deployment's name."""
 
-    name = "azure"
     model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
 
     def _client(self, openai: Any, http: Any) -> Any:
@@ -276,9 +259,6 @@ class AzureProvider(OpenAIProvider):
             **shared,
         )
 
-    async def _ask(self, connection: wire.Connection) -> Capabilities | None:
-        return NOTHING  # it lists models, not deployments
-
 
 def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[Event]:
     """Put a chunk into `reply` and yield its deltas; `tagged`: reasoning may stand in the text."""
@@ -293,7 +273,10 @@ def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[
                 yield text
         for piece in list_at(delta, "tool_calls"):
             function = at(piece, "function")
-            name, arguments = text_at(function, "name"), arguments_text(at(function, "arguments"))
+            name, arguments = (
+                text_at(function, "name"),
+                replies.arguments_text(at(function, "arguments")),
+            )
             reply.calls.add(at(piece, "index"), text_at(piece, "id"), name, arguments)
             if isinstance(extra := at(piece, "extra_content"), Mapping):
                 reply.calls.add_extra({"extra_content": extra})
@@ -319,7 +302,7 @@ def _texts(delta: object) -> Iterator[str | TextDelta | ThinkingDelta]:
 
 
 def _key(call: ToolCall) -> tuple[str, str]:
-    return tool_name(call.name), call.arguments
+    return replies.tool_name(call.name), call.arguments
 
 
 def tool_of(tool: ToolSpec) -> dict[str, object]:

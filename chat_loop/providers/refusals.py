@@ -10,8 +10,9 @@ import ssl
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from pathlib import Path
 
-from msgspec import Struct
+import msgspec
 from msgspec.structs import asdict
 
 from chat_loop import errors
@@ -23,109 +24,31 @@ from chat_loop.redact import redacted
 SAID_CHARACTERS = 300  # the most of a server's own message that is shown
 LONGEST_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
 
-TOO_LONG, FILTERED = 413, 451
-"""Statuses that stand for a full window and for a content filter, which come with many others."""
+TOO_LONG = 413  # stands for a full window, which comes with many statuses
 
-KINDS: Mapping[int, str] = {
-    400: "invalid_request_error validationexception",
-    401: "authentication_error invalid_api_key",
-    402: "billing_error insufficient_quota",
-    403: "permission_error accessdeniedexception",
-    404: "not_found_error model_not_found",
-    413: "request_too_large",
-    429: "rate_limit_error rate_limit_exceeded throttlingexception",
-    500: "api_error server_error internalserverexception modelstreamerrorexception",
-    503: "serviceunavailableexception",
-    504: "timeout_error modeltimeoutexception",
-    529: "overloaded_error",
-}
-"""Status -> the `type` or `code` of errors that have it, by the documentation of Anthropic, OpenAI
-and AWS: an error inside a stream comes without a status.
-"""
-PHRASES: Mapping[int, tuple[str, ...]] = {
-    401: ("api key not valid", "api key expired", "incorrect api key", "invalid_api_key"),
-    402: (
-        *("insufficient_quota", "credit balance is too low", "used all available credits"),
-        "insufficient balance",
-    ),
-    404: (
-        *("model_not_found", "deploymentnotfound", "is not a valid model id", "model not exist"),
-        *("invalid_model", "model identifier is invalid", "access to the model"),
-        "on-demand throughput",  # Bedrock: the id of an inference profile is wanted
-    ),
-    FILTERED: (
-        *("content_filter", "content management policy", "responsibleaipolicyviolation"),
-        *("prohibited_content", "content_policy_violation", "data_inspection_failed"),
-    ),
-    TOO_LONG: (
-        *("prompt is too long", "exceed context limit", "context_length_exceeded"),
-        *("maximum context length", "maximum prompt length", "exceed_context_size_error"),
-        *("exceeds the available context size", "exceeds the context length"),
-        *("context length of only", "exceeds the maximum number of tokens", "input is too long"),
-    ),
-}
-"""Status -> what a refusal says, in lower case, when it means this status, whatever it has."""
 
-_AGAIN = "Wait a little, then send the query again."
-_NETWORK = "Check the network, or the server at {host}."
-_KEY = (errors.AuthenticationFailed, "{host} refused the key", "{key_hint}")
-_TIME = (errors.TimedOut, "{host} ran out of time", _AGAIN)
-_LOAD = (errors.Overloaded, "{host} is overloaded", _AGAIN)
-_FAILED = (errors.Overloaded, "{host} failed", _AGAIN)
-_REJECTED = (
-    errors.RequestRejected,
-    "{host} rejected the request",
-    "Check the model and the settings.",
-)
-REFUSALS: Mapping[int, tuple[type[ProviderError], str, str]] = {
-    401: _KEY,
-    402: (
-        errors.RequestRejected,
-        "{host} wants to be paid",
-        "Check the plan and billing of the account.",
-    ),
-    403: _KEY,
-    404: (errors.ModelNotFound, "{host} does not know the model or the path", "{model_hint}"),
-    408: _TIME,
-    409: _FAILED,
-    TOO_LONG: (
-        errors.ContextTooLong,
-        "The conversation is too long for the model",
-        "Type compact to shorten the conversation.",
-    ),
-    429: (errors.RateLimited, "{host} limits requests or tokens", _AGAIN),
-    FILTERED: (
-        errors.RequestRejected,
-        "A content filter of {host} refused the conversation",
-        "Say it in other words, or take another model.",
-    ),
-    503: _LOAD,
-    504: _TIME,
-    529: _LOAD,
-}
-"""Status -> the error, how its sentence begins, and its hint."""
-NETWORK_FAILURES: Mapping[str, tuple[type[ProviderError], str, str]] = {
-    # the library's own text quotes the header, and so the key
-    "LocalProtocolError": (
-        errors.AuthenticationFailed,
-        "The key holds characters that no header can carry.",
-        "{key_hint}",
-    ),
-    "ConnectTimeout": (
-        errors.ConnectionFailed,
-        "{host} did not accept the connection in time.",
-        _NETWORK,
-    ),
-    "TimeoutException": (errors.TimedOut, "{host} sent nothing for too long.", _AGAIN),
-    "ProxyError": (
-        errors.ConnectionFailed,
-        "The proxy on the way to {host} refused: {text}",
-        "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
-    ),
-    "ConnectError": (errors.ConnectionFailed, "Cannot reach {host}{reason}.", _NETWORK),
-}
-"""Name of an error of httpx or httpx2, which have the same -> the error, its sentence, its hint."""
+class Meaning(msgspec.Struct, frozen=True):
+    """The error that a status or a failure of the network means, its sentence, and its hint."""
 
+    error: str
+    message: str
+    hint: str
+    kinds: frozenset[str] = frozenset()
+    """The `type` or `code` of errors that have the status, by the documentation of Anthropic,
+    OpenAI and AWS: an error inside a stream comes without a status.
+    """
+    phrases: tuple[str, ...] = ()
+    """What a refusal says, in lower case, when it means this status, whatever it has."""
+
+
+class Table(msgspec.Struct, frozen=True):
+    """The rows of `refusals.json`, by status, and by the error of httpx or httpx2."""
+
+    statuses: dict[int, Meaning]
+    network: dict[str, Meaning]
+
+
+TABLE = msgspec.json.decode(Path(__file__).with_name("refusals.json").read_bytes(), type=Table)
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """What TLS calls the answer of a server whose address should begin with http."""
 
@@ -134,7 +57,7 @@ class Oversized(ValueError):
     """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
 
 
-class Service(Struct, frozen=True, kw_only=True):
+class Service(msgspec.Struct, frozen=True, kw_only=True):
     """A service as its errors describe it."""
 
     host: str  # with the port if the address has one
@@ -157,12 +80,11 @@ class Service(Struct, frozen=True, kw_only=True):
         else:
             what += "."
         if status is None:
-            by_kind = {kind: meant for meant, names in KINDS.items() for kind in names.split()}
+            by_kind = {kind: meant for meant, row in TABLE.statuses.items() for kind in row.kinds}
             meanings = (int(kind) if kind.isdecimal() else by_kind.get(kind, 0) for kind in kinds)
             status = next((meant for meant in meanings if 400 <= meant < 600), 500)
-        texts = (*kinds, said.lower())
-        for meant, phrases in PHRASES.items():
-            if any(phrase in text for phrase in phrases for text in texts):
+        for meant, meaning in TABLE.statuses.items():
+            if any(phrase in text for phrase in meaning.phrases for text in (*kinds, said.lower())):
                 status = meant if meant != TOO_LONG or status not in (401, 403, 429) else status
                 break
         if 300 <= status < 400:
@@ -172,14 +94,14 @@ class Service(Struct, frozen=True, kw_only=True):
                 "If that address is right, set it as the provider's address.",
             )
         wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
-        kind, beginning, hint = REFUSALS.get(status, _FAILED if status >= 500 else _REJECTED)
+        meaning = TABLE.statuses.get(status) or TABLE.statuses[500 if status >= 500 else 400]
+        hint = meaning.hint.format(**asdict(self))
         if status == 429 and wait is not None:
             hint = f"Wait {wait:.0f} s, then send the query again."
-        error = kind(
-            beginning.format(**asdict(self)) + what,
-            hint.format(**asdict(self)),
-            retry_after=wait if kind.retryable else None,
+        error: ProviderError = getattr(errors, meaning.error)(
+            meaning.message.format(**asdict(self)) + what, hint
         )
+        error.retry_after = wait if error.retryable else None
         if isinstance(error, errors.ContextTooLong):
             error.window = window_from_error(what)
         return error
@@ -188,16 +110,16 @@ class Service(Struct, frozen=True, kw_only=True):
         """Return the error for a call that broke: httpx's error, or a ValueError for nonsense."""
         chain = [*_chain(cause)]
         reason = next(filter(None, map(_reason, reversed(chain))), "")
-        for base in type(cause).__mro__:
-            if base.__name__ not in NETWORK_FAILURES:
-                continue
-            kind, message, hint = NETWORK_FAILURES[base.__name__]
-            if base.__name__ == "ConnectError":
-                hint = self.absent_hint or hint
+        network = f"Check the network, or the server at {self.host}."
+        names = (base.__name__ for base in type(cause).__mro__)
+        if meaning := next(filter(None, map(TABLE.network.get, names)), None):
             words = {**asdict(self), "reason": reason, "text": short(str(cause))}
-            error = kind(message.format(**words), hint.format(**words))
-            numbers = [link.errno for link in chain if isinstance(link, OSError) and link.errno]
-            if is_near(f"http://{self.host}") and {*numbers} == {errno.ECONNREFUSED}:
+            words["absent_hint"] = self.absent_hint or network
+            error: ProviderError = getattr(errors, meaning.error)(
+                meaning.message.format(**words), meaning.hint.format(**words)
+            )
+            numbers = {link.errno for link in chain if isinstance(link, OSError) and link.errno}
+            if is_near(f"http://{self.host}") and numbers == {errno.ECONNREFUSED}:
                 error.retryable = False  # nobody will listen on this machine in a few seconds
             return error
         if isinstance(cause, Oversized) and not started:  # asking again would bring it again
@@ -228,7 +150,7 @@ class Service(Struct, frozen=True, kw_only=True):
     def _broken(self, what: str, *, started: bool) -> ProviderError:
         if started:
             return errors.StreamBroken(what, "Send the query again.")
-        return errors.ConnectionFailed(what, _NETWORK.format(host=self.host))
+        return errors.ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
 
 
 def short(text: str) -> str:

@@ -22,7 +22,7 @@ from chat_loop import errors
 from chat_loop.errors import NoProvider, ProviderError
 from chat_loop.events import Event
 from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
-from chat_loop.providers.catalogue import CATALOGUE, Entry
+from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import known_window
 from chat_loop.providers.refusals import Oversized, Service, short
 from chat_loop.providers.replies import Reply, refused_tool
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_REPLY = 128 << 20
 """Bytes of a reply's body, unpacked: more than ten times the size of 128,000 tokens."""
-SLICE = 1 << 16  # bytes of a body between two looks at the keyboard
 DONE = "[DONE]"  # the end mark of Chat Completions, which is no JSON
 _BLANKS = re.compile(rb"(?:\r?\n){3,}")
 
@@ -68,38 +67,35 @@ class Connection(Struct, frozen=True):
 class WireProvider:
     """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
 
-    name = ""
     path: str  # where requests are sent
     stream_type = "text/event-stream"
+    key_hint = model_hint = ""  # what to do when the key, or the model, is refused
 
     def __init__(
         self,
         model: str,
+        entry: Entry,
         *,
         window: Window,
-        name: str = "",
-        base_url: str | None = None,
         api_key: str | None = None,
-        calls_tools: bool | None = None,
-        entry: Entry | None = None,
         images: bool | None = None,
     ) -> None:
-        """`calls_tools` and `images` are None where the user says nothing."""
-        self.model = model
-        self.name = name or (entry.name if entry else self.name)
-        self.entry = (
-            entry or CATALOGUE.get(self.name) or Entry(name=self.name, title=self.name, tools=False)
-        )
-        quirks = self.entry.quirks
-        self.calls_tools = self.entry.tools if calls_tools is None else calls_tools
-        self.calls_tools = self.calls_tools and not model.startswith(quirks.no_tools)
-        self._unknown = {"temperature"} if model.startswith(quirks.fixed_temperature) else set()
-        """Parameters that the server does not know."""
-        self._base_url = base_url
+        """`images` is None where the user says nothing, `api_key` to leave it to the SDK."""
+        self.model, self.entry, self.name = model, entry, entry.name
+        self.calls_tools = entry.tools and not model.startswith(entry.quirks.no_tools)
+        fixed_temperature = model.startswith(entry.quirks.fixed_temperature)
+        self._unknown = {"temperature"} if fixed_temperature else set()  # to the server
         self._api_key = api_key
+        if not self.key_hint:
+            setting = f"key for {self.name}: providers.{self.name}.api_key_env names it."
+            keys = " or ".join(entry.keys)
+            self.key_hint = f"Set {keys} to a valid key." if keys else f"Set a valid {setting}"
+        if not self.model_hint:
+            address = "" if entry.needs_key else " The server's address usually ends in /v1."
+            self.model_hint = f"Check the model's name; --model {self.name}:NAME.{address}"
         # a server of this machine may load its model first
         environment_url = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
-        self.first_event_seconds = 600.0 if is_near(base_url or environment_url) else 120.0
+        self.first_event_seconds = 600.0 if is_near(entry.base_url or environment_url) else 120.0
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._refused_tools: set[str] = set()
@@ -113,19 +109,6 @@ class WireProvider:
         }
         self._guess = Capabilities(window=window.tokens).over(guessed(model))
         self.learn(NOTHING)
-
-    @property
-    def key_hint(self) -> str:
-        """Return what to do when the key is missing or refused."""
-        if self.entry.keys:
-            return f"Set {' or '.join(self.entry.keys)} to a valid key."
-        return f"Set a valid key for {self.name}: providers.{self.name}.api_key_env names it."
-
-    @property
-    def model_hint(self) -> str:
-        """Return what to do when the model is not known."""
-        hint = f"Check the model's name; --model {self.name}:NAME."
-        return hint if self.entry.needs_key else f"{hint} The server's address usually ends in /v1."
 
     def keyless(self) -> ProviderError:
         """Return the error for a missing key."""
@@ -156,7 +139,7 @@ class WireProvider:
         if self._looked_up or self._sources["set"].window:
             return
         self._looked_up = True
-        url = self._base_url or ""
+        url = self.entry.base_url
         if is_near(url) and self.entry.kind == "openai":
             self.learn(capabilities_at(url, self.model, self.name, self._api_key or ""))
         if not self._window_is_known:
@@ -176,7 +159,7 @@ class WireProvider:
 
     async def _ask(self, connection: Connection) -> Capabilities | None:
         """Return what the service says of the model: None for an unknown one, or NOTHING."""
-        return NOTHING
+        raise NotImplementedError
 
     def _headers(self) -> Mapping[str, object]:
         """Return the headers of a request besides the SDK's."""
@@ -242,7 +225,6 @@ class WireProvider:
             connection = await asyncio.to_thread(self._connected)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
-        await self._prepare(connection, request)
         service, http, reply = connection.service, connection.http, Reply()
         stream = None
         try:
@@ -272,6 +254,8 @@ class WireProvider:
 
     async def _send(self, connection: Connection, request: Request) -> Any:
         """Return the stream of a good answer. Raises Refusal and `ProviderError`."""
+        if self.name == "ollama" and not self._window_is_known:
+            await self._prepare(connection, request)
         try:
             return await connection.client.post(
                 self.path,
@@ -333,6 +317,8 @@ class WireProvider:
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
         """Ask the service whether it knows the model, None: it does not say; learn what it says."""
         connection = await asyncio.to_thread(self._connected)
+        if self.entry.kind in ("azure", "bedrock"):  # which list no deployments, or nothing
+            return None
         answer: Capabilities | None = NOTHING
         with suppress(TimeoutError, *connection.failures):
             async with asyncio.timeout(seconds):
@@ -414,11 +400,8 @@ async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
         total += len(piece)
         if total > LARGEST_REPLY:
             raise Oversized(f"more than {LARGEST_REPLY >> 20} MB in one reply")
-        for start in range(0, len(piece), SLICE):
-            if start:
-                await asyncio.sleep(0)  # so that a large piece holds up no key
-            for event in _complete(piece[start : start + SLICE], rest, data):
-                yield event
+        for event in _complete(piece, rest, data):
+            yield event
     for event in _complete(b"\n\n", rest, data):
         yield event
 

@@ -24,6 +24,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
+from tests.support.providers import entry
 from tests.talking import SUMMARY, Says, Step, Talk, names, words
 
 ANSWER: Step = Says(("because",), usage=None)
@@ -299,7 +300,7 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
 
     async def run(url: str) -> None:
         provider = OpenAIProvider(
-            "boats", name="compatible", window=Window(16_384), base_url=f"{url}/v1", api_key="k"
+            "boats", entry("compatible", f"{url}/v1"), window=Window(16_384), api_key="k"
         )
         sessions = SessionManager(tmp_path)
         shown: list[object] = []

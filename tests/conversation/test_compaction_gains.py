@@ -30,6 +30,7 @@ from chat_loop.sessions.summary_block import parse, render
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.screens import Line, Screen
+from tests.support.providers import entry
 from tests.talking import SUMMARY, Clock, Says, Step, Talk, names
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
@@ -143,7 +144,7 @@ def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) ->
 
         async def run() -> None:
             provider = OpenAIProvider(
-                "m", name="compatible", window=Window(16_000), base_url=f"{server.url}/v1"
+                "m", entry("compatible", f"{server.url}/v1"), window=Window(16_000)
             )
             clock = Clock()
             conversation = Conversation(
@@ -211,7 +212,7 @@ def _served(limit: int) -> Callable[[Received], Reply]:
 def _chat(folder: Path, server: Loopback, window: int, shown: list[Event]) -> Conversation:
     """A conversation with a server whose window the table takes for `window` tokens."""
     provider = OpenAIProvider(
-        "m", name="compatible", window=Window(window, True), base_url=f"{server.url}/v1"
+        "m", entry("compatible", f"{server.url}/v1"), window=Window(window, True)
     )
     return Conversation(
         Agent(name="Sally", system_prompt="Be kind.", provider=provider),

@@ -30,6 +30,7 @@ from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Window
 from tests.screens import Script, models
+from tests.support.providers import entry
 from tests.talking import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
@@ -94,7 +95,10 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
             name="Sally",
             system_prompt="Be kind.",
             provider=OpenAIProvider(
-                model="loopback", base_url=f"{server.url}/v1", api_key="key", window=Window(100_000)
+                "loopback",
+                entry("openai", f"{server.url}/v1"),
+                api_key="key",
+                window=Window(100_000),
             ),
         ),
         SessionManager(directory, now=clock.now),

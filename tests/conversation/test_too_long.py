@@ -23,6 +23,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Undo
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
+from tests.support.providers import entry
 from tests.talking import Says, Talk, said
 
 OPTIONS = Options(attach_from_archive=False, acknowledge=False, use_ai_summary=False)
@@ -122,7 +123,7 @@ def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) ->
 
         async def run() -> Conversation:
             provider = OpenAIProvider(
-                "m", name="compatible", window=Window(128_000, True), base_url=f"{server.url}/v1"
+                "m", entry("compatible", f"{server.url}/v1"), window=Window(128_000, True)
             )
             conversation = Conversation(
                 Agent(name="Sally", system_prompt="Be kind.", provider=provider),

@@ -11,10 +11,12 @@ from typing import cast
 import pytest
 
 from benchmarks.support.loopback import Loopback
+from chat_loop.config import ProviderConfig
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event
 from chat_loop.providers import Provider
 from chat_loop.providers.anthropic import AnthropicProvider
+from chat_loop.providers.catalogue import Entry, entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
@@ -50,20 +52,25 @@ MakeProvider = Callable[..., WireProvider]
 """Takes the address of a server, then a key and a model's name."""
 
 
+def entry(name: str, url: str = "", *, tools: bool | None = None) -> Entry:
+    """A provider of the catalogue, or another one, at an address."""
+    return entry_of(name, {name: ProviderConfig(base_url=url, tools=tools)})
+
+
 def anthropic_at(
     url: str, key: str | None = "sk-test", model: str = "claude-test"
 ) -> AnthropicProvider:
-    return AnthropicProvider(model, window=Window(200_000), base_url=url, api_key=key)
+    return AnthropicProvider(model, entry("anthropic", url), window=Window(200_000), api_key=key)
 
 
 def openai_at(url: str, key: str | None = "sk-test", model: str = "gpt-4o") -> OpenAIProvider:
-    return OpenAIProvider(model, window=Window(128_000), base_url=url and f"{url}/v1", api_key=key)
+    at = entry("openai", url and f"{url}/v1")
+    return OpenAIProvider(model, at, window=Window(128_000), api_key=key)
 
 
 def compatible_at(url: str, key: str | None = None, model: str = "qwen3") -> OpenAIProvider:
-    return OpenAIProvider(
-        model, name="compatible", window=Window(8_192), base_url=url and f"{url}/v1", api_key=key
-    )
+    at = entry("compatible", url and f"{url}/v1")
+    return OpenAIProvider(model, at, window=Window(8_192), api_key=key)
 
 
 def host(server: Loopback) -> str:
