@@ -155,13 +155,13 @@ def test_an_address_without_a_model_is_asked_about_whatever_keys_there_are(
     tmp_path: Path, key: dict[str, str]
 ) -> None:
     """A key must not go to an address that was not given together with its provider."""
-    with pytest.raises(UsageError, match=r"Which model of http://127\.0\.0\.1:1/v1\?"):
+    with pytest.raises(UsageError, match="Which model of a compatible server"):
         choose("", Config(), world(tmp_path, key), base_url="http://127.0.0.1:1/v1")
 
 
 def test_a_configured_address_without_a_model_is_asked_about(tmp_path: Path) -> None:
     config = Config(providers={"compatible": ProviderConfig(base_url="http://box:1/v1")})
-    with pytest.raises(UsageError, match="Which model of http://box:1/v1"):
+    with pytest.raises(UsageError, match="Which model of a compatible server"):
         choose("", config, world(tmp_path))
 
 
@@ -385,7 +385,7 @@ def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
         assert default_model("ollama", config, around) == "qwen3:8b"
     for name, message in (
         ("vllm", "Which model of vLLM?"),
-        ("azure", "Which deployment of Azure OpenAI?"),
+        ("azure", "Which model of Azure OpenAI?"),
         ("bedrock", "Which model of Amazon Bedrock?"),
     ):
         with pytest.raises(UsageError) as caught:

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig, parse
-from chat_loop.errors import NoProvider, UsageError
+from chat_loop.errors import NoProvider
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import World, choose, completed, offered, real_world
 from chat_loop.providers.servers import is_foreign
@@ -82,8 +82,8 @@ def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: 
 def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProcess[str]:
     """The program on a machine where llama-server usually listens at `port`."""
     code = (
-        "import sys; from chat_loop import cli; from chat_loop.providers import choose;"
-        f"choose.LOCAL_SERVERS = {{'llama-server': {port}}}; sys.exit(cli.main(sys.argv[1:]))"
+        "import sys; from chat_loop import cli; from chat_loop.providers import catalogue;"
+        f"catalogue.LOCAL_SERVERS = {{'llama-server': {port}}}; sys.exit(cli.main(sys.argv[1:]))"
     )
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -211,12 +211,10 @@ def test_a_server_that_loads_for_too_long_is_named(
     assert "· llama-server  It is loading its model.\n" in capsys.readouterr().out
 
 
-def test_an_address_without_a_model_says_what_is_offered_there(tmp_path: Path) -> None:
-    with Loopback(models=("qwen3", "nomic-embed-text", "phi4")) as server:
-        with pytest.raises(UsageError) as caught:
-            choose("", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
-        assert caught.value.message == f"Which model of {server.url}/v1?"
-        assert caught.value.hint == "It offers qwen3, phi4: --model compatible:qwen3."
+def test_an_address_without_a_model_is_asked_for_one(tmp_path: Path) -> None:
+    with Loopback(models=("nomic-embed-text", "qwen3", "phi4")) as server:
+        first = choose("", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
+        assert (first.name, first.model) == ("compatible", "qwen3")
         assert "authorization" not in server.looked[0].headers
         named = choose("phi4", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
         assert (named.name, named.model) == ("compatible", "phi4")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.errors import ContextTooLong, ModelNotFound, ProviderError, RequestRejected
+from chat_loop.errors import ContextTooLong, ProviderError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.local import LocalProvider
@@ -193,7 +193,7 @@ def test_the_window_is_what_the_model_was_trained_for_at_most(model: Path) -> No
 
 def test_broken_files_are_told(model: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
-    with pytest.raises(ModelNotFound, match="There is no model file"):
+    with pytest.raises(ProviderError, match="cannot be read: no such file"):
         LocalProvider(broken, name_of_model="m", window=Window(WINDOW)).warm()
     broken.write_bytes(b"GGUF" + bytes(50))
     with pytest.raises(ProviderError, match="is no GGUF file or is damaged"):

@@ -22,78 +22,28 @@ from tests.support.providers import entry
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
 
-KEYS = st.sampled_from(
-    [
-        "choices",
-        "delta",
-        "content",
-        "reasoning",
-        "reasoning_content",
-        "thinking",
-        "tool_calls",
-        "function",
-        "name",
-        "arguments",
-        "id",
-        "index",
-        "extra_content",
-        "finish_reason",
-        "refusal",
-        "usage",
-        "prompt_tokens",
-        "completion_tokens",
-        "total_tokens",
-        "prompt_tokens_details",
-        "cached_tokens",
-        "completion_tokens_details",
-        "reasoning_tokens",
-        "prompt_cache_hit_tokens",
-        "cache_write_tokens",
-        "error",
-        "code",
-        "type",
-        "message",
-        "detail",
-        "loc",
-        "msg",
-        "text",
-        "input",
-        "content_block",
-        "partial_json",
-        "stop_reason",
-        "input_tokens",
-        "cache_read_input_tokens",
-        "cache_creation_input_tokens",
-        "output_tokens_details",
-        "thinking_tokens",
-        "Message",
-    ]
-)
+MEMBERS = """
+    choices delta content reasoning reasoning_content thinking tool_calls function name
+    arguments id index extra_content finish_reason refusal usage prompt_tokens
+    completion_tokens total_tokens prompt_tokens_details cached_tokens
+    completion_tokens_details reasoning_tokens prompt_cache_hit_tokens cache_write_tokens
+    error code type message detail loc msg text input content_block partial_json stop_reason
+    input_tokens cache_read_input_tokens cache_creation_input_tokens output_tokens_details
+    thinking_tokens Message
+"""
+KEYS = st.sampled_from(MEMBERS.split())
+WORDS = """
+    <think> </think> stop length content_filter: tool_use message_start message_delta
+    content_block_start error content_block_delta message_stop insufficient_quota 429
+    overloaded_error
+"""
 LEAVES = st.one_of(
     st.none(),
     st.booleans(),
     st.integers(-5, 10**12),
     st.floats(),
     st.text(max_size=12),
-    st.sampled_from(
-        [
-            "<think>",
-            "</think>",
-            "stop",
-            "length",
-            "content_filter:",
-            "tool_use",
-            "message_start",
-            "message_delta",
-            "content_block_start",
-            "error",
-            "content_block_delta",
-            "message_stop",
-            "insufficient_quota",
-            "429",
-            "overloaded_error",
-        ]
-    ),
+    st.sampled_from(WORDS.split()),
 )
 VALUES = st.recursive(
     LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5)

@@ -144,50 +144,17 @@ def test_what_llama_server_and_ollama_say_of_a_model() -> None:
     assert from_ollama(None, processes, "qwen") == Capabilities()
 
 
+MEMBERS = """
+    id meta n_ctx models model name parameters capabilities vision type image_input supported
+    modalities state architecture input_modalities top_provider context_length max_model_len
+    max_tokens max_input_tokens default_generation_settings loaded_context_length
+    max_completion_tokens
+"""
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
-        | st.dictionaries(
-            st.sampled_from(
-                [
-                    *(
-                        "id",
-                        "meta",
-                        "n_ctx",
-                        "models",
-                        "model",
-                        "name",
-                        "parameters",
-                        "capabilities",
-                        "vision",
-                        "type",
-                    ),
-                    *(
-                        "image_input",
-                        "supported",
-                        "modalities",
-                        "state",
-                        "architecture",
-                        "input_modalities",
-                    ),
-                    *(
-                        "top_provider",
-                        "context_length",
-                        "max_model_len",
-                        "max_tokens",
-                        "max_input_tokens",
-                    ),
-                    *(
-                        "default_generation_settings",
-                        "loaded_context_length",
-                        "max_completion_tokens",
-                    ),
-                ]
-            ),
-            inner,
-            max_size=5,
-        )
+        | st.dictionaries(st.sampled_from(MEMBERS.split()), inner, max_size=5)
     ),
     max_leaves=20,
 )

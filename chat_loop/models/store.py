@@ -69,12 +69,11 @@ def resolve(directory: Path, ref: str) -> Path:
         if path.suffix.lower() != ".gguf":
             what = "is neither an embedded model nor the path of a .gguf file"
             raise ModelError(f"{ref} {what}.", INSTALL_HINT)
-        if not path.is_file():
-            raise ModelError(f"There is no model file {path}.", INSTALL_HINT)
         with path.open("rb") as file:
             if file.read(4) != b"GGUF":
                 hint = "Only models in the GGUF format can be embedded."
                 raise ModelError(f"{path} is not a GGUF file.", hint)
     except (OSError, RuntimeError, ValueError) as error:  # no home directory; a NUL in the path
-        raise ModelError(f"The model file {ref!r} cannot be read: {error}.") from error
+        reason = os_reason(error) if isinstance(error, OSError) else error
+        raise ModelError(f"The model file {ref} cannot be read: {reason}.") from error
     return path

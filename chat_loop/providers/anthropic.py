@@ -18,22 +18,17 @@ from chat_loop.providers.replies import INVALID, Reply, arguments_of, arguments_
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
 
-STOPS: Mapping[str, StopReason] = {
+STOPS: Mapping[str, StopReason] = {  # where it is not `end`
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-"""`stop_reason` -> why the reply ended, where it is not `end`."""
-MIN_REPLY = 8192
-"""Tokens that are asked for in any case, on small windows a fifth: what the context keeps free for
-a reply.
-"""
-TAKES_TEMPERATURE = (
+MIN_REPLY = 8192  # what the context keeps free for a reply; a fifth of small windows
+TAKES_TEMPERATURE = (  # later models answer it with 400
     *("claude-3", "claude-haiku-4", "claude-sonnet-4-0", "claude-sonnet-4-2025"),
     *("claude-sonnet-4-5", "claude-sonnet-4-6", "claude-opus-4-0", "claude-opus-4-2025"),
     *("claude-opus-4-1", "claude-opus-4-5"),
 )
-"""The models that accept `temperature`; later ones answer it with 400."""
 
 
 def without_telemetry(client: Any) -> dict[str, Any]:

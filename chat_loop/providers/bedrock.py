@@ -27,11 +27,10 @@ KEY_HINT = (
     f"Check {BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign "
     "in again if it has expired."
 )
-WITHOUT_CACHE = (
+WITHOUT_CACHE = (  # models that have no prompt cache here
     *("claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-3-5-sonnet"),
     *("claude-2", "claude-instant"),
 )
-"""Models that have no prompt cache here."""
 
 
 class BedrockProvider(AnthropicProvider):

@@ -38,10 +38,7 @@ NOTHING = Capabilities()
 FAMILIES = msgspec.json.decode(
     Path(__file__).with_name("families.json").read_bytes(), type=dict[str, tuple[int, int, bool]]
 )
-"""Prefix of a model's name -> window, reply, images; the longest one counts. The smallest where a
-family differs: a request that is too large is refused, one that is compacted too early is only
-shorter.
-"""
+"""Prefix of a model's name -> window, reply, images of the smallest of the family."""
 _IMAGES_IN_NAME = re.compile(r"vision|-?vl\b|llava|pixtral|moondream|minicpm-v|smolvlm|internvl")
 
 

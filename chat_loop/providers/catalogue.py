@@ -27,14 +27,11 @@ class Quirks(Struct, frozen=True, kw_only=True):
     """How a server differs from others with Chat Completions. Models are named by prefixes."""
 
     limit: str = "max_tokens"  # its name of the ceiling of a reply
-    fixed_temperature: tuple[str, ...] = ()
-    """Models that answer any `temperature` but their own with 400."""
+    fixed_temperature: tuple[str, ...] = ()  # models that refuse any other `temperature`
     no_tools: tuple[str, ...] = ()  # models that have no tools here
     tagged: bool = True  # reasoning may stand in the reply's text, between `<think>` and `</think>`
-    cache_marks: tuple[str, ...] = ()
-    """Models whose cache needs breakpoints, as on Anthropic's own wire."""
-    summary_params: Mapping[str, object] = {}
-    """Parameters of a request for a summary, whose ceiling reasoning would use up."""
+    cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
+    summary_params: Mapping[str, object] = {}  # of a summary, whose ceiling reasoning would use up
     wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
 
 
@@ -48,8 +45,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     base_url: str = ""  # empty: the SDK's own address, or that of a variable
     kind: Kind = "openai"
     needs_key: bool = False
-    headers: Mapping[str, str] = {}
-    """Sent with every request; `${NAME}` in a value stands for the variable."""
+    headers: Mapping[str, str] = {}  # `${NAME}` in a value stands for the variable
     tools: bool = True
     quirks: Quirks = Quirks()
     silent: bool = False  # its list of models holds nothing but their names
@@ -79,7 +75,7 @@ _TABLE = Path(__file__).with_name("catalogue.json").read_bytes()
 CATALOGUE: Mapping[str, Entry] = {
     entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])
 }
-"""In the order in which the automatic choice at start considers them."""
+"""In the order of the automatic choice."""
 LOCAL_SERVERS = {
     entry.name: place_of(entry.base_url)[1]
     for entry in CATALOGUE.values()

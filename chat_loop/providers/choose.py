@@ -26,8 +26,7 @@ from chat_loop.providers.servers import is_foreign, server_at, shown
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
 
-LOCAL_CONTEXT = 8192
-"""Tokens of window to load an embedded model with, unless the config says otherwise."""
+LOCAL_CONTEXT = 8192  # tokens to load an embedded model with, unless the config sets them
 
 WAYS = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
@@ -99,11 +98,10 @@ def choose(
 
     Raises UsageError for what is no reference, NoProvider, ModelError, ConfigError.
     """
-    reference = reference or config.model
+    # no service's key goes to an address that came without a model
+    reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
         return create(reference, config, world, base_url=base_url, tell=tell)
-    if base_url:  # whose key would go there is not to be guessed
-        raise _which_model(base_url)
     for offer in _candidates(config, world):
         if offer.foreign:
             tell(
@@ -122,10 +120,7 @@ def choose(
 def offered(config: Config, world: World) -> list[Offer]:
     """Return the models that could answer now, each once; no service is asked."""
     offers = [Offer(config.model, "the config's")] if config.model else []
-    try:
-        offers += _candidates(config, world)
-    except UsageError as error:
-        offers.append(Offer("compatible:MODEL", error.message))
+    offers += _candidates(config, world)
     offers += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]
     first: dict[str, Offer] = {}
     for offer in offers:
@@ -147,9 +142,8 @@ def _candidates(config: Config, world: World) -> Iterator[Offer]:
             yield Offer(f"{entry.name}:{entry.model}", note)
     other = entry_of("compatible", config.providers)
     if other.base_url:
-        if not other.model:
-            raise _which_model(other.base_url)
-        yield Offer(f"{other.name}:{other.model}", f"at {shown(other.base_url)}")
+        model = f":{other.model}" if other.model else ""
+        yield Offer(f"{other.name}{model}", f"at {shown(other.base_url)}")
     for name in world.servers:
         entry = at_home(entry_of(name, config.providers), world)
         if offer := _offer_of_server(entry, world, named=name in config.providers):
@@ -221,13 +215,6 @@ def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
         time.sleep(0.25)
 
 
-def _which_model(url: str) -> UsageError:
-    server = server_at(url)
-    names = server.models[:12] if server is not None else ()
-    hint = f"It offers {', '.join(names)}: --model compatible:{names[0]}." if names else ""
-    return UsageError(f"Which model of {shown(url)}?", hint or "Name it: --model compatible:MODEL.")
-
-
 def completed(name: str, providers: Collection[str], provider: str = "") -> str:
     """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
     if name.partition(":")[0] in providers:
@@ -259,9 +246,6 @@ def create(
     model = model or usual_model(entry, world, tell)
     if not model and entry.kind == "local":
         raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
-    if not model and entry.kind == "azure":
-        hint = "Name it: --model azure:DEPLOYMENT."
-        raise UsageError("Which deployment of Azure OpenAI?", hint)
     if not model:
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
     return _build(entry, model, config, world)

@@ -27,13 +27,11 @@ from chat_loop.providers.openai import read_chunk, tool_of
 from chat_loop.providers.replies import Reply
 from chat_loop.values import Message, Request, ToolCall, ToolSpec, Window
 
-REPLY_TOKENS = 2048
-"""The ceiling of a reply without one: a small model that repeats itself would fill the window."""
+REPLY_TOKENS = 2048  # a small model that repeats itself would fill the window
 TEMPERATURE = 0.3
 REPEAT_PENALTY = 1.05
 LONGEST_HELD = 100_000  # characters of a reply that may be a call; a longer one is none
-_MARKS = ("```json", "```", "<tool_call>", "</tool_call>")
-"""What small models write around their calls."""
+_MARKS = ("```json", "```", "<tool_call>", "</tool_call>")  # what stands around their calls
 
 
 class LocalProvider:

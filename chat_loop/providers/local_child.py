@@ -19,7 +19,7 @@ from typing import Any
 
 import msgspec
 
-from chat_loop.errors import ModelError, ModelNotFound, NoProvider, ProviderError, RequestRejected
+from chat_loop.errors import ModelError, NoProvider, ProviderError, RequestRejected
 from chat_loop.models.cpu import runs_embedded_models, usable_cores
 from chat_loop.models.gguf import read_header
 
@@ -101,9 +101,6 @@ def _send(out: int, answer: Answer) -> None:
 def _load(ask: Ask) -> tuple[Any, int]:
     """Load a model; return the runtime's server and the tokens of its context."""
     path = Path(ask.path)
-    if not path.is_file():
-        hint = "chat-loop models list shows the embedded models."
-        raise ModelNotFound(f"There is no model file {path}.", hint)
     try:
         header = read_header(path)
     except ModelError as error:

@@ -25,18 +25,13 @@ from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
 STOPS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
-"""`finish_reason` -> why the reply ended, where it is not `end`. Gemini adds a colon and what it
-filtered.
-"""
-UNKNOWN = (
+UNKNOWN = (  # what a server says of a parameter that it does not know
     *("unsupported", "not supported", "unrecognized", "unknown", "unexpected"),
     *("extra inputs", "not permitted"),
 )
-"""What a server says of a parameter that it does not know."""
 LIMITS = ("max_completion_tokens", "max_tokens")  # the two names of the ceiling of a reply
 ID_LENGTH = 9  # of a call's id as it is sent: Mistral's models take no shorter one
-OLLAMA_TOKENS = 4096
-"""The window that Ollama gives a model on small machines, whatever the model takes."""
+OLLAMA_TOKENS = 4096  # the window that it gives a model on small machines
 NO_KEY = "none"  # sent to a server that needs no key, as the SDK insists on one
 MAX_REPLAYED = 256  # calls whose replayed fields are remembered
 MAX_EXTRA = 1 << 18  # characters of JSON that are remembered of a call
@@ -51,12 +46,10 @@ class OpenAIProvider(wire.WireProvider):
         """Take what `WireProvider` takes."""
         super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
-        self._withheld: dict[str, object] = {}
-        """Headers of OpenAI's environment that do not go to other servers."""
+        self._withheld: dict[str, object] = {}  # headers of OpenAI's environment
         self._replayed: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
-        """Name and arguments of a call -> what the service sent beside it and wants back with it:
-        Gemini's signatures (https://ai.google.dev/gemini-api/docs/thought-signatures) and the
-        reasoning before it, for DeepSeek (https://api-docs.deepseek.com/guides/thinking_mode).
+        """Name and arguments of a call -> what the service wants back with it: Gemini's signature,
+        and for DeepSeek the reasoning before it.
         """
 
     def _connect(self) -> Any:
@@ -107,10 +100,9 @@ class OpenAIProvider(wire.WireProvider):
         size = sum(map(estimate, texts))
         if size > self.window.tokens:
             error = ContextTooLong(
-                f"The conversation is too long for {self.model} as Ollama runs it: about {size:,} "
-                f"tokens, and the window has {self.window.tokens:,}.",
-                "Type compact to shorten the conversation, or set OLLAMA_CONTEXT_LENGTH where "
-                "Ollama runs.",
+                f"The conversation has about {size:,} tokens, and Ollama gave {self.model} a "
+                f"window of {self.window.tokens:,}.",
+                "Type compact, or set OLLAMA_CONTEXT_LENGTH where Ollama runs.",
             )
             error.window = self.window.tokens
             raise error

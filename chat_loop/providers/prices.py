@@ -23,11 +23,8 @@ VENDORS: Mapping[str, str] = {
     "gemini-": "google",
     "grok-": "x-ai",
 }
-"""Prefix of a model's name -> who sells it, by the library's name; "" for open weights, which every
-server sells.
-"""
-SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}
-"""Provider -> its name in the library, where that is another one."""
+"""Prefix of a model's name -> its vendor in the library; "" for open weights."""
+SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
 
 
 def _library() -> Any:

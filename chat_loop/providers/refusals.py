@@ -33,12 +33,8 @@ class Meaning(msgspec.Struct, frozen=True):
     error: str
     message: str
     hint: str
-    kinds: frozenset[str] = frozenset()
-    """The `type` or `code` of errors that have the status, by the documentation of Anthropic,
-    OpenAI and AWS: an error inside a stream comes without a status.
-    """
-    phrases: tuple[str, ...] = ()
-    """What a refusal says, in lower case, when it means this status, whatever it has."""
+    kinds: frozenset[str] = frozenset()  # `type` or `code` of errors in streams, without a status
+    phrases: tuple[str, ...] = ()  # what a refusal says when it means this, whatever its status
 
 
 class Table(msgspec.Struct, frozen=True):
@@ -63,8 +59,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     host: str  # with the port if the address has one
     key_hint: str
     model_hint: str
-    absent_hint: str = ""
-    """What to do when nobody listens there; empty for what goes for any server."""
+    absent_hint: str = ""  # what to do when nobody listens there, if it is not the usual
     stream: str = "text/event-stream"  # the media type of a stream
 
     def refused(

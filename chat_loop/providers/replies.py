@@ -14,15 +14,13 @@ from chat_loop.values import StopReason, ToolCall, Usage
 MAX_CALLS = 32  # further calls of a reply are dropped
 MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and so no JSON any more
 MAX_DEPTH = 32  # how deep the arguments of a call may be nested
-INVALID = "INVALID_JSON"
-"""The key of arguments that are no JSON object, on a wire that takes nothing else."""
+INVALID = "INVALID_JSON"  # the key of arguments that are none, on a wire that takes only JSON
 MAX_BLANK = 256  # characters of white space after which no reasoning is expected any more
 THINK_TAGS: Mapping[str, str] = {
     "<think>": "</think>",
     "<thought>": "</thought>",
     "[THINK]": "[/THINK]",
 }
-"""The tag that opens reasoning at the beginning of a reply -> the tag that closes it."""
 
 
 class Reply:
@@ -33,8 +31,7 @@ class Reply:
         self.usage: Usage | None = None
         self.calls = Calls()
         self.reasoning = ReasoningSplitter()
-        self.replayed_reasoning: list[str] = []
-        """Reasoning that the service wants back with the calls of this reply."""
+        self.replayed_reasoning: list[str] = []  # that the service wants back with the calls
         self.done = False  # the wire's own end mark has come
         self.started = False  # some text or reasoning has been passed on
 
@@ -123,8 +120,7 @@ class ReasoningSplitter:
 
     def __init__(self) -> None:
         self._held = ""  # the beginning, or what may be the first part of the closing tag
-        self._close: str | None = None
-        """The closing tag; None before the beginning, "" in the answer."""
+        self._close: str | None = None  # the closing tag; None at the beginning, "" in the answer
         self._strip = False  # white space between reasoning and answer may still come
 
     def split(self, text: str) -> Iterator[TextDelta | ThinkingDelta]:

@@ -33,8 +33,7 @@ if TYPE_CHECKING:
     from httpx2 import URL, Response
 
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
-LARGEST_REPLY = 128 << 20
-"""Bytes of a reply's body, unpacked: more than ten times the size of 128,000 tokens."""
+LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
 DONE = "[DONE]"  # the end mark of Chat Completions, which is no JSON
 _BLANKS = re.compile(rb"(?:\r?\n){3,}")
 
@@ -54,8 +53,7 @@ class Connection(Struct, frozen=True):
     service: Service
     http: Any  # the HTTP library below the SDK: httpx2, or httpx for openai 2 and anthropic 0
     stream: Any  # the class of its streams
-    error: type[Exception]
-    """What it raises while it sends a request; errors of the network are its causes."""
+    error: type[Exception]  # raised while it sends; errors of the network are its causes
     credentials_errors: tuple[type[Exception], ...]
 
     @property
