@@ -9,6 +9,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from chat_loop.library.archive import ExchangeIndex
+from chat_loop.library.index import Index
 from chat_loop.library.ranking import Position
 from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors
 from chat_loop.sessions.records import Exchange
@@ -61,7 +62,7 @@ class Engines:
     def ask(self, question: str) -> dict[str, list[int]]:
         """Return the places of the exchanges that each way finds, the best first."""
 
-        def near(found: Collection[Position]) -> dict[Position, float]:
+        def near(_: Index, found: Collection[Position]) -> dict[Position, float]:
             also = [self._places[position] for position in found]
             known = self._vectors.nearest(
                 self._embedder.embed(question), CANDIDATES, self._all, also

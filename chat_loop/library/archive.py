@@ -30,11 +30,9 @@ WAIT_SECONDS = 5.0
 class ExchangeIndex:
     """Exchanges and an index of them in memory. Every method is safe in any thread."""
 
-    def __init__(self, directory: Path = Path(), semantic: SemanticIndex | None = None) -> None:
-        self._directory = directory
-        self._semantic = semantic
+    def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._index = Index(directory, in_memory=True)
+        self._index = Index(Path(), in_memory=True)
         self._sessions: list[list[Exchange]] = []
         """The exchanges of each session; the index numbers sessions in this order, from 1."""
 
@@ -59,23 +57,13 @@ class ExchangeIndex:
         """Return the hits, the best first, but those under the references `without`."""
         hits: list[Hit] = []
         with self._lock:
-            found = search(self._index, text, near or (lambda _: {})) if self._sessions else []
+            found = search(self._index, text, near) if self._sessions else []
             for one in found:
                 session, position = one.position
                 exchange = self._sessions[session - 1][position - 1]
                 if len(hits) < limit and exchange.ref not in without:
                     hits.append(Hit(exchange, one.strength, places_of(one, exchange)))
         return hits
-
-    def near(self, text: str, found: Collection[Position]) -> Mapping[Position, float]:
-        """Return how near exchanges are to a text, by the vectors in the folder's index, if any."""
-        if self._semantic is None:
-            return {}
-        try:
-            with closing(Index(self._directory)) as stored:
-                return self._semantic.near(self._index, text, found, stored=stored)
-        except IndexUnavailable:
-            return {}
 
     def close(self) -> None:
         """Give the memory back; nothing is found afterwards."""
@@ -135,11 +123,19 @@ class Archive:
         meaning: bool = False,
     ) -> list[Hit]:
         """Return the hits by words, and by `meaning` where the sentence model is installed."""
+        semantic = self._semantic if meaning else None
+
+        def near(index: Index, found: Collection[Position]) -> Mapping[Position, float]:
+            if semantic is None:
+                return {}
+            try:
+                with closing(Index(self._directory)) as stored:
+                    return semantic.near(index, text, found, stored=stored)
+            except IndexUnavailable:
+                return {}
+
         index = self._index
-        if index is None or not self.ready:
-            return []
-        near = (lambda found: index.near(text, found)) if meaning else None
-        return index.search(text, limit, without, near)
+        return index.search(text, limit, without, near) if index is not None and self.ready else []
 
     def recall(
         self,
@@ -196,7 +192,7 @@ class Archive:
             if archived[: len(self._archived)] != self._archived:
                 self._drop()
             if any(archived) and self._index is None:
-                self._index = ExchangeIndex(self._directory, self._semantic)
+                self._index = ExchangeIndex()
             if self._index is not None:
                 self._index.add(one for part in archived[len(self._archived) :] for one in part)
             self._archived, self.problem, problem = archived, chain.broken, ""

@@ -278,7 +278,7 @@ class Index:
         links = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
         found = [
             *self.ask(f"{links} used <= ? ORDER BY used DESC, id DESC", (latest,)),
-            *self.ask(f"{links} used IS NULL OR used > ? ORDER BY id DESC", (latest,)),
+            *self.ask(f"{links} used IS NULL OR used > ? ORDER BY +id DESC", (latest,)),
         ]
         try:
             decoded = _LINKS.decode(f"[{','.join(link for (link,) in found)}]")

@@ -172,12 +172,11 @@ class Library:
                 if texts:
                     hint = "Everything but searching works without it."
                     raise SessionError(self.trouble, hint) from error
-        from chat_loop.library.index import Index
-        from chat_loop.library.refresh import refresh
+        from chat_loop.library import index, refresh
 
-        index = self._in_memory = self._in_memory or Index(self.directory, in_memory=True)
-        refresh(index, index.stale(files), rows_only=True, progress=self._progress)
-        return question(index)
+        memory = self._in_memory = self._in_memory or index.Index(self.directory, in_memory=True)
+        refresh.refresh(memory, memory.stale(files), rows_only=True, progress=self._progress)
+        return question(memory)
 
     def _ask_folder(
         self,

@@ -37,7 +37,7 @@ _AT_PLACES = (
     "AND e.position = json_extract(place.value, '$[1]')"
 )
 
-Near = Callable[[Collection[Position]], Mapping[Position, float]]
+Near = Callable[[Index, Collection[Position]], Mapping[Position, float]]
 """Returns how near in meaning exchanges are to the query: those found, and the nearest."""
 
 
@@ -104,7 +104,7 @@ def search_all(
         where = f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
         where = "" if condition == "1" else where
 
-        def near(found: Collection[Position]) -> Mapping[Position, float]:
+        def near(_: Index, found: Collection[Position]) -> Mapping[Position, float]:
             return semantic.near(index, text, found, where, values) if semantic is not None else {}
 
         hits = _hits(index, search(index, text, near, where, values)[: max(0, limit)])
@@ -121,13 +121,13 @@ def search_all(
 
 
 def search(
-    index: Index, text: str, near: Near, where: str = "", values: Sequence[object] = ()
+    index: Index, text: str, near: Near | None, where: str = "", values: Sequence[object] = ()
 ) -> list[RankedExchange]:
     """Return what was found, the best first. `where` begins with AND; `e` is the exchange."""
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
     only_ids = all(one.term.exact or one.term.of for one in question.terms)
-    nearness = {} if only_ids else near(candidates)
+    nearness = {} if only_ids or near is None else near(index, candidates)
     positions = dict.fromkeys((*candidates, *nearness))
     around = {(session, position + step) for session, position in positions for step, _ in AROUND}
     found = index.ask(
