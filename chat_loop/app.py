@@ -17,7 +17,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, configured, equipped
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.mcp_servers import Servers, servers_of
 from chat_loop.agent.tools import Tool
@@ -86,7 +86,7 @@ class App:
             system_prompt=config.agent.system_prompt,
             provider=self._provider(),
             tools=self._tools(),
-            patience=Patience(tool=config.tools.timeout),
+            limits=CallLimits(tool=config.tools.timeout),
             steps=config.tools.max_steps,
             max_tokens=options.max_tokens,
         )

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Received, Reply
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.view import StatusLine
@@ -203,7 +203,7 @@ class CountedChat:
             system_prompt="You are Sally, and you are kind.",
             provider=self.provider,
             tools=self.tools,
-            patience=Patience(attempts=1),
+            limits=CallLimits(attempts=1),
         )
         compacted: list[int] = []
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ProviderError
@@ -158,7 +158,7 @@ class Talk:
         self.sessions = SessionManager(
             directory, now=self.clock.now, monotonic=self.clock.monotonic, files=files
         )
-        patience = Patience(
+        limits = CallLimits(
             attempts=attempts,
             sleep=self.clock.sleep,
             jitter=lambda: 1.0,
@@ -166,7 +166,7 @@ class Talk:
             idle=60.0,
         )
         self.conversation = Conversation(
-            Agent(name=agent, system_prompt="Be kind.", provider=self.model, patience=patience),
+            Agent(name=agent, system_prompt="Be kind.", provider=self.model, limits=limits),
             self.sessions,
             count=words,
             show=self._tell,

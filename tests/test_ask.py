@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience, ask
+from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
@@ -46,7 +46,7 @@ class Asked:
         self.events: list[Event] = []
         self.error: ProviderError | None = None
         self.slept: list[float] = []
-        self.patience = Patience(
+        self.limits = CallLimits(
             attempts=attempts,
             budget=budget,
             sleep=self._sleep,
@@ -61,7 +61,7 @@ class Asked:
 
     async def _run(self) -> None:
         try:
-            async for event in ask(self.model, REQUEST, self.patience):
+            async for event in ask(self.model, REQUEST, self.limits):
                 self.events.append(event)
         except ProviderError as error:
             self.error = error
@@ -172,10 +172,10 @@ def test_what_will_not_pass_is_raised_at_once(kind: type[ProviderError]) -> None
     assert type(asked.error) is kind
 
 
-async def collect(model: Model, patience: Patience) -> tuple[list[Event], ProviderError | None]:
+async def collect(model: Model, limits: CallLimits) -> tuple[list[Event], ProviderError | None]:
     events: list[Event] = []
     try:
-        async for event in ask(model, REQUEST, patience):
+        async for event in ask(model, REQUEST, limits):
             events.append(event)
     except ProviderError as error:
         return events, error
@@ -185,10 +185,10 @@ async def collect(model: Model, patience: Patience) -> tuple[list[Event], Provid
 def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> None:
     model = Model(Says(then="silence"), Says(then="silence"))
     model.first_event_seconds = 0.01
-    patience = Patience(
+    limits = CallLimits(
         attempts=2, sleep=model.clock.sleep, jitter=lambda: 1.0, clock=model.clock.monotonic
     )
-    events, error = asyncio.run(collect(model, patience))
+    events, error = asyncio.run(collect(model, limits))
     assert events == [again(1.0, 2, "Nothing came from the model for 0 seconds.", 2)]
     assert isinstance(error, TimedOut)
     assert model.cancelled == 2
@@ -196,7 +196,7 @@ def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> 
 
 def test_a_silence_after_content_is_given_up_and_not_tried_again() -> None:
     model = Model(Says(("Hel",), then="silence"))
-    events, error = asyncio.run(collect(model, Patience(idle=0.01)))
+    events, error = asyncio.run(collect(model, CallLimits(idle=0.01)))
     assert events == [TextDelta("Hel")]
     assert isinstance(error, TimedOut)
     assert model.cancelled == 1
@@ -241,7 +241,7 @@ def test_cancelling_in_a_pause_sends_nothing_more() -> None:
         await asyncio.Event().wait()
 
     async def read() -> None:
-        async for _ in ask(model, REQUEST, Patience(sleep=pause)):
+        async for _ in ask(model, REQUEST, CallLimits(sleep=pause)):
             pass
 
     async def run() -> None:
@@ -257,10 +257,10 @@ def test_cancelling_in_a_pause_sends_nothing_more() -> None:
 
 def test_an_agent_asks_with_its_system_prompt_and_patience() -> None:
     model = Model(DOWN, "Hello.")
-    patience = Patience(
+    limits = CallLimits(
         sleep=model.clock.sleep, jitter=lambda: 0.0, clock=model.clock.monotonic, first_pause=10.0
     )
-    agent = Agent(name="Sally", system_prompt="Be kind.", provider=model, patience=patience)
+    agent = Agent(name="Sally", system_prompt="Be kind.", provider=model, limits=limits)
 
     async def run() -> list[Event]:
         return [event async for event in agent.run(REQUEST.messages)]

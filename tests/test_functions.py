@@ -501,7 +501,7 @@ def test_a_function_that_hangs_is_left_behind() -> None:
 HANGING = """
 import asyncio, threading
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import tool_of
 from chat_loop.events import ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider
@@ -519,7 +519,7 @@ async def run():
     calls = (ToolCall("1", "hangs", ""), ToolCall("2", "blocks", ""))
     provider = ScriptedProvider(steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True)
     tools = (tool_of(hangs), tool_of(blocks))
-    agent = Agent(name="", system_prompt="", provider=provider, tools=tools, patience=Patience(tool=0.05))
+    agent = Agent(name="", system_prompt="", provider=provider, tools=tools, limits=CallLimits(tool=0.05))
     return [event.failed async for event in agent.run((Message("user", "Go"),)) if isinstance(event, ToolReturned)]
 
 print(asyncio.run(run()))

@@ -175,7 +175,7 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
         again = "Its tools are not there; /mcp restart {} tries again."
         assert offered.servers.notices() == (
             (
-                "The MCP server none cannot be started: No such file or directory: /does/not/exist.",
+                "The MCP server none cannot be connected: No such file or directory: /does/not/exist.",
                 again.format("none"),
             ),
             (

@@ -174,7 +174,7 @@ def test_a_signal_while_a_tool_runs_leaves_no_process(
 
 def test_a_server_that_is_not_there_is_said_and_the_question_is_answered(tmp_path: Path) -> None:
     configured(tmp_path, command="/does/not/exist")
-    sentence = "The MCP server raw cannot be started: No such file or directory: /does/not/exist."
+    sentence = "The MCP server raw cannot be connected: No such file or directory: /does/not/exist."
     hint = "Its tools are not there; /mcp restart raw tries again."
     with Loopback() as server:
         code, out, err = ended(started(tmp_path, server, "-p", "hello"))
@@ -298,7 +298,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         1,
         (
             f"raw: failed · /does/not/exist {RAW} {tmp_path / 'script.json'}\n"
-            "  The MCP server raw cannot be started: No such file or directory: /does/not/exist.\n"
+            "  The MCP server raw cannot be connected: No such file or directory: /does/not/exist.\n"
         ),
     )
     assert all(gone(process) for process in processes(tmp_path))
@@ -356,7 +356,7 @@ LOADED = """
 import sys
 from chat_loop.cli import main
 main(sys.argv[1:])
-ours = {"chat_loop.agent.mcp_servers", "chat_loop.agent.mcp_tools", "mcp", "jsonschema"}
+ours = {"chat_loop.agent.mcp_connection", "mcp", "jsonschema"}
 print(sorted(ours & set(sys.modules)))
 """
 

@@ -171,30 +171,30 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
         (
             Answers(401, b"no"),
             (
-                "cannot be reached: Server returned an error response (HTTP 401). "
+                "cannot be connected: Server returned an error response (HTTP 401). "
                 "mcp.NAME.headers in the config can "
                 "hold a token."
             ),
         ),
-        (Answers(500), "cannot be reached: Server returned an error response (HTTP 500)."),
-        (Answers(404), "cannot be reached: Not Found (HTTP 404)."),
+        (Answers(500), "cannot be connected: Server returned an error response (HTTP 500)."),
+        (Answers(404), "cannot be connected: Not Found (HTTP 404)."),
         (
             Answers(200, b"<html>", content_type="text/html"),
-            "cannot be reached: Unexpected content type: text/html.",
+            "cannot be connected: Unexpected content type: text/html.",
         ),
         (
             Answers(
                 200, gzip.compress(b"{}"), content_type="application/json", content_encoding="gzip"
             ),
-            "cannot be reached: its answer is compressed, though that was not asked for.",
+            "cannot be connected: its answer is compressed, though that was not asked for.",
         ),
         (
             Answers(307, location="http://127.0.0.2/elsewhere"),
-            f"cannot be reached: {REDIRECT}",
+            f"cannot be connected: {REDIRECT}",
         ),
         (
             Answers(200, b'{"x": "' + b"y" * (17 << 20) + b'"}', content_type="application/json"),
-            "cannot be reached: it sent a message of more than 4 MB.",
+            "cannot be connected: it sent a message of more than 4 MB.",
         ),
     ],
 )
@@ -223,7 +223,7 @@ def test_the_headers_come_from_the_environment() -> None:
 def test_nobody_there() -> None:
     assert (
         problem_of(at(free_port()))
-        == "The MCP server web cannot be reached: All connection attempts failed."
+        == "The MCP server web cannot be connected: All connection attempts failed."
     )
 
 

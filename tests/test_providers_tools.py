@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from benchmarks.support.loopback import Failure, Loopback, Reply, failing
-from chat_loop.agent.ask import Patience, ask
+from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, StreamBroken
 from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.local import LocalProvider
@@ -161,7 +161,7 @@ def test_a_refused_schema_costs_its_tool_and_no_other(
     provider = provider_at(server.url)
 
     async def ask_all() -> list[Event]:
-        events = [event async for event in ask(provider, BAD_TOOLS, Patience(attempts=2))]
+        events = [event async for event in ask(provider, BAD_TOOLS, CallLimits(attempts=2))]
         await provider.close()
         return events
 

@@ -17,7 +17,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from benchmarks.support.loopback import Reply as Sent
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.functions import tool_of
 from chat_loop.agent.tools import refuser
@@ -89,13 +89,13 @@ def test_whatever_functions_do_the_conversation_goes_on(
     )
     made = [tool_of(function) for function in (raises, hangs, prints_escapes, much)]
     turns = Turns(tmp_path / "sessions", make(server.url), *made)
-    patience = Patience(attempts=1, tool=1.0)
+    limits = CallLimits(attempts=1, tool=1.0)
     turns.agent = Agent(
         name="Sally",
         system_prompt="",
         provider=turns.agent.provider,
         tools=turns.agent.tools,
-        patience=patience,
+        limits=limits,
     )
     first, _ = turns.say("Do it all", "Are you there?")
     assert first.text == "I look.\n\nSo be it."

@@ -17,7 +17,7 @@ from benchmarks.support.loopback import Failure, Loopback, failing
 from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MAX_STEPS, Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import MAX_RESULT, NO_MORE, Tool, fault
 from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.turn import answer
@@ -83,9 +83,9 @@ def calling(*arguments: str, text: str = "", name: str = "search") -> Message:
 def agent_of(
     provider: Provider, *tools: Tool, clock: Clock | None = None, seconds: float = 60.0
 ) -> Agent:
-    patience = Patience(attempts=1, tool=seconds, clock=(clock or Clock()).monotonic)
+    limits = CallLimits(attempts=1, tool=seconds, clock=(clock or Clock()).monotonic)
     return Agent(
-        name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, patience=patience
+        name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, limits=limits
     )
 
 
@@ -384,9 +384,9 @@ class Broken:
 
 def test_nothing_is_tried_again_after_a_call() -> None:
     provider = Broken(ToolCalled(ToolCall("x", "search", "{}")))
-    patience = Patience(attempts=3)
+    limits = CallLimits(attempts=3)
     agent = Agent(
-        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
     )
     with pytest.raises(StreamBroken):
         run(agent)
@@ -400,9 +400,9 @@ def test_each_step_may_be_tried_again() -> None:
     provider = scripted(
         Overloaded("Busy."), calling('{"query": "x"}'), Overloaded("Busy."), "Done."
     )
-    patience = Patience(attempts=2, sleep=no_pause, jitter=lambda: 1.0)
+    limits = CallLimits(attempts=2, sleep=no_pause, jitter=lambda: 1.0)
     agent = Agent(
-        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
     )
     events = run(agent)
     again = Retrying(reason="Busy.", seconds=1.0, attempt=2, attempts=2)
@@ -599,9 +599,9 @@ def test_a_server_that_refuses_tools_answers_without_them(tmp_path: Path, server
         failing(400, "invalid_request_error", "qwen3 does not support tools"), Sent(chunks=("Hi.",))
     )
     provider = openai_at(server.url)
-    patience = Patience(attempts=2)
+    limits = CallLimits(attempts=2)
     agent = Agent(
-        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), patience=patience
+        name="Sally", system_prompt="", provider=provider, tools=(tool(echo),), limits=limits
     )
 
     async def ask() -> list[Event]:

@@ -18,7 +18,7 @@ from benchmarks.factchain.standin import StandIn
 from benchmarks.factchain.summarisers import Summariser
 from benchmarks.factchain.talk import Talk, Turn
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.conversation import Conversation
@@ -140,7 +140,7 @@ class Ours:
                 name="Assistant",
                 system_prompt=SYSTEM_PROMPT,
                 provider=self.model,
-                patience=Patience(attempts=1, sleep=_at_once),
+                limits=CallLimits(attempts=1, sleep=_at_once),
             ),
             self.sessions,
             count=self._count,

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent import tools
-from chat_loop.agent.ask import Patience, ask
+from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.agent.tools import Approve, Tool, Toolbox
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
@@ -34,7 +34,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     provider: Provider
     path: str = ""
     tools: tuple[Tool, ...] = ()
-    patience: Patience = field(default_factory=Patience)
+    limits: CallLimits = field(default_factory=CallLimits)
     memory: str = ""
     approve: Approve | None = None
     steps: int = MAX_STEPS
@@ -76,10 +76,10 @@ class Agent(Struct, frozen=True, kw_only=True):
         window = self.provider.window.tokens
         toolbox = Toolbox(
             tools={tool.spec.name: tool for tool in offered},
-            seconds=self.patience.tool,
+            seconds=self.limits.tool,
             characters=min(tools.MAX_RESULT, window),  # a quarter of a small window
             together=2 * window,  # half of the window
-            clock=self.patience.clock,
+            clock=self.limits.clock,
             approve=self.approve,
             cut_results=self.cut_results,
         )
@@ -129,7 +129,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         names that can be sent and recorded; without `takes_calls` they are left out.
         """
         ids: dict[str, str] = {}
-        events = cast(AsyncGenerator[Event], ask(self.provider, request, self.patience))
+        events = cast(AsyncGenerator[Event], ask(self.provider, request, self.limits))
         async with aclosing(events):
             async for event in events:
                 match event:

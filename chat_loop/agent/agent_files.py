@@ -331,8 +331,8 @@ def equipped(agent: built.Agent, definition: Definition) -> built.Agent:
     """Return an agent with what only its file can say: path, description, functions."""
     agent = replace(agent, path=definition.path, description=definition.description)
     if definition.foreign is not None:  # its tools run in it, unseen: it may be silent for long
-        patience = replace(agent.patience, idle=600.0)
-        return replace(agent, own_tools=True, tools=(), patience=patience)
+        limits = replace(agent.limits, idle=600.0)
+        return replace(agent, own_tools=True, tools=(), limits=limits)
     if not definition.functions:
         return agent
     from chat_loop.agent.functions import tool_of  # loads pydantic

@@ -7,7 +7,6 @@ nothing has arrived: after the first content a silent retry would show the user 
 from __future__ import annotations
 
 import asyncio
-import math
 import random
 import time
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
@@ -21,20 +20,20 @@ from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCall
 from chat_loop.providers import Provider
 from chat_loop.values import Request
 
+MAX_PAUSE = 30.0
+"""Seconds between two attempts, unless the server asks for more."""
 
-class Patience(Struct, frozen=True, kw_only=True):
-    """Limits of one call; all in seconds but `attempts`.
 
-    No attempt begins later than `budget` after the first. `first` limits the wait for the first
-    event below the provider's own, `idle` the silence after it, `tool` the run of a tool.
+class CallLimits(Struct, frozen=True, kw_only=True):
+    """Limits of one call; all in seconds but `attempts`. No attempt begins later than `budget`
+    after the first; `idle` limits the silence between events, `longest_asked` a pause that a
+    server asks for, `tool` the run of a tool.
     """
 
     attempts: int = 5
     first_pause: float = 1.0
-    longest_pause: float = 30.0
     longest_asked: float = 60.0
     budget: float = 120.0
-    first: float = math.inf
     idle: float = 90.0
     tool: float = 60.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -43,41 +42,41 @@ class Patience(Struct, frozen=True, kw_only=True):
 
 
 async def ask(
-    provider: Provider, request: Request, patience: Patience | None = None
+    provider: Provider, request: Request, limits: CallLimits | None = None
 ) -> AsyncIterator[Event]:
     """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError.
 
     Close the iterator (`contextlib.aclosing`) to cancel the call.
     """
-    patience = patience or Patience()
-    started = patience.clock()
-    first = min(provider.first_event_seconds, patience.first)
+    limits = limits or CallLimits()
+    started = limits.clock()
     attempt = 1
     while True:
         content = False
         try:
             events = cast(AsyncGenerator[Event], provider.stream(request))
-            async with aclosing(_timed(events, first, patience.idle)) as timed:
+            timed = _timed(events, provider.first_event_seconds, limits.idle)
+            async with aclosing(timed):
                 async for event in timed:
                     content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)
                     yield event
             return
         except ProviderError as error:
-            if content or not error.retryable or attempt >= patience.attempts:
+            if content or not error.retryable or attempt >= limits.attempts:
                 raise
             pause = error.retry_after
             if pause is None:
-                pause = min(patience.longest_pause, patience.first_pause * 2.0 ** (attempt - 1))
-                pause *= 0.5 + patience.jitter() / 2
-            elif pause > patience.longest_asked:
+                pause = min(MAX_PAUSE, limits.first_pause * 2.0 ** (attempt - 1))
+                pause *= 0.5 + limits.jitter() / 2
+            elif pause > limits.longest_asked:
                 raise
-            if patience.clock() - started + pause > patience.budget:
+            if limits.clock() - started + pause > limits.budget:
                 raise
             attempt += not error.adapted
             yield Retrying(
-                reason=error.message, seconds=pause, attempt=attempt, attempts=patience.attempts
+                reason=error.message, seconds=pause, attempt=attempt, attempts=limits.attempts
             )
-            await patience.sleep(pause)
+            await limits.sleep(pause)
 
 
 async def _timed(events: AsyncGenerator[Event], first: float, idle: float) -> AsyncGenerator[Event]:

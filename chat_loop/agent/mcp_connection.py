@@ -39,7 +39,7 @@ from msgspec.structs import replace
 
 from chat_loop import __version__
 from chat_loop.agent import mcp_tools
-from chat_loop.agent.isolation import CapturedError
+from chat_loop.agent.isolation import CapturedError, plain_line
 from chat_loop.agent.mcp_tools import Json, ServerState
 from chat_loop.config import McpServer, expand_variables
 from chat_loop.errors import ChatLoopError
@@ -64,11 +64,12 @@ _EVENT_SIZE = "max_sse_event_size"
 class McpConnection:
     """A server and its connection. After a loss the next call connects it again."""
 
-    def __init__(self, name: str, config: McpServer, environment: Mapping[str, str]) -> None:
+    def __init__(
+        self, config: McpServer, environment: Mapping[str, str], state: ServerState
+    ) -> None:
         # what the SDK logs of servers would reach the terminal
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
-        where = config.url or " ".join((config.command, *config.args))
-        self.state = ServerState(name=name, state="connecting", where=where)
+        self.state = state
         self.settled = asyncio.Event()
         """Set when it is connected, or has failed."""
         self._config, self._environment = config, environment
@@ -184,36 +185,31 @@ class McpConnection:
         """Return why the connection is over, with the last line of standard error."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
-        hint = ""
         if isinstance(error, ChatLoopError):
             problem = f": {error.message} {error.hint}"
         elif self._scope.deadline <= anyio.current_time():
             problem = f" did not answer within {self._config.timeout:g} seconds."
         elif self._too_large:
             problem = f" failed: {TOO_LARGE}."
-        elif self._config.command and self._ended.is_set():
+        elif error is None or (self._config.command and self._ended.is_set()):
             problem = " ended."
-        elif error is not None:
-            verb = "cannot be started" if self._config.command else "cannot be reached"
-            verb = "failed" if self.settled.is_set() else verb
-            problem = f" {verb}: {self._reason(error)}"
-            if self._status in (401, 403):
-                hint = " mcp.NAME.headers in the config can hold a token."
         else:
-            problem = " was stopped."
+            verb = "failed" if self.settled.is_set() else "cannot be connected"
+            problem = f" {verb}: {self._reason(error)}"
+        if self._status in (401, 403):
+            problem += " mcp.NAME.headers in the config can hold a token."
         lines = mcp_tools.cleaned(self._stderr.decode("utf-8", "replace"), MAX_STDERR).split("\n")
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         last = f" It said: “{last[:MAX_REASON]}”" if last and last not in problem else ""
-        return redacted(f"The MCP server {self.state.name}{problem}{last}{hint}")
+        return redacted(f"The MCP server {self.state.name}{problem}{last}")
 
     def _reason(self, error: BaseException | None) -> str:
         """Return an error as the end of a sentence."""
-        status = f" (HTTP {self._status})" if self._status >= 400 else ""
         text = error.message if isinstance(error, MCPError) else str(error)
         if isinstance(error, OSError) and error.strerror and error.filename:
             text = f"{error.strerror}: {error.filename}"
-        text = " ".join(mcp_tools.cleaned(text, MAX_REASON).split()) or type(error).__name__
-        return f"{text.rstrip('.')}{status}."
+        text = plain_line(text, MAX_REASON).rstrip(".") or type(error).__name__
+        return f"{text}{f' (HTTP {self._status})' if self._status >= 400 else ''}."
 
     @asynccontextmanager
     async def _transport(self) -> AsyncIterator[Transport]:
@@ -314,16 +310,13 @@ class McpConnection:
         wanted = self._config.tools
         tools = mcp_tools.tools_of(self.state.name, mcp_tools.usable(listed), is_schema)
         names = {tool.name for tool in tools}
-        skipped = len(listed) - len(mcp_tools.usable(listed))
-        problem = (
-            f"The MCP server {self.state.name} lists {counted(skipped, 'tool')} without a name or "
-            "a schema."
-        )
+        skipped = counted(len(listed) - len(mcp_tools.usable(listed)), "tool")
+        problem = f"The MCP server {self.state.name} lists {skipped} without a name or a schema."
         self.state = replace(
             self.state,
             tools=tuple(tool for tool in tools if not wanted or tool.name in wanted),
             missing=tuple(name for name in wanted if name not in names),
-            problem=problem if skipped else "",
+            problem="" if skipped.startswith("0 ") else problem,
         )
 
     async def _receive(self, message: IncomingMessage) -> None:
@@ -384,16 +377,10 @@ class _BoundedLineDecoder(codecs.IncrementalDecoder):
         return "".join(f"{line.decode('utf-8', 'replace')}\n" for line in lines)
 
 
-def _bounded_lines(name: str) -> codecs.CodecInfo | None:
-    if name != _BOUNDED_LINES:
-        return None
-    utf8 = codecs.lookup("utf-8")
-    return codecs.CodecInfo(
-        utf8.encode, utf8.decode, incrementaldecoder=_BoundedLineDecoder, name=name
-    )
-
-
-codecs.register(_bounded_lines)
+_BOUNDED_UTF8 = codecs.CodecInfo(
+    codecs.utf_8_encode, codecs.utf_8_decode, incrementaldecoder=_BoundedLineDecoder
+)
+codecs.register(lambda name: _BOUNDED_UTF8 if name == _BOUNDED_LINES else None)
 
 
 def is_schema(value: Json) -> bool:

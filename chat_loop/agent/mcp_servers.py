@@ -66,7 +66,7 @@ class Servers:
             self._package_missing = True
         else:
             self._connections = {
-                name: McpConnection(name, config, self._environment)
+                name: McpConnection(config, self._environment, self.state(name))
                 for name, config in self._configs.items()
             }
         self._begun.set()

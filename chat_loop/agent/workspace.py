@@ -1,6 +1,4 @@
-"""The working directory, and the tools for its files: inside they run freely, elsewhere after
-asking, on chat-loop's own files never.
-"""
+"""The tools for files: free inside of the working directory, elsewhere after asking."""
 
 from __future__ import annotations
 
@@ -10,7 +8,7 @@ import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import islice, takewhile
+from itertools import takewhile
 from pathlib import Path
 
 from msgspec import Struct
@@ -52,9 +50,8 @@ class Place(Struct, frozen=True):
 
 
 class Workspace:
-    """The files below `root`. Each tool is a method of its name that prepares a call.
-
-    `protected` are files and folders that no tool touches.
+    """The files below `root`. Each tool is a method of its name that prepares a call; none touches
+    the `protected` files and folders.
     """
 
     def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
@@ -82,9 +79,8 @@ class Workspace:
     def _prepared(
         self, path: str, place: Place, act: Callable[[], str], change: str = ""
     ) -> Prepared:
-        """Return the question about a change, or about reading, and the act.
-
-        Later the act refuses to run when the path has come to lead elsewhere.
+        """Return the question about a change, or about reading, and the act, which refuses to run
+        once the path leads elsewhere.
         """
 
         def run() -> str:
@@ -124,13 +120,14 @@ class Workspace:
 
         def act() -> str:
             found: list[str] = []
+            cut: list[str] = []
             for place in self._files(folder, pattern):
                 if place is None or len(found) == MAX_LISTED:
                     more = f"there are more than these {counted(len(found), 'file')}"
-                    cut = f"[cut: {more}; a narrower pattern finds them]"
-                    return "\n".join([*sorted(found), cut])
+                    cut.append(f"[cut: {more}; a narrower pattern finds them]")
+                    break
                 found.append(place.shown)
-            return "\n".join(sorted(found))
+            return "\n".join([*sorted(found), *cut])
 
         return self._prepared(path, folder, act)
 
@@ -150,8 +147,8 @@ class Workspace:
             characters = 0
             for place in self._files(folder, pattern):
                 if place is None or characters > MAX_SEARCHED:
-                    cut = "[cut: more files than can be searched; a narrower pattern helps]"
-                    return "\n".join([*matches, cut])
+                    matches.append("[cut: more files than can be searched; narrow the pattern]")
+                    break
                 try:
                     whole = read_text(place)
                 except ChatLoopError:  # binary, too large, or gone
@@ -174,28 +171,20 @@ class Workspace:
         if not folder.path.is_dir():
             raise ChatLoopError(f"{folder.shown} is no folder.")
         visited = 0
-        folders = [folder.path]
-        while folders:
-            try:
-                with os.scandir(folders.pop(0)) as scan:
-                    entries = sorted(islice(scan, MAX_VISITED + 1), key=lambda entry: entry.name)
-            except OSError:
-                continue
-            for entry in entries:
+        for directory, folders, files in os.walk(folder.path):
+            parent = Path(directory)
+            own = {name for name in (*folders, *files) if self._protects(parent / name)}
+            folders[:] = sorted(set(folders) - SKIPPED - own)
+            for name in sorted(set(files) - own):
                 visited += 1
                 if visited > MAX_VISITED:
                     yield None
                     return
-                file = Path(entry.path)
-                if self._protects(file):
-                    continue
-                if entry.is_dir(follow_symlinks=False) and entry.name not in SKIPPED:
-                    folders.append(file)
+                file = parent / name
                 inner = file.relative_to(folder.path).as_posix()
-                name = inner if "/" in pattern else entry.name
+                matched = inner if "/" in pattern else name
                 patterns = (pattern, pattern.replace("**/", ""))
-                matches = any(fnmatchcase(name, one) for one in patterns)
-                if matches and entry.is_file(follow_symlinks=False):
+                if any(fnmatchcase(matched, one) for one in patterns) and not file.is_symlink():
                     yield Place(file, inner if folder.shown == "." else f"{folder.shown}/{inner}")
 
     def write_file(self, path: str, text: str) -> Prepared:

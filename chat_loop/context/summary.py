@@ -17,7 +17,7 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.agent.ask import Patience, ask
+from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.context.budget import Count, Plan, room
 from chat_loop.context.ledger import Kept, ledger, read
 from chat_loop.context.messages import PROMPTS, Thread, clipped, shortened_block
@@ -81,7 +81,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
-    patience: Patience = field(default_factory=Patience)
+    limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
     retry: bool = True
 
@@ -137,7 +137,7 @@ async def summarize(
     when there is one. What takes too long is not asked again: it would take as long. A cancelled
     call raises CancelledError.
     """
-    started = wanted.patience.clock()
+    started = wanted.limits.clock()
     writer = _Writer(
         routes=routes,
         parent=parent,
@@ -158,7 +158,7 @@ async def summarize(
         narrative=None if problem else joined(writer.parts, parent),
         covered=() if problem else tuple(exchanges),
         usage=writer.usage,
-        seconds=round(wanted.patience.clock() - started, 2),
+        seconds=round(wanted.limits.clock() - started, 2),
         model=writer.model,
         problem=problem,
         answered=answered,
@@ -221,12 +221,12 @@ class _Writer(Struct, kw_only=True):
             if not self.wanted.retry:
                 raise error
             if isinstance(error, ProviderError):
-                pause = error.retry_after or self.wanted.patience.first_pause
+                pause = error.retry_after or self.wanted.limits.first_pause
                 if not error.retryable or isinstance(error, TimedOut) or pause >= 5.0:
                     raise error
         self.show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
         if pause:
-            await self.wanted.patience.sleep(pause)
+            await self.wanted.limits.sleep(pause)
         return other or provider
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
@@ -251,9 +251,9 @@ class _Writer(Struct, kw_only=True):
             instructions=self.instructions,
             max_tokens=ceiling,
         )
-        patience = replace(self.wanted.patience, attempts=1)
+        limits = replace(self.wanted.limits, attempts=1)
         text, stop = "", "error"
-        events = cast(AsyncGenerator[Event], ask(provider, sent, patience))
+        events = cast(AsyncGenerator[Event], ask(provider, sent, limits))
         try:
             async with asyncio.timeout(self.wanted.limit), aclosing(events):
                 async for event in events:

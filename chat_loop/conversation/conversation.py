@@ -281,9 +281,9 @@ class Conversation:
         given = self.session.restoration
         if not self.options.acknowledge or given is None or not given.block:
             return
-        patience = self.agent.patience
-        patience = replace(patience, attempts=min(2, patience.attempts), longest_asked=5.0)
-        agent = replace(self.agent, patience=patience)
+        limits = self.agent.limits
+        limits = replace(limits, attempts=min(2, limits.attempts), longest_asked=5.0)
+        agent = replace(self.agent, limits=limits)
         block = self.meter.messages(Thread(self.session))[0].text
         most = min(2048, self.window // 8)  # a small model may not find its end
         try:

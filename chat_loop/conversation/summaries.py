@@ -117,7 +117,7 @@ class SummaryWriter:
         routes = (own,) if first is None else (first, own)
         wanted = replace(
             self._options.wanted,
-            patience=conversation.agent.patience,
+            limits=conversation.agent.limits,
             optional=optional,
             retry=not quiet,
         )

@@ -37,7 +37,7 @@ async def answer(
     CancelledError after saving what came; a query that the model refuses, or that fails before
     anything is said, is marked as failed.
     """
-    turn = _Turn(live, number, at, agent.patience.clock, estimate)
+    turn = _Turn(live, number, at, agent.limits.clock, estimate)
     stop: StopReason = "error"
     rejected = False
     try:

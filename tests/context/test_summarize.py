@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
 from chat_loop.context.messages import Thread
 from chat_loop.context.summary import FIRST, Outcome, SummaryOptions, summarize, together
@@ -70,8 +70,8 @@ class Made:
         self.first = first
         self.events: list[Event] = []
         clock = self.model.clock
-        patience = Patience(attempts=1, clock=clock.monotonic, sleep=clock.sleep)
-        self.wanted = replace(wanted or SummaryOptions(), limit=timeout, patience=patience)
+        limits = CallLimits(attempts=1, clock=clock.monotonic, sleep=clock.sleep)
+        self.wanted = replace(wanted or SummaryOptions(), limit=timeout, limits=limits)
         self.outcome: Outcome = asyncio.run(self._run(exchanges, parent, focus))
 
     async def _run(

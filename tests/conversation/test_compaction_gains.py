@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Received, Reply, failing
 from benchmarks.support.loopback import talk as spoken
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.context.budget import Limits
 from chat_loop.context.messages import shortened_block
 from chat_loop.context.summary import Outcome
@@ -152,7 +152,7 @@ def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) ->
                     name="Sally",
                     system_prompt="Be kind.",
                     provider=provider,
-                    patience=Patience(sleep=clock.sleep),
+                    limits=CallLimits(sleep=clock.sleep),
                 ),
                 SessionManager(tmp_path),
                 count=estimate,

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, failing
 from benchmarks.support.loopback import Reply as Served
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import Patience
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -207,7 +207,7 @@ def _conversation(folder: Path, provider: WireProvider, *tools: Tool) -> Convers
         system_prompt="Be kind.",
         provider=provider,
         tools=tools,
-        patience=Patience(attempts=1),
+        limits=CallLimits(attempts=1),
     )
     return Conversation(
         agent, SessionManager(folder), count=estimate, show=lambda event: None, options=QUIET
