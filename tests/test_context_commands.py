@@ -225,7 +225,7 @@ def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
     screen = Screen(tmp_path, lines, options=QUIET)
     assert "✗ Nothing is pinned." in screen.text
     assert "1  Boats are blue.\n2  Bob is 41.\n" in screen.text
-    assert "✗ Which pin? unpin takes a number from 1 to 2." in screen.text
+    assert "✗ /unpin takes a number from 1 to 2." in screen.text
     assert "Unpinned; 1 left.\nYou: /pin\n1  Bob is 41.\n" in screen.text
 
 

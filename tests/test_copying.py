@@ -109,7 +109,7 @@ def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chose
         "nothing for none) 2" in (screen.text.replace("\x1b[2m", "").replace("\x1b[0m", ""))
     )
     assert "Nothing is copied." in screen.text
-    assert "“3” is none of the blocks: the last reply has 2 blocks of code." in screen.text
+    assert "✗ /copy takes a number from 1 to 2." in screen.text
     only = on_terminal(tmp_path / "b", ["How?", "/copy code"], "```\n\n```")
     assert copied(only) == ["\n"]
 

@@ -274,8 +274,8 @@ You: /undo
 ✗ Nothing was said in this session that could be undone.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /fork 1.x
-✗ “1.x” is not a query: fork takes a number such as 3.
-  /history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session.
+✗ Usage: /fork [QUERY]
+  /help fork has more.
 You: /fork 9.1
 ✗ There is no session 9 in this chain.
   /tree shows it.
@@ -466,11 +466,11 @@ You: /tag two/ok -x
 ✗ “-x” is not a tag.
   Tags are up to 40 letters, digits and any of _ . / + - without blanks.
 You: /untag
-✗ Which tag? untag takes tags that are there.
-  This conversation has #a #b #c.
+✗ Usage: /untag TAG …
+  /help untag has more.
 You: /untag a zzz
-✗ Which tag? untag takes tags that are there.
-  This conversation has #a #b #c.
+✗ Usage: /untag TAG …
+  /help untag has more.
 You: /untag #a
 Tags: #b #c
 It is saved with your first message.

@@ -165,9 +165,8 @@ def test_forget_takes_the_number_that_was_shown(tmp_path: Path) -> None:
     assert path.read_text("utf-8") == "- zero\n- one\n"
     assert screen.text.endswith(
         "You: /forget 2\n2  two\nForgotten; 2 facts left in ./MEMORY.md.\n"
-        "You: /forget TWO\n✗ Which fact? forget takes a number from 1 to 2.\n  /memory shows "
-        "them.\n"
-        "You: /forget 9\n✗ Which fact? forget takes a number from 1 to 2.\n  /memory shows them.\n"
+        "You: /forget TWO\n✗ /forget takes a number from 1 to 2.\n  /help forget has more.\n"
+        "You: /forget 9\n✗ /forget takes a number from 1 to 2.\n  /help forget has more.\n"
         "Goodbye!\n✓ Conversation saved successfully!\n"
         + screen.text.rpartition("successfully!\n")[2]
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -15,7 +15,6 @@ from chat_loop.config import Config
 from chat_loop.display.lists import show_sessions
 from chat_loop.display.rows import has_number
 from chat_loop.errors import UsageError
-from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import Loaded, SessionManager
@@ -33,19 +32,6 @@ if TYPE_CHECKING:
     from chat_loop.providers.choose import Models
 
 T = TypeVar("T")
-
-
-class Listing(Struct, frozen=True):
-    """The last listing: its filter, the rows of a page (None: all), and how many were shown.
-
-    With `fold` a conversation is one row; with `everything` failed ones and runs of `-p` are rows.
-    """
-
-    wanted: SessionFilter = field(default_factory=SessionFilter)
-    page: int | None = PAGE
-    fold: bool = True
-    everything: bool = False
-    shown: int = 0
 
 
 class Chat(Struct, kw_only=True):
@@ -67,7 +53,8 @@ class Chat(Struct, kw_only=True):
     servers: Servers | None = None
     templates: Templates = field(default_factory=Templates)
     config: Config = field(default_factory=Config)
-    listing: Listing = field(default_factory=Listing)
+    list_more: Callable[[], Awaitable[None]] | None = None
+    """Lists the next page of the last list."""
     listed: list[str] = field(default_factory=list)
     """The ids that the numbers of the last list stand for."""
     hits: list[tuple[str, int]] = field(default_factory=list)
@@ -110,9 +97,8 @@ class Chat(Struct, kw_only=True):
         self.listed, self.hits = [row.id for row in rows if has_number(row)], []
 
     def path(self, reference: str) -> Path:
-        """Return the file of the session that is meant, `.` for the one that is open.
-
-        Words that fit several sessions list them. Raises SessionNotFound, UsageError.
+        """Return the file of a session, `.` for the open one; list those that fit when several do.
+        Raises SessionNotFound, UsageError.
         """
         if reference == ".":
             if not self.here_id:
@@ -149,10 +135,7 @@ class Chat(Struct, kw_only=True):
         return [*(loaded.session for loaded in reversed(chain.loaded)), session], chain.broken
 
     async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
-        """Look into all sessions in a thread, with progress; Ctrl-C stops the waiting.
-
-        Return what is found, and why the index was not used for that, if it was not.
-        """
+        """Return what is found in a thread, with progress, and why the index was not used."""
         waited = True
 
         def progress(done: int, of: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import pick, registry
 from chat_loop.context.budget import messages_in, parts
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
@@ -166,12 +166,7 @@ async def list_pins(chat: Chat, argument: str) -> None:
 async def unpin(chat: Chat, argument: str) -> None:
     """Carry a pin no further: by its number in the list of pins, or its text."""
     pins = _pins(chat)
-    numbered = {str(number): text for number, text in enumerate(pins, 1)}
-    text = argument if argument in pins else numbered.get(argument)
-    if text is None:
-        sentence = f"Which pin? unpin takes a number from 1 to {len(pins)}."
-        raise UsageError(sentence, "/pins lists them.")
-    chat.conversation.unpin(text)
+    chat.conversation.unpin(pins[pick("unpin", pins, argument)])
     chat.display.line(f"Unpinned; {len(chat.conversation.thread.pins)} left.", "dim")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import misuse, pick, registry
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redacted
@@ -31,8 +31,7 @@ async def remember(chat: Chat, argument: str) -> None:
     project = first == "--project"
     fact = fact_of(rest if project else argument)
     if not fact:
-        hint = "For example: /remember The tests need Postgres 16."
-        raise UsageError("What is there to remember?", hint)
+        raise misuse("remember")
     path, is_first = memory.target(project=project), not memory.seen.facts
     safe = redacted(fact)
     if safe != fact:
@@ -62,21 +61,17 @@ async def show_memory(chat: Chat, argument: str) -> None:
         await _propose(chat, memory, project=len(words) > 1)
         return
     if words:
-        raise UsageError(f"/memory takes nothing or “propose”, not “{argument[:40]}”.")
+        raise misuse("memory")
     was_edited = memory.reread()
     chat.conversation.remember()
     seen = memory.seen
     if seen.problem:
         raise ChatLoopError(seen.problem)
     where = memory.place.shown(seen.path)
-    if not seen.facts and seen.exists:
-        display.prose(f"There are no facts in {where}.")
-        display.prose("/remember TEXT notes a fact in it.", "dim")
-        return
     if not seen.facts:
-        text = f"/remember TEXT begins your own in {where}"
-        display.prose("There is no memory yet.")
-        display.prose(f"{text}, /remember --project TEXT one in this project.", "dim")
+        text = f"/remember TEXT notes one in {where}, /remember --project TEXT in this project."
+        display.prose("There are no facts yet.")
+        display.prose(text, "dim")
         return
     display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
     width = len(str(min(len(seen.facts), SHOWN)))
@@ -135,12 +130,7 @@ async def forget(chat: Chat, argument: str) -> None:
         raise ChatLoopError(seen.problem)
     if not seen.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
-    places = {str(number): number - 1 for number in range(1, len(seen.facts) + 1)}
-    places |= {fact_key(fact): number for number, fact in enumerate(seen.facts)}
-    number = places.get(fact_key(argument), places.get(argument))
-    if number is None:
-        text = f"Which fact? forget takes a number from 1 to {len(seen.facts)}."
-        raise UsageError(text, "/memory shows them.")
+    number = pick("forget", [fact_key(fact) for fact in seen.facts], fact_key(argument))
     chat.display.line(_numbered(number + 1, seen.facts[number], 1))
     memory.remove(number)
     chat.conversation.remember()

@@ -7,7 +7,7 @@ only where a command says so; with `/` or `#` every command works. A leading spa
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
 from difflib import get_close_matches
 from inspect import cleandoc
 from typing import TYPE_CHECKING, Any
@@ -174,6 +174,15 @@ class Registry(Struct):
 
 
 registry = Registry()
+
+
+def pick(name: str, items: Sequence[str], argument: str) -> int:
+    """Return the place of the item that the user names by its number or text. Raises UsageError."""
+    if argument in items:
+        return items.index(argument)
+    if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(items):
+        return int(argument) - 1
+    raise UsageError(f"/{name} takes a number from 1 to {len(items)}.", f"/help {name} has more.")
 
 
 def misuse(name: str) -> UsageError:

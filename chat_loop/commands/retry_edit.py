@@ -76,9 +76,7 @@ async def instead(chat: Chat, text: str) -> None:
 
 
 async def _replace(chat: Chat, last: Exchange, text: str) -> None:
-    """Take the last exchange out and leave `text` to be asked, unless the user does not want to
-    send its files. Raises UsageError for a file that cannot be sent.
-    """
+    """Take the last exchange out and leave `text` to be asked. Raises UsageError for its files."""
     before = last.query.text
     same = text.strip() == before.strip()
     files: tuple[QueryFile, ...] | None = tuple(map(QueryFile, last.attached))
@@ -94,8 +92,8 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
 
 
 async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...] | None:
-    """Return the files of a changed query: the old ones that it still names, and new ones, which
-    are asked about, as a name in an editor may have been pasted. None when they shall not be sent.
+    """Return the old files that a changed query names, and new ones once the user agrees, as a
+    name in an editor may have been pasted. None when they shall not be sent.
     """
     named = mentions(text)
     names = {name for mention in named for name in mention.names}
@@ -136,8 +134,8 @@ async def _may_ask_again(chat: Chat, last: Exchange) -> bool:
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
-    """Return the tools that may have changed something for a reply, each once: those that the user
-    allowed, those that would ask and were interrupted, and all of an agent with tools of its own.
+    """Return the tools that may have changed something: allowed by the user, interrupted, or those
+    of an agent with tools of its own.
     """
     asking = {tool.spec.name for tool in agent.tools if tool.asks is not None}
     found = (

@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Awaitable, Callable
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from chat_loop.commands.chat import Chat, Listing
+from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, misuse, registry
 from chat_loop.display import lists
@@ -41,9 +42,6 @@ SHOWN = 8
 """Items of each list of a summary that are shown when it is resumed."""
 _CHOICES: dict[str, tuple[int, ...]] = {"1": (1,), "2": (0,), "b": (), "both": ()}
 """The answers to a contradiction, and the places of the lines that go then."""
-_EARLIER = (
-    "/history shows what was said; /fork 1.2 goes on from query 2 of the chain's first session."
-)
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
@@ -84,26 +82,20 @@ async def sessions(chat: Chat, argument: str) -> None:
         if row is not None:
             await resume(chat, f"{row.id} --quick")
     elif asked.words == "more":
-        await _list(chat, chat.listing, first=chat.listing.shown)
+        await (chat.list_more or partial(_list, chat))()
     else:
         every = asked.words == "all"
-        listing = Listing(
-            filter_of(asked.values, chat.sessions.now(), "" if every else asked.words),
-            None if every else PAGE,
-            fold="unfold" not in asked.flags,
-            everything="all" in asked.flags,
-        )
-        await _list(chat, listing)
+        wanted = filter_of(asked.values, chat.sessions.now(), "" if every else asked.words)
+        fold, hidden = "unfold" not in asked.flags, "all" in asked.flags
+        page = None if every else PAGE
+        await _list(chat, page, wanted=wanted, fold=fold, everything=hidden)
 
 
-async def _list(chat: Chat, listing: Listing, first: int = 0) -> None:
-    """Show the page of a listing after the `first` rows."""
-    wanted, fold, everything = listing.wanted, listing.fold, listing.everything
-    limit = None if listing.page is None else first + listing.page
+async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: Any) -> None:
+    """Show the next `page` rows after the `first`; `which` are arguments of `Library.rows`."""
+    limit = None if page is None else first + page
     (rows, more), trouble = await chat.look(
-        lambda library: library.rows(
-            limit, wanted=wanted, fold=fold, here=chat.here_id, everything=everything
-        )
+        lambda library: library.rows(limit, here=chat.here_id, **which)
     )
     if trouble:
         chat.display.line(trouble, "dim")
@@ -111,14 +103,14 @@ async def _list(chat: Chat, listing: Listing, first: int = 0) -> None:
         chat.display.line("There are no more.", "dim")
         return
     chat.number_rows(rows)
-    chat.listing = replace(listing, shown=len(rows))
+    chat.list_more = partial(_list, chat, page, len(rows), **which)
     lists.show_sessions(
         chat.display,
         rows,
         more,
         chat.sessions.now(),
         first=first,
-        filtered=bool(wanted),
+        filtered=bool(which.get("wanted")),
         hidden=not rows and bool(newest_first(chat.sessions.directory)),
         cost=chat.conversation.options.cost,
     )
@@ -141,7 +133,7 @@ async def resume(chat: Chat, argument: str) -> None:
     /resume 3 --quick       at once: its summary is shown, and no model is asked to confirm it
     """
     if not argument:
-        await _list(chat, Listing())
+        await _list(chat)
         if chat.listed:
             chat.display.line("Type resume and a number, or resume last.", "dim")
         return
@@ -185,7 +177,7 @@ async def resume(chat: Chat, argument: str) -> None:
 
 
 def _load(chat: Chat, path: Path, last: int | None) -> Loaded:
-    """Read the session to be resumed: its ends, or all of it. Raises SessionError."""
+    """Read the session to be resumed, of a long one only its ends. Raises SessionError."""
     live = chat.conversation.live
     if path == live.path and not live.empty:
         raise SessionError("That is the session you are in.")
@@ -254,9 +246,7 @@ async def remove_tags(chat: Chat, argument: str) -> None:
     before = chat.conversation.session.tags
     gone = [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
     if not gone or any(tag not in before for tag in gone):
-        has = " ".join(f"#{tag}" for tag in before) or "none"
-        hint = f"This conversation has {has}."
-        raise UsageError("Which tag? untag takes tags that are there.", hint)
+        raise misuse("untag")
     _set_tags(chat, tuple(tag for tag in before if tag not in gone))
 
 
@@ -309,12 +299,11 @@ async def fork(chat: Chat, argument: str) -> None:
     before, loaded = chat.path(".").stem, chat.load(".")
     exchanges, depth = loaded.session.exchanges, loaded.session.depth
     if not argument and not exchanges:
-        raise UsageError("Nothing to fork in this session.", _EARLIER)
+        raise UsageError("Nothing to fork in this session.", "/help fork has more.")
     session, _, query = (argument or str(exchanges[-1].query.number)).rpartition(".")
     session = session or str(depth)
     if not re.fullmatch(r"[0-9]{1,8}\.[0-9]{1,8}", f"{session}.{query}"):
-        text = f"“{argument[:40]}” is not a query: fork takes a number such as 3."
-        raise UsageError(text, _EARLIER)
+        raise misuse("fork")
     if back := depth - int(session):
         chain = ChainReader(chat.sessions).read(loaded.session)
         if not 1 <= back <= len(chain.loaded):
@@ -377,9 +366,7 @@ async def settle(
     show: Callable[[int, int, tuple[str, str]], None],
     ask: Callable[[str], Awaitable[str]],
 ) -> list[str] | None:
-    """Have the user choose between lines that contradict each other; return those that go, or None
-    to leave all as it is.
-    """
+    """Return the lines that go where two contradict each other; None when the user stops."""
     dropped: list[str] = []
     for number, pair in enumerate(draft.contradictions, 1):
         lines = (pair.first, pair.second)
@@ -395,12 +382,7 @@ async def settle(
     return dropped
 
 
-@registry.command(
-    "search",
-    "Sessions",
-    argument="WORDS",
-    valued=FILTERS,
-)
+@registry.command("search", "Sessions", argument="WORDS", valued=FILTERS)
 async def search(chat: Chat, argument: str) -> None:
     """Find what was said in any session; the numbers are those that show, quote and resume take.
 
@@ -416,9 +398,9 @@ async def search(chat: Chat, argument: str) -> None:
     found, trouble = await chat.look(
         lambda library: search_all(library, asked.words, wanted, HITS, chat.semantic)
     )
-    for sentence in (trouble, chat.semantic.new_problem() if chat.semantic is not None else ""):
-        if sentence:
-            chat.display.warn(sentence)
+    problem = chat.semantic.new_problem() if chat.semantic is not None else ""
+    for sentence in filter(None, (trouble, problem)):
+        chat.display.warn(sentence)
     chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in found]
     chat.listed = [identity for identity, _ in chat.hits]
     shown = []
@@ -491,9 +473,7 @@ async def quote(chat: Chat, argument: str) -> None:
 
 
 def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
-    """Return what names a session, and the number of a query: of a hit of the last search, or the
-    last word.
-    """
+    """Return what names a session, and the number of a query, if one is meant."""
     if match := re.fullmatch(r"(.*\S)\s+([0-9]{1,9})", argument):
         return match[1], int(match[2])
     if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.hits):

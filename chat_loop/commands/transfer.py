@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from chat_loop.commands.registry import misuse, registry
+from chat_loop.commands.registry import misuse, pick, registry
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
@@ -82,9 +82,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
 
 
 async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
-    """Return a block of code of a reply: the only one, the one with that number, or the one that
-    the user chooses.
-    """
+    """Return the block of code of a reply with that number, or that the user chooses."""
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
 
     blocks = code_blocks(text)
@@ -99,13 +97,9 @@ async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
         number = await chat.ask(f"Which one? (1 to {len(blocks)}, nothing for none) ")
         if not number:
             return None
-    number = number or "1"
-    numbered = {str(position): code for position, (_, code) in enumerate(blocks, 1)}
-    if number not in numbered:
-        count = counted(len(blocks), "block")
-        text = f"“{number[:40]}” is none of the blocks: the last reply has {count} of code."
-        raise UsageError(text)
-    return f"block {number} of {len(blocks)}", numbered[number]
+    texts = [code for _, code in blocks]
+    place = pick("copy", texts, number or "1")
+    return f"block {place + 1} of {len(blocks)}", texts[place]
 
 
 @registry.command(
@@ -139,8 +133,8 @@ async def export(chat: Chat, argument: str) -> None:
 def write_document(
     sessions: SessionManager, loaded: Loaded, target: str, form: str, *, one: bool, secrets: bool
 ) -> tuple[str, list[str]]:
-    """Write a conversation, or `one` session, to a file. Return the sentence about what was
-    written, and one for each thing that is missing. Raises UsageError and SaveError.
+    """Write a conversation, or `one` session, to a file; return the report, and complaints.
+    Raises UsageError and SaveError.
     """
     kind = exporting.form_of(form, target)  # before a file is looked for
     chain, broken = exporting.chain_of(sessions, loaded, whole=not one)

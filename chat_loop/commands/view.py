@@ -224,9 +224,8 @@ async def stats(chat: Chat, argument: str) -> None:
 
 
 def measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], list[int]]:
-    """Return, for each reply of a chain, the tokens that it took with all its steps, and what the
-    context held after it; and the indices of the first replies after a compaction. Undone
-    exchanges count: their tokens were spent.
+    """Return the tokens that each reply of a chain took, what the context held after it, and the
+    indices of the first replies after a compaction. Undone exchanges count.
     """
     tokens: list[int] = []
     context: list[int] = []
@@ -274,18 +273,14 @@ async def info(chat: Chat, argument: str) -> None:
 
 
 def session_cost(session: Session, cost: Cost) -> float | None:
-    """Return what a session's replies cost in US dollars, summaries apart; None when one of the
-    prices is unknown.
-    """
+    """Return what a session's replies cost in US dollars; None when a price is unknown."""
     costs = [cost(model, usage) for model, usage in session.usage_of_models.items()]
     known = [one for one in costs if one is not None]
     return sum(known) if len(known) == len(costs) else None
 
 
 class StatusLine:
-    """The contents of the status line. It is asked for with every key: sums over all of a session
-    are kept until something is added to it.
-    """
+    """The contents of the status line. Asked for with every key, it keeps what it has added up."""
 
     def __init__(self, conversation: Conversation, cost: Cost) -> None:
         self._conversation = conversation

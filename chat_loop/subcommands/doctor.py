@@ -10,6 +10,7 @@ import asyncio
 import locale
 import os
 import platform
+import re
 import shutil
 import stat
 import sys
@@ -33,9 +34,7 @@ from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.index import index_status
-from chat_loop.models import store
-from chat_loop.models.cpu import runs_embedded_models
-from chat_loop.providers import Provider, catalogue, choose, servers
+from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as folder_listing
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
@@ -52,6 +51,7 @@ FIRST_STEPS = (
 )
 READ_WHOLE = 32 << 20
 """Bytes of the newest sessions that are read whole, to find damage in their middle."""
+MOST_DAMAGED = 10
 LITTLE_ROOM = 100_000_000
 """Bytes of a disk."""
 ONLINE_SECONDS = 60.0
@@ -155,7 +155,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     world = choose.real_world(paths.models, discover=config.discover_servers)
     here = Installation(options, config, paths, folder, world)
     checks: list[Callable[[Installation], Iterator[Finding]]] = [
-        *(folders, sessions, locks, index, keys, local_servers, embedded, model),
+        *(folders, sessions, locks, index, keys, model),
         *(connected if options.connect else described, agents, terminal),
         *([online] if options.online else []),
     ]
@@ -192,11 +192,8 @@ def _folder(name: str, folder: Path) -> Finding:
     above = folder
     while above != above.parent and not os.path.lexists(above):
         above = above.parent
-    if not above.is_dir():
-        text = f"{above} is not a folder that can be opened."
-        return bad(name, text, "Move it away.")
-    if not os.access(above, os.R_OK | os.W_OK | os.X_OK):
-        text = f"{above} is not yours to read and write."
+    if not (above.is_dir() and os.access(above, os.R_OK | os.W_OK | os.X_OK)):
+        text = f"{above} is not a folder that you can read and write."
         return bad(name, text, f"chmod u+rwx {above}")
     if above != folder:
         return good(name, f"{folder} is not there yet: it is made when it is needed.")
@@ -204,8 +201,7 @@ def _folder(name: str, folder: Path) -> Finding:
     if free < LITTLE_ROOM:
         return doubtful(name, f"{folder}: only {size_text(free)} are free on its disk.")
     if sys.platform != "win32" and folder.stat().st_mode & 0o022:
-        text = f"{folder} can be changed by other users."
-        return doubtful(name, text, f"chmod go-w {folder}")
+        return doubtful(name, f"{folder} can be changed by other users.", f"chmod go-w {folder}")
     return good(name, f"{folder}, {size_text(free)} free")
 
 
@@ -233,11 +229,9 @@ def sessions(here: Installation) -> Iterator[Finding]:
     parts = [counted(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
     parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
     yield good("Sessions", ", ".join(parts))
-    hint = "What can be read of it can still be resumed and shown."
-    for text in damaged[:3]:
+    for text in damaged[:MOST_DAMAGED]:
+        hint = "What can be read of it can still be resumed and shown."
         yield doubtful("Damaged", text, hint)
-    if len(damaged) > 3:
-        yield doubtful("Damaged", f"{len(damaged) - 3:,} more sessions.")
 
 
 def locks(here: Installation) -> Iterator[Finding]:
@@ -269,16 +263,12 @@ def index(here: Installation) -> Iterator[Finding]:
 
 def fault_of(key: str) -> str:
     """Return what is obviously wrong with a key, without a part of it; "" when nothing is."""
-    placeholders = ("...", "…", "your", "xxx", "<", "changeme", "insert")
-    faults = {
-        "begins or ends with a blank or a line's end": key != key.strip(),
-        "has a blank in it": any(character.isspace() for character in key),
-        "stands in quotation marks": key[0] in "\"'" or key[-1] in "\"'",
-        "has characters that no key has": not (key.isascii() and key.isprintable()),
-        "is a placeholder": key.lower().startswith(placeholders),
-        "is too short for a key": len(key) < 8,
-    }
-    return next((fault for fault, is_found in faults.items() if is_found), "")
+    if not re.fullmatch(r"[!#-&(-~]+", key):
+        return "has blanks, quotation marks or other characters that no key has"
+    placeholders = ("...", "your", "xxx", "<", "changeme", "insert")
+    if len(key) < 8 or key.lower().startswith(placeholders):
+        return "is a placeholder, or too short for a key"
+    return ""
 
 
 def keys(here: Installation) -> Iterator[Finding]:
@@ -294,31 +284,6 @@ def keys(here: Installation) -> Iterator[Finding]:
         yield good("Keys", f"set: {', '.join(right)}")
     elif not names:
         yield good("Keys", "none is set", "chat-loop providers says which there are.")
-
-
-def local_servers(here: Installation) -> Iterator[Finding]:
-    """Check what listens on this machine, on the usual ports and where the config says."""
-    silent = []
-    for known in catalogue.entries(here.config.providers).values():
-        entry = choose.at_home(known, here.world)
-        if entry.here and not servers.listens(entry.base_url):
-            silent.append(entry.name)
-        elif entry.here:
-            yield good("Server", f"{entry.name} listens at {servers.shown(entry.base_url)}")
-    if silent:
-        yield good("Servers here", f"nothing listens for {', '.join(silent)}")
-
-
-def embedded(here: Installation) -> Iterator[Finding]:
-    """Check the embedded models that are installed, and whether they can run."""
-    models = store.installed(here.paths.models)
-    for one in models:
-        yield good("Embedded model", f"{one.name}, {size_text(one.size)}, complete")
-    if not models:
-        hint = "chat-loop models list shows what there is."
-        yield good("Embedded model", "none is installed", hint)
-    elif not runs_embedded_models():
-        yield doubtful("Embedded model", "This processor has no AVX2, which it needs.")
 
 
 def model(here: Installation) -> Iterator[Finding]:
@@ -376,28 +341,29 @@ def online(here: Installation) -> Iterator[Finding]:
 
 def described(here: Installation) -> Iterator[Finding]:
     """Check whether the MCP servers of the config could be started, without starting one."""
-    enabled = {name: server for name, server in here.config.mcp.items() if server.enabled}
-    if enabled and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
+    if here.config.mcp and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
         yield bad("MCP", mcp_servers.MISSING, install_hint("mcp"))
     known = here.world.environment
-    for name, server in enabled.items():
+    for name, server in here.config.mcp.items():
+        if not server.enabled:
+            yield good(f"MCP {name}", "switched off")
+            continue
         try:
             environment = {**known, **expand_variables(server.env, known)}
             expand_variables(server.headers, known)
-            folder = Path(server.cwd).expanduser()
-            path = str(folder / server.command) if "/" in server.command else server.command
-            if not server.url and shutil.which(path, path=environment.get("PATH")) is None:
-                text = f"Its command {server.command} is not found."
-                raise errors.UsageError(text, "Install it, or name its whole path.")
         except ChatLoopError as error:
             yield bad(f"MCP {name}", error.message, error.hint)
+            continue
+        path = server.command
+        if "/" in path:
+            path = str(Path(server.cwd).expanduser() / path)
+        if server.url or shutil.which(path, path=environment.get("PATH")):
+            yield good(f"MCP {name}", "described; --connect tries it")
         else:
-            text = "described" if server.url else f"described, {server.command} is there"
-            yield good(f"MCP {name}", f"{text}; --connect tries it")
-    off = len(here.config.mcp) - len(enabled)
-    if off or not enabled:
-        text = f"{counted(off, 'server')} switched off" if off else "no server in the config"
-        yield good("MCP", text)
+            text = f"Its command {server.command} is not found."
+            yield bad(f"MCP {name}", text, "Install it, or name its whole path.")
+    if not here.config.mcp:
+        yield good("MCP", "no server in the config")
 
 
 def connected(here: Installation) -> Iterator[Finding]:

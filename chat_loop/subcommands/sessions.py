@@ -401,30 +401,21 @@ class SessionActions:
         return int(moved < len(chosen))
 
     def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
-        """Yield those candidates whose own words are needed: no summary stands for them, or another
-        session was given their words by reference.
+        """Yield the sessions whose own words may be needed, as no whole summary stands for them or
+        for one that goes on from them.
         """
         for identity in links:
-            older = ancestry([identity], links) - {identity}
-            if identity not in candidates and candidates.isdisjoint(older):
+            family = ancestry([identity], links)
+            if candidates.isdisjoint(family):
                 continue
             try:
                 loaded = self.sessions.load(self.sessions.session_file(identity))
             except SessionError:
-                yield from (identity, *older)
+                yield from family
                 continue
-            session, seal = loaded.session, loaded.session.seal
-            summary = seal.summary if seal is not None else None
-            if summary is None or not loaded.sealable:
-                yield identity
-            if seal is not None and summary is not None and seal.covers is None:
-                continue
-            restored = session.restoration
-            first = restored.verbatim_from.partition(".")[0] if restored is not None else ""
-            parent, depth = session.header.parent, session.depth - 1
-            while first and parent in links and depth >= int(first):
-                yield parent
-                parent, depth = links[parent].parent, depth - 1
+            seal = loaded.session.seal if loaded.sealable else None
+            if seal is None or seal.summary is None or seal.covers is not None:
+                yield from family
 
 
 def confirmed(question: str) -> bool:
