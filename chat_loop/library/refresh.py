@@ -85,7 +85,6 @@ def _read_long(index: Index, path: Path, row: SessionRow) -> None:
     group: list[IndexedExchange] = []
     stored = 0
     try:
-        undone = partial.undone(path)
         for piece in pieces:
             for entry in piece:
                 if isinstance(entry, records.Query | records.Reply):
@@ -95,7 +94,7 @@ def _read_long(index: Index, path: Path, row: SessionRow) -> None:
             valid = tuple(
                 entry
                 for entry in piece
-                if not (isinstance(entry, records.QueryEntry) and entry.number in undone)
+                if not (isinstance(entry, records.QueryEntry) and entry.number in pieces.undone)
             )
             group += map(indexed_exchange, Session(header=header, entries=valid).exchanges)
             if sum(len(one.query) + len(one.reply) for one in group) >= _GROUP:

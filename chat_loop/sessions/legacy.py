@@ -6,11 +6,9 @@ greater one where a query is missing). Such files are never rewritten.
 from __future__ import annotations
 
 import re
-from collections import Counter
+from collections.abc import Mapping
 from datetime import datetime
-from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple
 
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
@@ -19,31 +17,33 @@ from chat_loop.values import Usage
 
 HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
 _YOU = "**You:**"
-_RULE = "---"
 _LABELS = (
     *("Session ID", "Date", "Agent", "Agent Path", "Total Queries", "Resumed From"),
     *("Previous Session", "Context"),
 )
-# These are matched against one line; their repetitions are bounded.
-_HEADING = re.compile(r"## (?:Query ([0-9]{1,9}) \(([^)]{0,40})\)|Session Restored \([^)]{0,40}\))")
+_BLANK = r"(?:[ \t]*\n)*"
+_RULE = r"^---[ \t]*(?:\n|\Z)"
 _NUMBER = r"([0-9][0-9,]{0,17})"
-_TIME = re.compile(
-    rf"\*Time: ([0-9]{{1,9}}(?:\.[0-9]{{1,9}})?)s"
-    rf"(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, out: {_NUMBER}\))?\*"
+_TIME = (
+    r"^\*Time: ([0-9]{1,9}(?:\.[0-9]{1,9})?)s"
+    rf"(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, out: {_NUMBER}\))?\*[ \t]*(?:\n|\Z){_BLANK}"
 )
-
-
-class _Part(NamedTuple):
-    """The lines that belong to one heading; `number` 0 is the restoration."""
-
-    number: int
-    clock: str
-    lines: list[str]
+_HEADING = re.compile(
+    rf"({_RULE}{_BLANK})?^## (?:"
+    rf"Query ([0-9]{{1,9}}) \(([^)\n]{{0,40}})\)[ \t]*\n{_BLANK}(?=\*\*You:\*\*)"
+    rf"|Session Restored \([^)\n]{{0,40}}\)[ \t]*\n{_BLANK}(?=\*\*Context:\*\*))",
+    re.MULTILINE,
+)
+_ENDS = (  # without a time line only a rule that nothing or a summary follows is an end
+    re.compile(_TIME + _RULE, re.MULTILINE),
+    re.compile(rf"{_RULE}\s*(?={SUMMARY_START}|\Z)", re.MULTILINE),
+)
+_LAST_TIME = re.compile(rf"{_TIME}\Z", re.MULTILINE)
 
 
 def is_legacy(head: bytes) -> bool:
     """Return True when a file with this beginning (HEAD bytes) is in the legacy format."""
-    header, _ = _split(head.decode("utf-8", "replace"))
+    header = _split(_text(head))[0].split("\n")
     title = next((line.rstrip() for line in header if line.strip()), "")
     labelled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
     ours = any(line.startswith("<!-- chat:session") for line in header)
@@ -57,36 +57,42 @@ def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
 
 def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     """Return what can be read of a file, in linear time, and a sentence per fault."""
-    text = data.decode("utf-8", "replace")
-    header, parts = _split(text)
+    text = _text(data)
+    header, headings = _split(text)
     values, rest = _header(header)
     agent, created = values.get("Agent", ""), _date(values.get("Date", ""))
     damage = []
-    if text.encode() != data:
+    if data.decode("utf-8", "replace").encode() != data:
         damage.append("Some bytes are not UTF-8; they are shown as U+FFFD.")
-    if not text.strip("\ufeff \r\n\t"):
+    if not text.strip():
         damage.append("The file is empty.")
     elif not values.get("Session ID"):
         damage.append("The header has no session id." if values else "The header is missing.")
-    if parts and any(line.strip() for line in rest):
+    if headings and rest.strip():
         damage.append("There is text before the first query that belongs to nothing.")
     entries: list[Entry] = []
     queries = before = 0
-    for part in parts:
-        if part.number > before + 1:
-            damage.append(f"After query {before} comes query {part.number}.")
-        before = part.number
-        queries += part.number > 0
-        exchange, fault, rest = _exchange(part, queries, agent, created, last=part is parts[-1])
-        damage += [fault] if fault else []
-        if part.number:
+    ends = [*(heading.start() for heading in headings), len(text)]
+    for heading, end in zip(headings, ends[1:], strict=True):
+        number, part = int(heading[2] or 0), text[heading.end() : end]
+        if number > before + 1:
+            damage.append(f"After query {before} comes query {number}.")
+        before = number
+        queries += number > 0
+        last, clock = heading is headings[-1], heading[3] or ""
+        exchange, fault, rest = _exchange(part, queries, clock, agent, created, last=last)
+        if fault:
+            name = f"query {number}" if number else "the restoration"
+            damage.append(fault.format(name))
+        if number:
             entries += exchange
         else:  # the acknowledgment is not needed; the parent stands above it
-            values = _header(list(takewhile(str.strip, part.lines)))[0] | values
-    total = values.get("Total Queries", "")
-    if re.fullmatch(r"[0-9]{1,9}", total) and int(total) != queries:
-        damage.append(f"The header counts {int(total)} queries, the file has {queries}.")
-    summary, fault = _summary("\n".join(rest))
+            values = _header(re.split(r"\n[ \t]*\n", part, maxsplit=1)[0])[0] | values
+    total = _count(values)
+    if total is not None and total != queries:
+        damage.append(f"The header counts {total} queries, the file has {queries}.")
+    summary, fault = _summary(rest)
+    damage += [fault] if fault else []
     block = summary_block.parse(summary)
     parent = values.get("Context", "").removeprefix("Resumed from ").partition(" (")[0]
     parent = values.get("Resumed From", parent)
@@ -100,9 +106,13 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
             parent_path=values.get("Previous Session", ""),
         ),
         entries=tuple(entries),
-        seal=Seal(at=created, reason="exit", source="model", summary=block) if summary else None,
+        seal=Seal(at=created, source="model", summary=block) if summary else None,
     )
-    return session, (*damage, *([fault] if fault else []))
+    return session, tuple(damage)
+
+
+def _text(data: bytes) -> str:
+    return data.decode("utf-8", "replace").removeprefix("\ufeff").replace("\r\n", "\n")
 
 
 def _date(text: str) -> datetime:
@@ -113,112 +123,78 @@ def _date(text: str) -> datetime:
         return EPOCH
 
 
-def _split(text: str) -> tuple[list[str], list[_Part]]:
-    """Return the lines before the first heading that counts, and the parts."""
-    lines = [line.removesuffix("\r") for line in text.removeprefix("\ufeff").split("\n")]
-    filled = [index for index, line in enumerate(lines) if line.strip()]
-    headings: list[tuple[int, str, int, int]] = []
-    for before, at, after in zip([-1, *filled], filled, filled[1:], strict=False):
-        if not lines[at].startswith("## ") or (headings and lines[before].rstrip() != _RULE):
-            continue
-        match = _HEADING.fullmatch(lines[at].rstrip())
-        if match is None or not lines[after].startswith(_YOU if match[1] else "**Context:**"):
-            continue
-        if match[1] is None or int(match[1]):
-            headings.append((int(match[1] or 0), match[2] or "", at, after))
-    total = _header(lines[: headings[0][2]])[0].get("Total Queries", "") if headings else ""
-    most = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else 10**9
-    later = Counter(heading[0] for heading in headings)
-    chosen: list[tuple[int, str, int, int]] = []
+def _count(values: Mapping[str, str]) -> int | None:
+    """Return how many queries the header counts."""
+    total = values.get("Total Queries", "")
+    return int(total) if re.fullmatch(r"[0-9]{1,9}", total) else None
+
+
+def _split(text: str) -> tuple[str, list[re.Match[str]]]:
+    """Return the text before the first heading that counts, and the headings."""
+    headings = [match for match in _HEADING.finditer(text) if match[2] is None or int(match[2])]
+    headings = [match for match in headings if match[1] or match is headings[0]]
+    header = text[: headings[0].start()] if headings else text
+    total = _count(_header(header)[0])
+    last_place = {match[2]: match.start() for match in headings}
+    chosen: list[re.Match[str]] = []
     last = 0
-    for heading in headings:
-        number = heading[0]
-        later[number] -= 1
+    for match in headings:
+        number = int(match[2] or 0)
         # A query is missing where the next number never comes and the header counts as many.
-        follows = number == last + 1 or (last < number <= most and not later[last + 1])
-        if follows if number else not chosen:
-            chosen.append(heading)
+        is_missing = last_place.get(str(last + 1), -1) < match.start()
+        is_missing = is_missing and (total is None or number <= total)
+        if (number == last + 1 or (number > last and is_missing)) if number else not chosen:
+            chosen.append(match)
             last = number
-    ends = [*(at for _, _, at, _ in chosen), len(lines)]
-    parts = [
-        _Part(number, clock, lines[first:end])
-        for (number, clock, _, first), end in zip(chosen, ends[1:], strict=True)
-    ]
-    return lines[: ends[0]], parts
+    return text[: chosen[0].start()] if chosen else text, chosen
 
 
-def _header(lines: list[str]) -> tuple[dict[str, str], list[str]]:
-    """Return the labelled values above the first rule, and the lines below it."""
-    end = next((at for at, line in enumerate(lines) if line.rstrip() == _RULE), len(lines))
-    title = next((line for line in lines[:end] if line.startswith("# ")), "# ")
+def _header(text: str) -> tuple[dict[str, str], str]:
+    """Return the labelled values above the first rule, and the text below it."""
+    head, *rest = re.split(_RULE, text, maxsplit=1, flags=re.MULTILINE)
+    lines = head.split("\n")
+    title = next((line for line in lines if line.startswith("# ")), "# ")
     title = title[2:].rstrip().removesuffix("Conversation").rstrip()
     values: dict[str, str] = {}
-    for line in lines[:end]:
+    for line in lines:
         label, colon, value = line.partition(":** ")
         if colon and label.startswith("**") and label[2:] in _LABELS:
             values.setdefault(label[2:], value.strip())
-    return ({"Agent": title} | values if title else values), lines[end + 1 :]
+    return ({"Agent": title} | values if title else values), "".join(rest)
 
 
 def _exchange(
-    part: _Part, number: int, agent: str, created: datetime, *, last: bool
-) -> tuple[list[Entry], str, list[str]]:
-    """Return a part's query and reply, what is wrong with it, and the lines behind its end."""
-    lines = part.lines
-    start = _reply_start(lines, agent)
-    time_at, end_at = _end(lines, start if start < len(lines) else 0, last=last)
-    stop = min(at for at in (time_at, end_at, len(lines)) if at >= 0)
+    text: str, number: int, clock: str, agent: str, created: datetime, *, last: bool
+) -> tuple[list[Entry], str, str]:
+    """Return a query and its reply, what is wrong with it, and the text behind its end."""
+    own = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text) if agent else None
+    label = own or re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)
+    query, reply = (text[: label.start()], text[label.end() :]) if label else (text, "")
+    body, rest, fault = (reply if label else query), "", ""
+    time = None
+    if last:
+        ends = [found[-1] for one in _ENDS if (found := list(one.finditer(body)))]
+        fault = "" if ends else "The reply to {} has no end."
+        if ends:
+            body, rest = body[: ends[0].start()], body[ends[0].end() :]
+            time = ends[0] if ends[0].re is _ENDS[0] else None
+    elif time := _LAST_TIME.search(body):
+        body = body[: time.start()]
+    query, reply = (query, body) if label else (body, "")
     at = created
-    if clock := re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", part.clock):
-        hour, minute, second = map(int, clock.groups())  # when the reply was complete
+    if match := re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", clock):
+        hour, minute, second = map(int, match.groups())  # when the reply was complete
         at = created.replace(hour=hour, minute=minute, second=second, microsecond=0)
-    query = "\n".join(lines[: min(start, stop)]).removeprefix(_YOU).removeprefix(" ").strip("\n")
-    text = "\n".join(lines[start:stop]).partition(":**")[2].removeprefix(" ").strip("\n")
+    query = query.removeprefix(_YOU).removeprefix(" ").strip("\n")
     entries: list[Entry] = [Query(number=number, at=at, text=query)]
-    if text:
-        found = _TIME.fullmatch(lines[time_at].rstrip()) if time_at >= 0 else None
-        seconds = float(found[1]) if found else None
+    if reply := reply.removeprefix(" ").strip("\n"):
+        seconds = float(time[1]) if time else None
         usage = None
-        if found and found[3]:
-            given, made = (int(found[group].replace(",", "")) for group in (3, 4))
-            usage = Usage(input=given, output=made)
-        entries.append(Reply(number=number, at=at, text=text, seconds=seconds, usage=usage))
-    name = f"query {part.number}" if part.number else "the restoration"
-    fault = f"The reply to {name} has no end." if end_at < 0 else ""
-    fault = fault if start < len(lines) else f"There is no reply to {name}."
-    return entries, fault, lines[end_at + 1 :] if end_at >= 0 else []
-
-
-def _reply_start(lines: list[str], agent: str) -> int:
-    """Return the index of the agent's label, else of any label, else the number of lines."""
-    bold = [
-        index
-        for index in range(2, len(lines))
-        if lines[index].startswith("**") and not lines[index - 1].strip()
-    ]
-    own = [index for index in bold if agent and lines[index].startswith(f"**{agent}:**")]
-    other = [index for index in bold if 2 < lines[index].find(":**") < 100]
-    return next(iter(own or other), len(lines))
-
-
-def _end(lines: list[str], start: int, *, last: bool) -> tuple[int, int]:
-    """Return the indices of a part's time line and of the rule that ends it; -1 for none."""
-    rules: list[tuple[int, int]] = []  # the time line above a rule, and the rule
-    above = -1  # the last line that is not blank, when it is a time line
-    for index in range(start, len(lines)):
-        line = lines[index].rstrip()
-        if line == _RULE:
-            rules.append((above, index))
-        if line:
-            above = index if _TIME.fullmatch(line) else -1
-    if not rules:
-        return -1, -1
-    if not last:  # the rule before the next heading is the end
-        return rules[-1]
-    timed = [rule for rule in rules if rule[0] >= 0]
-    # Without a time line only a rule that nothing or a summary follows is an end.
-    after = next((line for line in lines[rules[-1][1] + 1 :] if line.strip()), SUMMARY_START)
-    return timed[-1] if timed else rules[-1] if after.startswith(SUMMARY_START) else (-1, -1)
+        if time and time[3]:
+            read_tokens, made_tokens = (int(time[group].replace(",", "")) for group in (3, 4))
+            usage = Usage(input=read_tokens, output=made_tokens)
+        entries.append(Reply(number=number, at=at, text=reply, seconds=seconds, usage=usage))
+    return entries, fault if label else "There is no reply to {}.", rest
 
 
 def _summary(text: str) -> tuple[str, str]:

@@ -8,30 +8,19 @@ from __future__ import annotations
 import errno
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionLocked, os_reason
-from chat_loop.sessions import marker, writer
+from chat_loop.sessions import marker, records, writer
 from chat_loop.sessions.escape import StreamEncoder, encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.sessions.records import (
-    Entry,
-    Header,
-    Name,
-    Note,
-    Reply,
-    Seal,
-    Session,
-    Tag,
-    Untag,
-)
 from chat_loop.wording import counted
 
 SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
@@ -45,14 +34,14 @@ class LiveSession:
 
     def __init__(
         self,
-        header: Header,
+        header: records.Header,
         directory: Path,
         *,
         files: Files,
         monotonic: Callable[[], float],
         saves: bool = True,
     ) -> None:
-        self.session = Session(header=header)
+        self.session = records.Session(header=header)
         self.problem: OSError | None = None  # why the file is behind the memory
         self._directory = directory
         self._files = files
@@ -72,7 +61,7 @@ class LiveSession:
         self._abandoned: list[tuple[Path, str]] = []  # files that were left, with their faults
 
     @property
-    def header(self) -> Header:
+    def header(self) -> records.Header:
         return self.session.header
 
     @property
@@ -97,15 +86,16 @@ class LiveSession:
         """Give the header other values, before it is written."""
         self.session = replace(self.session, header=replace(self.header, **values))
 
-    def hold(self, entry: Entry) -> None:
+    def hold(self, entry: records.Entry) -> None:
         """Begin with an entry that is written together with the first one that is added."""
         self.session = self.session.with_entry(entry)
         self._held = len(self.session.entries)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: records.Entry) -> None:
         """Append a whole entry and sync it. A failure is left in `problem`."""
         self.session = self.session.with_entry(entry)
-        self._save()
+        with self._noting_problem():
+            self._flush()
 
     def ensure_saved(self) -> None:
         """Raise SaveError unless every entry is on disk."""
@@ -123,7 +113,7 @@ class LiveSession:
         """
         if not self._saves or not (begins or self._streaming):
             return False
-        try:
+        with self._noting_problem():
             if begins:
                 self._flush()
                 self._append(text)
@@ -133,18 +123,16 @@ class LiveSession:
             if self._monotonic() - self._synced_at >= SYNC_SECONDS:
                 self._sync()
                 self._synced_at = self._monotonic()
-        except OSError as error:
-            self.problem = error
-            return False
-        return True
+            return True
+        return False
 
-    def end_reply(self, reply: Reply, *, complete: bool) -> None:
+    def end_reply(self, reply: records.Reply, *, complete: bool) -> None:
         """Add a reply. When its pieces are `complete`, its end is written behind them, else all of
         it is written once more. A failure is left in `problem`.
         """
         self.session = self.session.with_entry(reply)
         self._torn = self._torn or self._streaming  # until its end is there
-        try:
+        with self._noting_problem():
             if complete:
                 self._open()  # which may leave the file with the pieces
             if complete and self._streaming:
@@ -152,8 +140,6 @@ class LiveSession:
                 self._written += 1
                 self._torn = False
             self._flush()
-        except OSError as error:
-            self.problem = error
         self._streaming = False
 
     def take_notices(self) -> list[tuple[str, str]]:
@@ -173,7 +159,7 @@ class LiveSession:
         self._abandoned.clear()
         return notices
 
-    def seal(self, seal: Seal) -> None:
+    def seal(self, seal: records.Seal) -> None:
         """Write the totals and the summary block; the session ends. Raises SaveError."""
         if self.empty or not self._saves:
             return
@@ -192,13 +178,15 @@ class LiveSession:
     def close(self) -> None:
         """Give back the descriptor and the lock, after a last look at an open session's file."""
         if not (self.empty or self._ended):
-            self._save()
+            with self._noting_problem():
+                self._flush()
         self._close_file()
         self._release()
 
-    def _save(self) -> None:
+    @contextmanager
+    def _noting_problem(self) -> Iterator[None]:
         try:
-            self._flush()
+            yield
         except OSError as error:
             self.problem = error
 
@@ -306,18 +294,12 @@ class LiveSession:
             self._stamp = _stamp(status)
         return data, parsed
 
-    def _is_in(self, found: Session) -> bool:
+    def _is_in(self, found: records.Session) -> bool:
         """Return whether everything that was written is found, in this order; there may be more."""
-
-        def holds(entries: Iterable[Entry]) -> bool:
-            rest = iter(found.entries)
-            return all(entry in rest for entry in entries)
-
-        written = replace(self.session, entries=self.session.entries[: self._written])
-        if found.header.parent != self.header.parent or holds(written.entries):
-            return found.header.parent == self.header.parent
-        again = parse(writer.render(written)).session  # as it reads when it was written
-        return again is not None and holds(again.entries)
+        rest = iter(found.entries)
+        return found.header.parent == self.header.parent and all(
+            entry in rest for entry in self.session.entries[: self._written]
+        )
 
     def _close_file(self) -> None:
         if self._descriptor is not None:
@@ -372,7 +354,7 @@ class ReplyWriter:
         if encoded := self._encoder.feed(piece):
             self._write(encoded)
 
-    def finish(self, reply: Reply) -> None:
+    def finish(self, reply: records.Reply) -> None:
         """End the reply, whose whole text `reply` holds, and sync it."""
         encoded = self._encoder.feed("", last=True)
         if encoded or not self._begun:
@@ -387,7 +369,7 @@ class ReplyWriter:
         self._complete = self._complete and self._live.write_piece(encoded, begins=begins)
 
 
-def append_seal(data: bytes, parsed: Parsed, seal: Seal) -> bytes:
+def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
     """Return a transcript with the totals in its header and the summary block at its end. An
     earlier seal is replaced, all else is taken over byte for byte.
     """
@@ -412,10 +394,10 @@ def change_metadata(
     session, data = parsed.session, data.removeprefix(BOM)
     assert session is not None
     if session.seal is None:
-        notes: list[Note] = [] if name is None else [Name(at=at, text=name)]
+        notes: list[records.Note] = [] if name is None else [records.Name(at=at, text=name)]
         if tags is not None:
-            notes += [Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
-            notes += [Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+            notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
+            notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
         texts = "".join(writer.entry_text(one, session.header) for one in notes)
         return data + (TORN if parsed.torn else b"") + texts.encode()
     head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")

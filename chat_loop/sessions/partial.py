@@ -29,6 +29,7 @@ _LONGEST_TAIL = 8 << 20
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its numbers
 _LARGEST_TIME = (1 << 63) - 1
 _QUERY = b"\n" + marker.PREFIX + b"query "
+_UNDO = marker.PREFIX + b"undo "
 _MARKER = b"\n" + marker.PREFIX
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}
 """The records that are a use of the session: a new name or tag is none."""
@@ -254,19 +255,24 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
 
 class Pieces:
     """The entries of a transcript in groups: those before the first query, then each query with all
-    that follows it. `header` and `seal` are there when the last group was given.
+    that follows it. `undone` is there from the first group on, `header` and `seal` after the last.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.header: records.Header | None = None
         self.seal: records.Seal | None = None
+        self.undone: set[int] = set()
         self.size = self.changed = 0
 
     def __iter__(self) -> Iterator[tuple[records.Entry, ...]]:
         """Read the file. Raises OSError."""
         with opened(self.path, 1 << 16) as (file, status):
             self.size, self.changed = status.st_size, storable(status.st_mtime_ns)
+            while line := file.readline(LONGEST_RECORD):
+                if line.startswith(_UNDO) and (found := marker.read(line)):
+                    self.undone.add(found.number("n") or 0)
+            file.seek(0)
             reader, held, ended = Reader(), 0, True
             while line := file.readline(LONGEST_RECORD):
                 begins, ended = ended, line.endswith(b"\n")
@@ -283,13 +289,3 @@ class Pieces:
             self.header, self.seal = reader.header, reader.seal
             if reader.entries:
                 yield tuple(reader.entries)
-
-
-def undone(path: Path) -> frozenset[int]:
-    """Return the numbers of the undone queries. Raises OSError."""
-    numbers = set()
-    with opened(path, 1 << 16) as (file, _):
-        while line := file.readline(LONGEST_RECORD):
-            if line.startswith(marker.PREFIX + b"undo ") and (found := marker.read(line)):
-                numbers.add(found.number("n") or 0)
-    return frozenset(numbers)
