@@ -38,15 +38,11 @@ _WINDOW_SHARE = 5
 _NEW = """\
 # Memory
 
-{about}, one bullet each.
+Facts that hold across conversations, one bullet each.
 chat-loop gives them to the model with every request. Edit them here, or with /remember, \
 /forget and /memory in the
 chat; a bullet may go on in indented lines, and all other text stays as it is.
 """
-_ABOUT = "Facts that hold for this project across conversations"
-_ABOUT_OWN = (
-    "Facts that hold across conversations, in every project that has no MEMORY.md of its own"
-)
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -188,7 +184,7 @@ class ProjectMemory:
         new: dict[str, str] = {}
 
         def edit(text: str) -> str:
-            text = text or _NEW.format(about=_ABOUT_OWN if path == self.place.own else _ABOUT)
+            text = text or _NEW
             known = {fact_key(fact.text) for fact in find_facts(text)}
             for fact in facts:
                 if fact_key(fact) not in known:
@@ -224,14 +220,24 @@ class ProjectMemory:
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
-            with contextlib.closing(
-                take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
-            ):
+            lock = take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
+            with contextlib.closing(lock):
                 exists = os.path.lexists(path)
                 before = _read(path) if exists else ""
                 after = edit(before)
-                if after != before:
-                    self._write(path, after.encode("utf-8", "surrogateescape"), exists=exists)
+                data = after.encode("utf-8", "surrogateescape")
+                if len(data) > LARGEST and after != before:
+                    message = f"{path.name} would be larger than {LARGEST // 1024} KB"
+                    raise ChatLoopError(f"{message}: nothing is written.", "/forget makes room.")
+                if not exists:
+                    self._files.make_directory(path.parent)
+                    self._files.replace(path, data)
+                elif after != before:
+                    mode = path.stat().st_mode & 0o7777
+                    if not mode & 0o222:  # a rename would ignore what somebody wanted
+                        raise OSError(errno.EACCES, "it is write-protected")
+                    self._files.replace(_target(path), data)
+                    path.chmod(mode)
         except SessionLocked as error:
             message = f"{path} is being changed by another process. Nothing is changed."
             raise ChatLoopError(message, "Try again.") from error
@@ -239,20 +245,6 @@ class ProjectMemory:
             message = f"{path} cannot be written: {os_reason(error)}. Nothing is changed."
             raise ChatLoopError(message) from error
         self.reread()
-
-    def _write(self, path: Path, data: bytes, *, exists: bool) -> None:
-        if len(data) > LARGEST:
-            message = f"{path.name} would be larger than {LARGEST // 1024} KB: nothing is written."
-            raise ChatLoopError(message, "/forget makes room.")
-        if not exists:
-            self._files.make_directory(path.parent)
-            self._files.replace(path, data)
-            return
-        mode = path.stat().st_mode & 0o7777
-        if not mode & 0o222:  # a rename would ignore the protection, which somebody wanted
-            raise OSError(errno.EACCES, "it is write-protected")
-        self._files.replace(_target(path), data)
-        path.chmod(mode)
 
 
 def nearest(directory: Path, home: Path) -> Path | None:

@@ -35,7 +35,7 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     return _lines(uses, others)
 
 
-def counted_together(
+def merge_counts(
     first: Sequence[str], second: Sequence[str], base: Sequence[str]
 ) -> tuple[str, ...]:
     """Return the lines of two branches as one: what was used before both counts once."""

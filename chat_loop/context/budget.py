@@ -246,7 +246,7 @@ def plan(
     return Plan(reason=reason, compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
 
 
-def asked(
+def plan_requested(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, carried: int = 0
 ) -> Plan:
     """Return the plan of a compaction that the user asks for: of the newest quarter, what
@@ -260,7 +260,7 @@ def asked(
     return Plan(reason="Asked for", compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
 
 
-def truncated(
+def newest_within(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
     """Return what stands of a context when nothing is compacted: the newest exchanges within the

@@ -14,7 +14,7 @@ from typing import Any
 from msgspec import Struct
 from msgspec.structs import asdict, replace
 
-from chat_loop.context.activity import counted_together
+from chat_loop.context.activity import merge_counts
 from chat_loop.context.budget import Count
 from chat_loop.context.ledger import REFERENCE, SECTIONS, items, ledger, rivals
 from chat_loop.sessions.records import Summary
@@ -59,7 +59,7 @@ def merge(
     def together(name: str, mine: tuple[str, ...]) -> Sequence[str]:
         other, before = getattr(second, name), getattr(base, name)
         if name == "tools":
-            return counted_together(mine, other, before)
+            return merge_counts(mine, other, before)
         stays = [one for one in mine if one in other or one not in before]
         comes = [one for one in other if one in mine or one not in before]
         return list(dict.fromkeys((*stays, *comes)))

@@ -264,7 +264,7 @@ def with_task(text: str) -> str:
 # Shortening
 
 
-def clipped(text: str, most: int, count: Count) -> str:
+def clip(text: str, most: int, count: Count) -> str:
     """Return `text` of at most `most` tokens: its middle is left out, and how much is said."""
     if 4 * len(text) <= most:  # a token is at least a byte: there is nothing to count
         return text
@@ -282,7 +282,7 @@ def clipped(text: str, most: int, count: Count) -> str:
         half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
-def fitted(thread: Thread, window: int, count: Count, most_of_block: int) -> tuple[Thread, int]:
+def fit(thread: Thread, window: int, count: Count, most_of_block: int) -> tuple[Thread, int]:
     """Return a thread as it is sent, and how many of its texts are shortened: none takes more than
     half of the room, and the restored block not more than `most_of_block` tokens.
     """
@@ -291,7 +291,7 @@ def fitted(thread: Thread, window: int, count: Count, most_of_block: int) -> tup
 
     def short(entry: Long) -> Long:
         nonlocal shortened
-        text = clipped(entry.text, most, count)
+        text = clip(entry.text, most, count)
         if text is entry.text:
             return entry
         shortened += 1
@@ -308,7 +308,7 @@ def fitted(thread: Thread, window: int, count: Count, most_of_block: int) -> tup
         )
         for one in thread.carried
     )
-    block = shortened_block(restoration.block, most_of_block, count) if restoration else ""
+    block = shorten_block(restoration.block, most_of_block, count) if restoration else ""
     if restoration is not None and block != restoration.block:
         entries[entries.index(restoration)] = replace(restoration, block=block)
     elif not shortened:
@@ -323,7 +323,7 @@ def block_room(window: int) -> int:
     return int(room(window) * 0.6)
 
 
-def shortened_block(text: str, most: int, count: Count) -> str:
+def shorten_block(text: str, most: int, count: Count) -> str:
     """Return a summary block's inner text with at most `most` tokens, as far as its pins allow.
 
     Key facts go first, the oldest before the newest, then topics, open points and decisions; pins

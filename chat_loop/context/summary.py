@@ -20,8 +20,8 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.context.budget import Count, Plan, room
 from chat_loop.context.ledger import Kept, ledger, read
-from chat_loop.context.messages import PROMPTS, Thread, clipped, shortened_block
-from chat_loop.context.verify import verified
+from chat_loop.context.messages import PROMPTS, Thread, clip, shorten_block
+from chat_loop.context.verify import verify
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
@@ -144,8 +144,8 @@ async def summarize(
         count=count,
         show=show,
         wanted=wanted,
-        focus=clipped(redacted(focus), 200, count),
-        instructions=clipped(wanted.instructions, 400, count),
+        focus=clip(redacted(focus), 200, count),
+        instructions=clip(wanted.instructions, 400, count),
     )
     problem, answered = "", True
     try:
@@ -155,7 +155,7 @@ async def summarize(
     except InvalidSummary as error:
         problem = f"{error}."
     return Outcome(
-        narrative=None if problem else joined(writer.parts, parent),
+        narrative=None if problem else join(writer.parts, parent),
         covered=() if problem else tuple(exchanges),
         usage=writer.usage,
         seconds=round(wanted.limits.clock() - started, 2),
@@ -165,13 +165,13 @@ async def summarize(
     )
 
 
-def together(first: Outcome, second: Outcome) -> Outcome:
+def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
     """Join the outcomes of a span's beginning and rest; a rest that failed fails the whole."""
     if first.narrative is None or second.narrative is None:
         return second
     return replace(
         second,
-        narrative=joined([first.narrative, second.narrative], None),
+        narrative=join([first.narrative, second.narrative], None),
         covered=(*first.covered, *second.covered),
         usage=(first.usage or Usage()) + (second.usage or Usage()),
         seconds=first.seconds + second.seconds,
@@ -195,7 +195,7 @@ class _Writer(Struct, kw_only=True):
     async def write(self, exchanges: Sequence[Exchange]) -> None:
         """Write the narratives of the span's parts. Raises the second attempt's error."""
         provider, redactor = self.routes[0], Redactor()
-        texts = [spoken(exchange, redactor) for exchange in exchanges]
+        texts = [transcribe(exchange, redactor) for exchange in exchanges]
         spans = parts(texts, self._limits(provider)[2], self.count)
         self.show(SummaryStarted(parts=len(spans), optional=self.wanted.optional))
         for number, span in enumerate(spans, 1):
@@ -236,7 +236,7 @@ class _Writer(Struct, kw_only=True):
         window, before = provider.window.tokens, ""
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
-            before = clipped(redacted(summary_block.render(words)), window // 4, self.count)
+            before = clip(redacted(summary_block.render(words)), window // 4, self.count)
         ceiling = min(self.wanted.max_tokens, max(256, window // 5))
         taken = ceiling + 700 + window // 20 + self.count(before) + self.count(self.instructions)
         return ceiling, before, max(200, window - taken)
@@ -271,7 +271,7 @@ class _Writer(Struct, kw_only=True):
             raise TimedOut(f"It took more than {self.wanted.limit:.0f} seconds.") from error
         if stop in _INCOMPLETE:
             raise InvalidSummary(_INCOMPLETE[stop])
-        made, invented = await asyncio.to_thread(verified, narrative(text), f"{span}\n{before}")
+        made, invented = await asyncio.to_thread(verify, narrative(text), f"{span}\n{before}")
         lines = [line for name in NAMES for line in getattr(made, name)]
         if len(invented) > len(lines):
             raise InvalidSummary("most of the summary names values that nobody said")
@@ -286,7 +286,7 @@ class _Writer(Struct, kw_only=True):
 # What a model is sent, and what comes back
 
 
-def spoken(exchange: Exchange, redactor: Redactor | None = None) -> str:
+def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
     """Return an exchange as the summarizer reads it, under its reference; `redactor` takes the
     span's secrets out. Of a file it reads the beginning: what matters in it was spoken of.
     """
@@ -311,7 +311,7 @@ def parts(texts: Iterable[str], room: int, count: Count) -> list[list[str]]:
     result: list[list[str]] = []
     used = room + 1
     for whole in texts:
-        text = clipped(whole, room, count)
+        text = clip(whole, room, count)
         size = count(text) + 2
         if used + size > room:
             result.append([])
@@ -385,7 +385,7 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(line for line in cleaned if not _NOTHING.fullmatch(line)))
 
 
-def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
+def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     """Return the narratives of a span's parts as one. A model that says nothing about the time
     before does not erase it.
     """
@@ -399,7 +399,7 @@ def joined(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 # Without a model
 
 
-def extracted(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
+def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
     """Return a narrative without a model: how the queries begin, and what was not answered."""
     topics = tuple(f"{_beginning(exchange)} [{exchange.ref}]" for exchange in exchanges)
     if len(topics) > 25:
@@ -430,7 +430,7 @@ def _condensed(parent: Summary | None) -> str:
 # The block and the draft
 
 
-def covering(
+def cover(
     thread: Thread,
     outcome: Outcome | None,
     span: Sequence[Exchange],
@@ -448,12 +448,12 @@ def covering(
     parts = [outcome.narrative] if outcome is not None and outcome.narrative is not None else []
     rest = span[len(outcome.covered) :] if outcome is not None else span
     if rest or not parts:
-        parts.append(extracted(rest, parent))
-    whole = joined(parts, parent)
+        parts.append(extract(rest, parent))
+    whole = join(parts, parent)
     return ledger(parent, whole, span, tail, thread.pins, ledger_room, count)
 
 
-def drafted(
+def draft(
     thread: Thread,
     plan: Plan,
     outcome: Outcome | None,
@@ -472,12 +472,12 @@ def drafted(
     """
     span = thread.uncovered(plan.compact)
     outcome = outcome or Outcome(narrative=None)
-    kept = covering(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
+    kept = cover(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
     summary = kept.summary
     block = summary_block.render(summary)
     held = after(block, plan.keep)
     if held > room(window):
-        block = shortened_block(block, count(block) - held + room(window), count)
+        block = shorten_block(block, count(block) - held + room(window), count)
         summary, held = summary_block.parse(block), after(block, plan.keep)
     compaction = Compaction(
         first=(span or plan.compact)[0].ref,

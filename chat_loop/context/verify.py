@@ -19,7 +19,7 @@ _INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")
 """A word inside a sentence."""
 
 
-def verified(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
+def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     """Return the narrative without what it invented, and what was taken out of it, in order.
 
     A bullet, or a sentence of the background, goes when it holds an exact value that never occurs

@@ -295,7 +295,7 @@ class Compaction:
         window, count = self._conversation.window, self._conversation.count
         limits, carried = self._options.limits, len(thread.carried)
         if used is None:
-            return budget.asked(
+            return budget.plan_requested(
                 thread.exchanges, window=window, limits=limits, count=count, carried=carried
             )
         restoration = thread.session.restoration

@@ -209,11 +209,11 @@ class ContextMeter:
         """Return a thread as it is sent, and how many of its texts are shortened for it."""
         most = self._block_limit(thread.session)
         short = self._within_limits(thread) if self._truncates else thread
-        return messages.fitted(short, self._conversation.window, self._count, most)
+        return messages.fit(short, self._conversation.window, self._count, most)
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
-        kept = budget.truncated(
+        kept = budget.newest_within(
             thread.exchanges,
             window=self._conversation.window,
             limits=self._limits,

@@ -54,7 +54,7 @@ class SummaryWriter:
             return conversation.meter.child_size(block, words, acknowledged=acknowledged) + waiting
 
         work = asyncio.to_thread(
-            summary.drafted,
+            summary.draft,
             thread,
             plan,
             outcome,
@@ -86,7 +86,7 @@ class SummaryWriter:
         rest = span if outcome is None else span[len(outcome.covered) :]
         if outcome is None or rest:
             more = await self.ask(rest, thread.inherited, focus, optional=optional)
-            outcome = more if outcome is None else summary.together(outcome, more)
+            outcome = more if outcome is None else summary.join_outcomes(outcome, more)
         problem = outcome.problem.removesuffix(".")
         if problem:
             problem = f"Summary failed: {problem}. {otherwise or 'It is made without the model.'}"
@@ -143,7 +143,7 @@ class SummaryWriter:
         """Return the block of a session that ends; it covers everything, or only `span`."""
         span = thread.fresh if span is None else span
         room, count = self.ledger_room, self._conversation.count
-        return summary.covering(thread, outcome, span, tail, ledger_room=room, count=count).summary
+        return summary.cover(thread, outcome, span, tail, ledger_room=room, count=count).summary
 
     def edited(self, path: Path, restoration: Restoration) -> Summary | None:
         """Return the block of the parent at `path` as the user edited it since the child was given

@@ -13,15 +13,15 @@ from hypothesis import strategies as st
 from chat_loop.context.budget import (
     Limits,
     Plan,
-    asked,
     ledger_room,
     messages_in,
     nearest,
+    newest_within,
     plan,
+    plan_requested,
     reserve,
     room,
     trigger,
-    truncated,
 )
 from chat_loop.sessions.records import Exchange, Query, Reply
 from tests.talking import START, words
@@ -193,23 +193,29 @@ def test_what_an_ancestor_said_is_compacted_before_the_sessions_own() -> None:
 def test_a_compaction_that_was_asked_for_keeps_the_newest_quarter_at_most_the_recent_ones(
     exchanges: int, kept: int
 ) -> None:
-    found = asked(talk(exchanges * 2), window=128_000, limits=Limits(), count=COUNT)
+    found = plan_requested(talk(exchanges * 2), window=128_000, limits=Limits(), count=COUNT)
     assert (len(found.keep), len(found.compact)) == (kept, exchanges - kept)
 
 
 def test_a_compaction_that_was_asked_for_keeps_little_of_long_words() -> None:
-    found = asked(talk(40, 2_000), window=200_000, limits=Limits(), count=COUNT)
+    found = plan_requested(talk(40, 2_000), window=200_000, limits=Limits(), count=COUNT)
     assert len(found.keep) == 1
 
 
 def test_without_compaction_the_limits_cut_off_the_oldest() -> None:
     whole = talk(41)
     assert (
-        truncated(whole, window=128_000, limits=Limits(max_messages=20), count=COUNT) == whole[-10:]
+        newest_within(whole, window=128_000, limits=Limits(max_messages=20), count=COUNT)
+        == whole[-10:]
     )
-    assert truncated(whole, window=128_000, limits=Limits(max_tokens=45), count=COUNT) == whole[-5:]
-    assert truncated(whole, window=128_000, limits=Limits(max_tokens=1), count=COUNT) == whole[-1:]
-    assert truncated(whole, window=128_000, limits=Limits(), count=COUNT) == whole
+    assert (
+        newest_within(whole, window=128_000, limits=Limits(max_tokens=45), count=COUNT)
+        == whole[-5:]
+    )
+    assert (
+        newest_within(whole, window=128_000, limits=Limits(max_tokens=1), count=COUNT) == whole[-1:]
+    )
+    assert newest_within(whole, window=128_000, limits=Limits(), count=COUNT) == whole
 
 
 SIZES = st.lists(st.tuples(st.integers(2, 5_000), st.booleans()), max_size=60)

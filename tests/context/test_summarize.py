@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
 from chat_loop.context.messages import Thread
-from chat_loop.context.summary import FIRST, Outcome, SummaryOptions, summarize, together
+from chat_loop.context.summary import FIRST, Outcome, SummaryOptions, join_outcomes, summarize
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block
@@ -329,9 +329,9 @@ def test_a_beginning_and_a_rest_are_one_outcome() -> None:
     one = Outcome(narrative=Summary(topics=("a",)), usage=USAGE, seconds=1.0, model="m")
     two = Outcome(narrative=Summary(topics=("b",)), usage=None, seconds=2.0, model="m")
     both = Outcome(narrative=Summary(topics=("a", "b")), usage=USAGE, seconds=3.0, model="m")
-    assert together(one, two) == both
+    assert join_outcomes(one, two) == both
     failed = Outcome(narrative=None, problem="It is down.")
-    assert together(one, failed) == failed
+    assert join_outcomes(one, failed) == failed
 
 
 HOSTILE = (

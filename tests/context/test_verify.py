@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.context.verify import verified
+from chat_loop.context.verify import verify
 from chat_loop.sessions.records import Summary
 from tests.said import CHATTER, FACTS
 from tests.strategies import lines
@@ -46,7 +46,7 @@ SOURCE = """\
 )
 def test_what_the_source_says_is_kept(line: str) -> None:
     narrative = Summary(background=line, topics=(line,), decisions=(line,), pending=(line,))
-    assert verified(narrative, SOURCE) == (narrative, ())
+    assert verify(narrative, SOURCE) == (narrative, ())
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_what_the_source_does_not_say_is_taken_out(line: str) -> None:
         background="They met.", topics=("Tea", line), decisions=(line,), pending=("Buy tea",)
     )
     checked = Summary(background="They met.", topics=("Tea",), pending=("Buy tea",))
-    assert verified(narrative, SOURCE) == (checked, (line, line))
+    assert verify(narrative, SOURCE) == (checked, (line, line))
 
 
 @pytest.mark.parametrize(
@@ -90,7 +90,7 @@ def test_what_the_source_does_not_say_is_taken_out(line: str) -> None:
     ],
 )
 def test_a_decision_names_only_what_somebody_named(line: str) -> None:
-    assert verified(Summary(topics=("Tea",), decisions=(line,)), SOURCE) == (
+    assert verify(Summary(topics=("Tea",), decisions=(line,)), SOURCE) == (
         Summary(topics=("Tea",)),
         (line,),
     )
@@ -98,20 +98,20 @@ def test_a_decision_names_only_what_somebody_named(line: str) -> None:
 
 def test_other_forms_of_words_are_the_words() -> None:
     decisions = Summary(decisions=("We ask the Winters family",))
-    assert verified(decisions, SOURCE) == (decisions, ())
+    assert verify(decisions, SOURCE) == (decisions, ())
 
 
 def test_where_nouns_have_capitals_only_odd_words_tell() -> None:
     source = "Wir haben heute das Angebot der Firma mit der Post bekommen und lesen es am Abend."
     good = Summary(decisions=("Wir nehmen den Vorschlag nicht an",))
-    assert verified(good, source) == (good, ())
+    assert verify(good, source) == (good, ())
     bad = Summary(decisions=("Wir nehmen PostgreSQL",))
-    assert verified(bad, source) == (Summary(), bad.decisions)
+    assert verify(bad, source) == (Summary(), bad.decisions)
 
 
 def test_of_the_background_only_the_sentence_goes() -> None:
     narrative = Summary(background="They meet at 3 pm. It costs 99 euros. Tea is made.")
-    checked, refused = verified(narrative, SOURCE)
+    checked, refused = verify(narrative, SOURCE)
     assert checked.background == "They meet at 3 pm. Tea is made."
     assert refused == ("It costs 99 euros.",)
 
@@ -123,10 +123,10 @@ def test_of_the_background_only_the_sentence_goes() -> None:
 def test_a_source_supports_its_own_words(said: list[str], more: str) -> None:
     bullets = (*(" ".join(line.split()) for line in said), more)
     narrative = Summary(topics=bullets)
-    assert verified(narrative, "\n".join(bullets)) == (narrative, ())
+    assert verify(narrative, "\n".join(bullets)) == (narrative, ())
 
 
 @pytest.mark.parametrize("piece", ["1 ", "12:", "5 kg. ", "[2.14] ", "x", "3 May "])
 def test_a_hostile_source_is_read_in_one_pass(piece: str) -> None:
     narrative = Summary(topics=("It is 6 kg at 12:31 on 3 May 2026",))
-    assert verified(narrative, piece * (500_000 // len(piece)))[0].topics == ()
+    assert verify(narrative, piece * (500_000 // len(piece)))[0].topics == ()

@@ -17,7 +17,7 @@ from benchmarks.support.loopback import talk as spoken
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context.budget import Limits
-from chat_loop.context.messages import shortened_block
+from chat_loop.context.messages import shorten_block
 from chat_loop.context.summary import Outcome
 from chat_loop.conversation.compaction import Background
 from chat_loop.conversation.conversation import Conversation
@@ -261,7 +261,7 @@ def test_a_shortened_block_gives_up_key_facts_before_anything_else() -> None:
     )
     text = render(whole)
     for most in range(100, estimate(text), 7):
-        short = shortened_block(text, most, estimate)
+        short = shorten_block(text, most, estimate)
         left = parse(short)
         assert estimate(short) <= most
         assert left.key_facts == facts[len(facts) - len(left.key_facts) :] != ()
