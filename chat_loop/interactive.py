@@ -30,7 +30,6 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import ENDING, banner, columns
-from chat_loop.library.embedding import Embedding
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
@@ -96,9 +95,7 @@ class Interactive:
                 moving=lambda: self._conversation.compaction.background.state == MAKING,
             )
         semantic = SemanticIndex() if config.search.meaning else None
-        self._embedding = Embedding()
-        then = self._embedding.start_if_needed if semantic is not None else bool
-        self._indexer = Indexer(sessions.directory, sessions.now, then)
+        self._indexer = Indexer(sessions.directory, sessions.now, embeds=semantic is not None)
         self._memory = app.memory(agent, self._show)
         self._servers = app.servers()
         self._conversation = Conversation(
@@ -156,7 +153,6 @@ class Interactive:
             self._reader.close()
             self._library.close()
             self._indexer.close()
-            self._embedding.close()
             if self._servers is not None:
                 await self._servers.close()
             await self._conversation.agent.provider.close()

@@ -6,12 +6,14 @@ Sizes are in tokens as `count` estimates them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
 
 from chat_loop.library.search import Hit, Place, texts
 from chat_loop.library.terms import asks
 from chat_loop.sessions.records import Exchange
 from chat_loop.text import one_line, sentences
+from chat_loop.wording import counted
 
 Count = Callable[[str], int]
 
@@ -108,26 +110,23 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
             f"{available} Search the archive for what is older."
         )
     first, last = sorted((int(match[3]), int(match[5] or match[3])))
-    rest = "\n\n".join(
-        "\n".join(
-            (_heading(one), *(f"{who}: {text.strip()}" for who, text in texts(one) if text.strip()))
-        )
-        for one in exchanges
-        if first <= one.query.number <= last
-    )
-    if not rest:
+    chosen = []
+    for one in exchanges:
+        if first <= one.query.number <= last:
+            lines = [f"{who}: {text.strip()}" for who, text in texts(one) if text.strip()]
+            chosen.append("\n".join((_heading(one), *lines)))
+    text = "\n\n".join(chosen)
+    if not text:
         what = f"is no query {first}" if first == last else "are no such queries"
         return f"There {what}. {available}"
     wanted = int(match[6] or 1)
-    for part in range(1, wanted + 1):
-        piece, rest = _split(rest, room, count)
-        if part == wanted and rest:
-            return f'{piece}\n\n(Cut here. Read "{match[1]}:{part + 1}" for what follows.)'
-        if part == wanted:
-            return piece
-        if not rest:
-            break
-    return f"“{match[1]}” has {part} {'part' if part == 1 else 'parts'}."
+    parts = [*islice(_parts(text, room, count), wanted + 1)]
+    if len(parts) < wanted:
+        return f"“{match[1]}” has {counted(len(parts), 'part')}."
+    if len(parts) > wanted:
+        more = f'(Cut here. Read "{match[1]}:{wanted + 1}" for what follows.)'
+        return f"{parts[wanted - 1]}\n\n{more}"
+    return parts[-1]
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
@@ -166,17 +165,19 @@ def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
     return f"{'… ' if windows[0][0] > 0 else ''}{shown}{' …' if windows[-1][1] < len(text) else ''}"
 
 
-def _split(text: str, room: int, count: Count) -> tuple[str, str]:
-    """Split a text after what fits, at a blank if one is near, with room for a note on the rest."""
-    if _tokens(text, room, count) <= room:
-        return text, ""
-    room = max(room - _CUT_ROOM, room // 2)
-    size = min(len(text), _CHARACTERS * room)
-    while size > _LEAST and (tokens := count(text[:size])) > room:
-        size = max(_LEAST, min(size - 1, int(size * room / tokens)))
-    blank = max(text.rfind(" ", size * 3 // 4, size), text.rfind("\n", size * 3 // 4, size))
-    size = blank if blank > 0 else size
-    return text[:size].rstrip(), text[size:].lstrip()
+def _parts(text: str, room: int, count: Count) -> Iterator[str]:
+    """Yield a text in parts that fit, cut at blanks, with room for a note on the rest."""
+    least = max(room - _CUT_ROOM, room // 2)
+    while _tokens(text, room, count) > room:
+        size = min(len(text), _CHARACTERS * least)
+        while size > _LEAST and (tokens := count(text[:size])) > least:
+            size = max(_LEAST, min(size - 1, int(size * least / tokens)))
+        blank = max(text.rfind(" ", size * 3 // 4, size), text.rfind("\n", size * 3 // 4, size))
+        size = blank if blank > 0 else size
+        yield text[:size].rstrip()
+        text = text[size:].lstrip()
+    if text:
+        yield text
 
 
 def _tokens(text: str, room: int, count: Count) -> int:

@@ -27,36 +27,14 @@ NO_PARENT = 0
 ALONE_SECONDS = 60.0  # of a process without a parent: a search on the command line leaves one
 
 
-class Embedding:
-    """Starts the process when there is something to do, and stops it."""
-
-    def __init__(self) -> None:
-        self._process: subprocess.Popen[bytes] | None = None
-        self._closed = False
-
-    def start_if_needed(self, index: Index) -> None:
-        """Have what has no vectors embedded, unless that failed. Raises IndexUnavailable."""
-        code = self._process.poll() if self._process is not None else 0
-        self._closed = self._closed or code not in (0, None)
-        if code == 0 and not self._closed:
-            self._process = _start(index, os.getpid())
-
-    def close(self) -> None:
-        """Stop the process; what it has embedded stays. One that starts meanwhile ends with us."""
-        self._closed = True
-        if self._process is not None:
-            self._process.kill()
-            self._process.wait()
-
-
 def leave_behind(index: Index) -> None:
     """Start a process that goes on when this one ends, if something has no vectors."""
-    process = _start(index, NO_PARENT)
+    process = start(index, NO_PARENT)
     if process is not None:
         process.returncode = 0  # nobody waits for it
 
 
-def _start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
+def start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process where something has no vectors; return None where none was started."""
     if not (available() and unembedded(index, 1)):
         return None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
 import threading
 from collections.abc import Callable
 from datetime import datetime
@@ -9,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import SessionError
+from chat_loop.library import embedding
 from chat_loop.library.library import Library
 
 if TYPE_CHECKING:
@@ -20,16 +23,14 @@ CLOSE_SECONDS = 0.1
 
 
 class Indexer:
-    """The thread of one folder's index. `then` is called whenever every file is in the index."""
+    """The thread of one folder's index, and the process that embeds what has no vectors."""
 
     def __init__(
-        self,
-        directory: Path,
-        now: Callable[[], datetime],
-        then: Callable[[Index], object] = bool,
+        self, directory: Path, now: Callable[[], datetime], *, embeds: bool = False
     ) -> None:
         self._library = Library(directory, now, self._pause, thorough=True)
-        self._then = then
+        self._embeds = embeds
+        self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._closed = False
@@ -57,6 +58,9 @@ class Indexer:
         self._wake.set()
         if self._thread is not None:
             self._thread.join(CLOSE_SECONDS)
+        if self._process is not None:  # one that starts meanwhile ends when it has no parent
+            self._process.kill()
+            self._process.wait()
 
     def _work(self) -> None:
         try:
@@ -64,7 +68,7 @@ class Indexer:
                 self._wake.clear()
                 try:
                     if any(self._library.directory.glob("*.md")):
-                        self._library.ask(self._then)
+                        self._library.ask(self._embed)
                 except (SessionError, OSError):
                     self._wake.wait(AGAIN_SECONDS)
                     continue
@@ -76,6 +80,12 @@ class Indexer:
             pass
         finally:
             self._library.close()
+
+    def _embed(self, index: Index) -> None:
+        """Start a process where something has no vectors, unless one works or has failed."""
+        is_free = self._process is None or self._process.poll() == 0
+        if self._embeds and is_free and not self._closed:
+            self._process = embedding.start(index, os.getpid())
 
     def _pause(self, done: int, of: int) -> None:
         """Let others work; stop between two transactions when the indexer is closed."""

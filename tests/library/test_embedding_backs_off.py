@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from chat_loop.library import embedding as embedding_module
-from chat_loop.library.embedding import LOCK, Embedding
+from chat_loop.library.embedding import LOCK
 from chat_loop.library.index import Index
+from chat_loop.library.indexer import Indexer
 from chat_loop.library.refresh import refresh
 from chat_loop.library.semantic import SemanticIndex, available, unembedded
 from chat_loop.sessions.files import take_lock
@@ -53,22 +54,26 @@ def _started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def exchanges(embedding: Embedding, index: Index, count: int) -> None:
+def embedding(index: Index) -> Indexer:
+    return Indexer(index.directory, lambda: START, embeds=True)
+
+
+def exchanges(indexer: Indexer, index: Index, count: int) -> None:
     """Have the indexer ask so often, each time when the process before has ended."""
     for _ in range(count):
-        embedding.start_if_needed(index)
-        if embedding._process is not None:
-            embedding._process.wait(60)
+        indexer._embed(index)
+        if indexer._process is not None:
+            indexer._process.wait(60)
 
 
 def test_another_terminal_embeds(tmp_path: Path, index: Index, started: Path) -> None:
     held = take_lock(tmp_path / "sessions", LOCK)
-    with closing(Embedding()) as embedding:
-        exchanges(embedding, index, 5)
+    with closing(embedding(index)) as indexer:
+        exchanges(indexer, index, 5)
     held.close()
     assert started.read_text() == "started\n"
-    with closing(Embedding()) as embedding:  # of the next start
-        exchanges(embedding, index, 5)
+    with closing(embedding(index)) as indexer:  # of the next start
+        exchanges(indexer, index, 5)
     assert unembedded(index, 1) == []
 
 
@@ -102,8 +107,8 @@ def wrong_model(tmp_path: Path) -> Path:
 
 def test_a_wrong_model_is_tried_once(tmp_path: Path, index: Index, started: Path) -> None:
     wrong_model(tmp_path)
-    with closing(Embedding()) as embedding:
-        exchanges(embedding, index, 5)
+    with closing(embedding(index)) as indexer:
+        exchanges(indexer, index, 5)
     assert started.read_text() == "started\n"
 
 

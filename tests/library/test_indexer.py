@@ -194,17 +194,6 @@ def test_an_indexer_that_was_never_started_does_nothing(tmp_path: Path) -> None:
     assert all(thread.name != "indexer" for thread in threading.enumerate())
 
 
-def test_further_work_is_done_when_all_files_are_in(tmp_path: Path) -> None:
-    fill(tmp_path)
-    told: list[int] = []
-
-    kept = Indexer(tmp_path, lambda: NOW, lambda index: told.append(len(index.links())))
-    kept.start()
-    assert kept.wait(PATIENCE)
-    kept.close()
-    assert told == [12]
-
-
 def test_a_search_finds_what_was_just_said(tmp_path: Path) -> None:
     """A whole run through pipes: in the chat while it lives, and from another process."""
     keys = {"COLUMNS": "200"}
