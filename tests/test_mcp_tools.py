@@ -16,7 +16,6 @@ from chat_loop.agent.mcp_tools import (
     MAX_LISTED,
     MAX_SCHEMA,
     MAX_TOOLS,
-    McpTool,
     cleaned,
     named,
     parameters,
@@ -24,6 +23,7 @@ from chat_loop.agent.mcp_tools import (
     tools_of,
     usable,
 )
+from chat_loop.values import ToolSpec
 
 OPEN = {"type": "object", "properties": {}}
 JSON = st.recursive(
@@ -43,10 +43,8 @@ SCHEMAS = st.recursive(
 )
 
 
-def tool(server: str, name: str, description: str = "") -> McpTool:
-    return McpTool(
-        server=server, name=name, description=description, parameters=parameters(None, is_schema)
-    )
+def tool(server: str, name: str, description: str = "") -> tuple[str, ToolSpec]:
+    return server, ToolSpec(name, description, parameters({}, is_schema))
 
 
 @given(
@@ -78,11 +76,11 @@ def test_names_of_two_servers_that_come_to_the_same() -> None:
 
 def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
     first, _ = named([tool("a_b", "c"), tool("a_b", "d")], (), 100_000, {})
-    before = {(each.server, each.name): name for name, each in first.items()}
+    before = {(server, each.name): name for name, (server, each) in first.items()}
     assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
     tools = [tool("a", "b_c"), tool("a", "b_d"), tool("a_b", "c")]
     chosen, _ = named(tools, {"a_b_x"}, 100_000, before)
-    assert [(each.server, name) for name, each in chosen.items()] == [
+    assert [(server, name) for name, (server, _) in chosen.items()] == [
         ("a", "a_b_c_2"),
         ("a", "a_b_d_2"),
         ("a_b", "a_b_c"),
@@ -98,14 +96,14 @@ def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     chosen, left = named([*many, tool("z", "small")], (), 1_000, {})
     told = [
         len(name) + len(each.description) + len(json.dumps(each.parameters))
-        for name, each in chosen.items()
+        for name, (_, each) in chosen.items()
     ]
     assert 800 < sum(told) <= 1_000
     assert len(chosen) + left == 201
 
 
-@given(SCHEMAS)
-def test_whatever_a_schema_is_it_becomes_one_that_can_be_sent(schema: object) -> None:
+@given(SCHEMAS.filter(lambda schema: isinstance(schema, dict)))
+def test_whatever_a_schema_is_it_becomes_one_that_can_be_sent(schema: dict[str, Any]) -> None:
     made = parameters(schema, is_schema)
     assert made["type"] == "object"
     assert is_schema(made)
@@ -133,8 +131,6 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
 @pytest.mark.parametrize(
     ("schema", "made"),
     [
-        (None, OPEN),
-        ([], OPEN),
         ({"type": "string"}, {**OPEN, "required": []}),
         ({"type": "object", "properties": {"a": {"type": 5}}}, OPEN),
         ({"properties": {"a b": {}, "c": {}}, "required": ["a b", "c", 5, [], "c"]}, {
@@ -169,7 +165,7 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
         ),
     ],
 )  # fmt: skip
-def test_what_is_made_of_odd_schemas(schema: object, made: dict[str, Any]) -> None:
+def test_what_is_made_of_odd_schemas(schema: dict[str, Any], made: dict[str, Any]) -> None:
     assert parameters(schema, is_schema) == made
 
 
@@ -202,14 +198,14 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "b c/ü", "title": "Titled", "inputSchema": {}},
         {"name": "long", "description": "y" * 5_000, "inputSchema": {}},
     ]
-    found = tools_of("s", usable(tools), is_schema)
+    found = tools_of(usable(tools), is_schema)
     assert [(each.name, each.description) for each in found] == [
         ("a", "]0;xSay it.\nTwice."),
         ("b c/ü", "Titled"),
         ("long", "y" * (MAX_DESCRIPTION - 1) + "…"),
     ]
     many = [{"name": f"t{number}", "inputSchema": {}} for number in range(5_000)]
-    assert len(tools_of("s", many, is_schema)) == MAX_LISTED
+    assert len(tools_of(many, is_schema)) == MAX_LISTED
 
 
 @given(st.text(max_size=300), st.integers(1, 200))
@@ -242,9 +238,6 @@ def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
             "[resource x:y: not shown]",
         ),
         ([{"type": "new\x1bkind"}], None, "[newkind: not shown]"),
-        ("nonsense", None, ""),
-        (["nonsense", 5], None, ""),
-        ([{"type": "resource", "resource": 5}], None, "[resource: not shown]"),
     ],
 )  # fmt: skip
 def test_results_become_text(content: object, structured: object, text: str) -> None:

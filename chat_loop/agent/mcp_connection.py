@@ -109,15 +109,14 @@ class McpConnection:
         self.begin()
         await self.settled.wait()
 
-    async def ready(self) -> tuple[mcp_tools.McpTool, ...]:
-        """Wait until it is settled; return the tools that can be called now."""
+    async def settle(self) -> None:
+        """Wait until it is connected or has failed; list the tools again if they have changed."""
         await self.settled.wait()
         if self._client is not None and self._tools_changed:
             self._tools_changed = False
             with CapturedError():  # else the tools from before are offered until the next change
                 async with asyncio.timeout(min(5.0, self._config.timeout)):
                     await self._list_tools(self._client)
-        return self.state.tools if self._client is not None or self.state.comes_back else ()
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
@@ -307,15 +306,15 @@ class McpConnection:
             cursor = page.next_cursor
             if cursor is None or len(listed) >= mcp_tools.MAX_LISTED:
                 break
-        wanted = self._config.tools
-        tools = mcp_tools.tools_of(self.state.name, mcp_tools.usable(listed), is_schema)
+        allowed = self._config.tools
+        tools = mcp_tools.tools_of(mcp_tools.usable(listed), is_schema)
         names = {tool.name for tool in tools}
         skipped = counted(len(listed) - len(mcp_tools.usable(listed)), "tool")
         problem = f"The MCP server {self.state.name} lists {skipped} without a name or a schema."
         self.state = replace(
             self.state,
-            tools=tuple(tool for tool in tools if not wanted or tool.name in wanted),
-            missing=tuple(name for name in wanted if name not in names),
+            tools=tuple(tool for tool in tools if not allowed or tool.name in allowed),
+            missing=tuple(name for name in allowed if name not in names),
             problem="" if skipped.startswith("0 ") else problem,
         )
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Collection, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.agent import mcp_tools
-from chat_loop.agent.mcp_tools import McpTool, ServerState
+from chat_loop.agent.isolation import plain_line
+from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.agent.tools import Arguments, Tool, call_text
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError
@@ -103,26 +104,31 @@ class Servers:
             waiting(tuple(connecting))
         listed = await self._in_thread(self._ready())
         chosen, self._left_out = mcp_tools.named(listed, taken, room, self._names)
-        self._names.update({(tool.server, tool.name): name for name, tool in chosen.items()})
-        return tuple(self._tool(name, tool) for name, tool in chosen.items())
+        self._names.update({(server, tool.name): name for name, (server, tool) in chosen.items()})
+        return tuple(self._tool(name, server, tool) for name, (server, tool) in chosen.items())
 
-    def _tool(self, name: str, tool: McpTool) -> Tool:
+    def _tool(self, name: str, server: str, tool: ToolSpec) -> Tool:
         async def run(arguments: Arguments) -> str:
-            connection = self._connections[tool.server]
-            return await self._in_thread(connection.call(tool.name, arguments))
+            return await self._in_thread(self._connections[server].call(tool.name, arguments))
 
         def asks(arguments: Arguments) -> str:
-            own = " ".join(mcp_tools.cleaned(tool.name, 64).split())
-            return call_text(f"{own} of the MCP server {tool.server}", arguments)
+            title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
+            return call_text(title, arguments)
 
         spec = ToolSpec(name, tool.description, tool.parameters)
-        return Tool(spec, run, asks if self.asks(tool.server, tool.name) else None)
+        return Tool(spec, run, asks if self.asks(server, tool.name) else None)
 
-    async def _ready(self) -> list[McpTool]:
+    async def _ready(self) -> list[tuple[str, ToolSpec]]:
+        """Return the servers and their tools once all have settled."""
         await self._begun.wait()
         connections = self._connections.values()
-        tools = await asyncio.gather(*(connection.ready() for connection in connections))
-        return [tool for of_one in tools for tool in of_one]
+        await asyncio.gather(*(connection.settle() for connection in connections))
+        return [
+            (connection.state.name, tool)
+            for connection in connections
+            if connection.state.state == "connected" or connection.state.comes_back
+            for tool in connection.state.tools
+        ]
 
     async def settled(self) -> None:
         """Wait until every server is connected or has failed."""

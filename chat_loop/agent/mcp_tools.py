@@ -12,6 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from chat_loop.providers.replies import tool_name
+from chat_loop.values import ToolSpec
 
 MAX_TOOLS = 128
 """Tools of all servers that a model is offered."""
@@ -21,33 +22,23 @@ MAX_DESCRIPTION = 1_024
 MAX_SCHEMA = 8_192
 """Characters of JSON; of a longer schema only the names and types of the arguments are kept."""
 MAX_NAME = 256
+MAX_ARGUMENTS = 64
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """What some wires refuse at the top of a schema."""
 
 Json = Mapping[str, Any]
 
 
-class McpTool(Struct, frozen=True, kw_only=True):
-    """A tool as its server lists it, under its own name; description and parameters are cleaned."""
-
-    server: str
-    name: str
-    description: str
-    parameters: Json
-
-
 class ServerState(Struct, frozen=True, kw_only=True):
-    """The state of a server. `problem` says why it failed, or which of its tools cannot be called.
-
-    `missing` are tools that the config names and it does not have. `comes_back`: it failed, and the
-    next call connects it again.
+    """The state of a server. `tools` have their own names; `missing` ones are only in the config.
+    `comes_back`: it failed, and the next call connects it again.
     """
 
     name: str
     state: Literal["not started", "connecting", "connected", "failed"]
     where: str
     problem: str = ""
-    tools: tuple[McpTool, ...] = ()
+    tools: tuple[ToolSpec, ...] = ()
     missing: tuple[str, ...] = ()
     comes_back: bool = False
 
@@ -64,120 +55,111 @@ def usable(tools: Sequence[object]) -> list[Json]:
     ]
 
 
-def tools_of(
-    server: str, listed: Iterable[Json], valid: Callable[[Json], bool]
-) -> tuple[McpTool, ...]:
-    """Return the tools of a list that can be called; `valid(schema)` checks a JSON schema."""
-    tools: dict[str, McpTool] = {}
+def tools_of(listed: Iterable[Json], is_schema: Callable[[Json], bool]) -> tuple[ToolSpec, ...]:
+    """Return the tools of a list that can be called, with clean descriptions and schemas."""
+    tools: dict[str, ToolSpec] = {}
     for tool in listed:
-        name, about = tool["name"], tool.get("description") or tool.get("title") or ""
-        usual = len(name) <= MAX_NAME and name.isprintable()
-        if usual and name not in tools and len(tools) < MAX_LISTED:
-            tools[name] = McpTool(
-                server=server,
-                name=name,
-                description=cleaned(str(about), MAX_DESCRIPTION),
-                parameters=parameters(tool["inputSchema"], valid),
-            )
+        name, description = tool["name"], tool.get("description") or tool.get("title") or ""
+        callable_name = len(name) <= MAX_NAME and name.isprintable()
+        if callable_name and name not in tools and len(tools) < MAX_LISTED:
+            description = cleaned(str(description), MAX_DESCRIPTION)
+            tools[name] = ToolSpec(name, description, parameters(tool["inputSchema"], is_schema))
     return tuple(tools.values())
 
 
 def named(
-    tools: Iterable[McpTool],
+    tools: Iterable[tuple[str, ToolSpec]],
     taken: Collection[str],
     room: int,
     before: Mapping[tuple[str, str], str],
-) -> tuple[dict[str, McpTool], int]:
-    """Return the tools by names that are not `taken`, and how many had to be left out.
+) -> tuple[dict[str, tuple[str, ToolSpec]], int]:
+    """Return the servers and their tools by names for the model, and how many were left out.
 
-    What a model is told of them takes at most `room` characters. A name that a tool had `before`,
-    by its server and own name, stays its own: what was allowed for it must not become another's.
+    Names, descriptions and schemas take at most `room` characters. A name that a tool had `before`
+    stays its own: what was allowed for it must not become another's.
     """
-    names, chosen, left = {*taken, *before.values()}, dict[str, McpTool](), 0
-    for tool in tools:
-        name = before.get((tool.server, tool.name), "")
+    names = {*taken, *before.values()}
+    chosen: dict[str, tuple[str, ToolSpec]] = {}
+    left_out = 0
+    for server, tool in tools:
+        name = before.get((server, tool.name), "")
         if not name or name in taken:
-            wanted = name = tool_name(f"{tool.server}_{tool.name}")
+            first = name = tool_name(f"{server}_{tool.name}")
             number = 1
             while name in names:
                 number += 1
-                name = f"{wanted[: 63 - len(str(number))]}_{number}"
+                name = f"{first[: 63 - len(str(number))]}_{number}"
         size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))
         if len(chosen) == MAX_TOOLS or size > room:
-            left += 1
+            left_out += 1
             continue
         room -= size
         names.add(name)
-        chosen[name] = tool
-    return chosen, left
+        chosen[name] = server, tool
+    return chosen, left_out
 
 
-def parameters(schema: object, valid: Callable[[Json], bool]) -> Json:
+def parameters(schema: Json, is_schema: Callable[[Json], bool]) -> dict[str, Any]:
     """Return a schema that every wire takes: an object's, not too large, with clean texts."""
-    whole = _clean(schema, 16)
-    if not isinstance(whole, dict):
-        return {"type": "object", "properties": {}}
-    known, wanted = whole.get("properties"), whole.get("required")
+    clean: Any = _clean(schema, 16)
+    properties, required = clean.get("properties"), clean.get("required")
     arguments = {
         name: value if isinstance(value, dict) else {}
-        for name, value in (known.items() if isinstance(known, dict) else ())
+        for name, value in (properties.items() if isinstance(properties, dict) else ())
         if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name)
     }
-    properties = dict(islice(arguments.items(), 64))
-    names = wanted if isinstance(wanted, list) else []
-    required = [name for name in properties if name in names]
-    short = {
+    arguments = dict(islice(arguments.items(), MAX_ARGUMENTS))
+    required = required if isinstance(required, list) else []
+    basic = {
         name: {key: value[key] for key in ("type", "items") if key in value}
-        for name, value in properties.items()
+        for name, value in arguments.items()
     }
-    rest = {key: value for key, value in whole.items() if key not in _CHOICES}
-    for made in ({**rest, "properties": properties}, {"properties": short}):
-        made |= {"type": "object", "required": required}
+    rest = {key: value for key, value in clean.items() if key not in _CHOICES}
+    for candidate in ({**rest, "properties": arguments}, {"properties": basic}):
+        candidate |= {"type": "object", "required": [key for key in arguments if key in required]}
         with suppress(ValueError):  # a number that JSON does not have
-            if len(json.dumps(made, allow_nan=False)) <= MAX_SCHEMA and valid(made):
-                return made
+            size = len(json.dumps(candidate, allow_nan=False))
+            if size <= MAX_SCHEMA and is_schema(candidate):
+                return candidate
     return {"type": "object", "properties": {}}
 
 
-def cleaned(text: str, most: int) -> str:
-    """Return at most `most` characters of a text, none of them a control or an unseen one."""
-    shown = "".join(sign for sign in text[: most * 4] if sign in "\n\t" or sign.isprintable())
-    return shown if len(shown) <= most else f"{shown[: most - 1]}…"
+def cleaned(text: str, length: int) -> str:
+    """Return at most `length` characters of a text, all of them printable."""
+    printable = "".join(sign for sign in text[: length * 4] if sign in "\n\t" or sign.isprintable())
+    return printable if len(printable) <= length else f"{printable[: length - 1]}…"
 
 
 def result_text(result: Json) -> str:
     """Return the result of a call as text; pictures and other bytes are described in a line."""
-    content, structured = result.get("content"), result.get("structuredContent")
-    blocks = [block for block in content if isinstance(block, dict)] if content else []
+    blocks, structured = result.get("content") or [], result.get("structuredContent")
     parts = [_block_text(block) for block in blocks]
-    if structured is not None and not any(block.get("type") == "text" for block in blocks):
+    if structured is not None and not any(block["type"] == "text" for block in blocks):
         parts.append(json.dumps(structured, ensure_ascii=False))  # else the text repeats it
     return "\n".join(filter(None, parts))
 
 
 def _block_text(block: Json) -> str:
-    kind, resource = block.get("type"), block.get("resource")
-    if kind == "text":
+    if block["type"] == "text":
         return str(block.get("text", ""))
-    whole = {**block, **resource} if isinstance(resource, dict) else block
-    about = whole.get("uri") or whole.get("mimeType") or ""
-    name = cleaned(f"{kind} {about}".strip(), 500)
-    text = whole.get("text")
-    return f"[{name}]\n{text}" if isinstance(text, str) else f"[{name}: not shown]"
+    content = {**block, **block.get("resource", {})}
+    address = content.get("uri") or content.get("mimeType") or ""
+    name = cleaned(f"{block['type']} {address}".strip(), 500)
+    return f"[{name}]\n{content['text']}" if "text" in content else f"[{name}: not shown]"
 
 
 def _clean(value: object, depth: int) -> object:
-    """Return JSON with cleaned texts; what is nested too deeply is left open."""
+    """Return JSON with clean texts; what is nested too deeply is left open."""
     if isinstance(value, str):
         return cleaned(value, MAX_DESCRIPTION)
     if isinstance(value, list):
         return [_clean(inner, depth - 1) for inner in value] if depth else []
     if not isinstance(value, dict):
         return value
-    made = {
+    clean = {
         cleaned(str(key), MAX_NAME): _clean(inner, depth - 1)
         for key, inner in (value.items() if depth else ())
     }
-    if made.get("type") == "array" and "prefixItems" not in made:
-        made.setdefault("items", {})  # without it a wire refuses the request
-    return made
+    if clean.get("type") == "array" and "prefixItems" not in clean:
+        clean.setdefault("items", {})  # without it a wire refuses the request
+    return clean
