@@ -47,7 +47,7 @@ DOORS = {
     "genai_prices": {"providers/prices.py"},
     "yaml": {"config.py"},
     "rich": {
-        *("display/manager.py", "display/lists.py", "display/hits.py", "display/panels.py"),
+        *("display/manager.py", "display/hits.py", "display/panels.py"),
         *("display/reply.py", "display/markdown/pen.py"),
     },
     "prompt_toolkit": {

@@ -34,8 +34,6 @@ class ShownHit(Struct, frozen=True, kw_only=True):
 
 def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) -> None:
     """The numbered hits, the best first."""
-    from rich.text import Text
-
     if not hits:
         display.line(
             "No matches. It may have been said in other words; /sessions WORDS looks at names."
@@ -43,23 +41,22 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
         return
     for number, hit in enumerate(hits, 1):
         tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.tags)
-        head = Text(f"{number:>3}  ") + Text(one_line(hit.name, 100), style="bold")
-        when = (
-            f" · query {hit.number} · {when_text(hit.at, now)}{' · related' if hit.related else ''}"
-        )
-        head += Text(when, style="dim") + Text(tags, style="cyan")
-        display.console.print(head, no_wrap=True, overflow="ellipsis", soft_wrap=False)
+        related = " · related" if hit.related else ""
+        when = f" · query {hit.number} · {when_text(hit.at, now)}{related}"
+        name = one_line(hit.name, 100)
+        display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         for who, excerpt in hit.excerpts:
-            text = Text(f"{one_line(who, 40)}: {one_line(excerpt, 600)}")
-            text.highlight_words(hit.marked, "bold yellow", case_sensitive=False)
-            display.console.print(_indented(text), soft_wrap=False)
+            _show_excerpt(display, f"{one_line(who, 40)}: {one_line(excerpt, 600)}", hit.marked)
     display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
 
 
-def _indented(text: object) -> object:
+def _show_excerpt(display: DisplayManager, text: str, marked: tuple[str, ...]) -> None:
     from rich.padding import Padding
+    from rich.text import Text
 
-    return Padding(text, (0, 0, 0, 5), expand=False)  # type: ignore[arg-type]  # a rich text
+    shown = Text(text)
+    shown.highlight_words(marked, "bold yellow", case_sensitive=False)
+    display.console.print(Padding(shown, (0, 0, 0, 5), expand=False), soft_wrap=False)
 
 
 def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:

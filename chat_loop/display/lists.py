@@ -60,23 +60,17 @@ def show_sessions(
 def _narrow(
     display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime
 ) -> None:
-    from rich.text import Text
-
     for number, row in shown:
         first = f"{number:>2} {when_text(row.updated, now)}  {numbers(row)}"
         tail = f"{_compacted(row)}{tagged(row)}"
         second = f"   {name_text(row, max(10, display.console.width - 3 - cells(tail)))}{tail}"
-        for text in (first, second):
-            display.console.print(
-                Text(text), no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True
-            )
+        display.row((first, ""))
+        display.row((second, ""))
 
 
 def _wide(
     display: DisplayManager, shown: Sequence[tuple[str, SessionRow]], now: datetime, cost: Cost
 ) -> None:
-    from rich.text import Text
-
     roomy = display.console.width >= ROOMY
     columns = [[number, when_text(row.updated, now)] for number, row in shown]
     if (
@@ -93,15 +87,13 @@ def _wide(
             text + " " * (width - cells(text))
             for text, width in zip(others, widths[1:], strict=True)
         )
-        line = Text(f"{number:>{widths[0]}}  {fixed}  ")
+        fixed = f"{number:>{widths[0]}}  {fixed}  "
         note = _NOTES.get(row.state, "") if row.queries is not None and not row.current else ""
-        line += Text(f"({note}) " if note else "", style="dim")
+        note = f"({note}) " if note else ""
         compacted, tags = _compacted(row), tagged(row)
-        name = name_text(
-            row, max(12, display.console.width - line.cell_len - cells(compacted) - cells(tags))
-        )
-        line += Text(name) + Text(compacted, style="dim") + Text(tags, style="cyan")
-        display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False, crop=True)
+        room = display.console.width - sum(map(cells, (fixed, note, compacted, tags)))
+        name = name_text(row, max(12, room))
+        display.row((fixed, ""), (note, "dim"), (name, ""), (compacted, "dim"), (tags, "cyan"))
 
 
 def _compacted(row: SessionRow) -> str:
@@ -140,8 +132,6 @@ def show_tree(
     display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime
 ) -> None:
     """A chain with its branches, the oldest first; `here` is the id of the session that goes on."""
-    from rich.text import Text
-
     dot, arrow = ("●", "  ← you are here") if display.has_symbols else ("*", "  <- you are here")
     tokens = sum(branch.row.tokens or 0 for branch in branches if not branch.again)
     display.line(
@@ -156,31 +146,21 @@ def show_tree(
         row = branch.row
         stem = branch.stem if display.has_symbols else branch.stem.translate(_PLAIN)
         below = stem.replace("├─", "│ ").replace("└─", "  ").replace("|-", "| ").replace("`-", "  ")
+        start = f"{number:>3}  {stem}{dot} "
         if branch.again:
-            shown = Text(f"{number:>3}  {stem}{dot} ") + Text(
-                f"number {places[row.id]} above", style="dim"
-            )
-            display.console.print(shown, no_wrap=True, overflow="ellipsis", soft_wrap=False)
+            display.row((start, ""), (f"number {places[row.id]} above", "dim"))
             continue
-        here_now = arrow if row.id == here else ""
-        room = (
-            display.console.width
-            - len(f"{number:>3}  {stem}{dot} ")
-            - len(here_now)
-            - len(tagged(row))
-        )
+        here_now, tags = arrow if row.id == here else "", tagged(row)
+        room = display.console.width - len(start) - len(here_now) - len(tags)
         name = one_line(_called(branch, called), max(room, 10))
         called[row.id] = row.name
-        head = Text(f"{number:>3}  {stem}{dot} ") + Text(
-            name, style="bold" if row.id == here else ""
-        )
-        head += Text(tagged(row), style="cyan") + Text(here_now, style="green")
+        style = "bold" if row.id == here else ""
+        display.row((start, ""), (name, style), (tags, "cyan"), (here_now, "green"))
         begun = _begun(branch, places)
         facts = " · ".join(
             filter(None, (begun, branch.compaction, when_text(row.updated, now), numbers(row)))
         )
-        for line in (head, Text(f"     {below}  ") + Text(facts, style="dim")):
-            display.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
+        display.row((f"     {below}  ", ""), (facts, "dim"))
 
 
 def _called(branch: Branch, called: Mapping[str, str]) -> str:

@@ -157,6 +157,13 @@ class DisplayManager:
         self._write(f"{text}\n")
         self._line_open = False
 
+    def row(self, *parts: tuple[str, str]) -> None:
+        """Print texts with their styles on one line, which is cut where the terminal ends."""
+        from rich.text import Text
+
+        line = Text.assemble(*parts)
+        self.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
+
     def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
         """Print a sentence; a terminal gets it broken between words, its further lines indented by
         `indent` columns.

@@ -50,7 +50,6 @@ def show_summary(
 ) -> None:
     """The panel of a compaction that was carried out; `before` and `after` are messages."""
     from rich.panel import Panel
-    from rich.text import Text
 
     less = f" ({1 - after / before:.0%} reduction)" if before > after else ""
     lines = [
@@ -74,7 +73,7 @@ def show_summary(
     ]
     if compaction.archived:
         lines.append(f"In the archive only: {counted(compaction.archived, 'value')}")
-    body = Text("\n".join(lines))
+    body = "\n".join(lines)
     display.panel(Panel(body, title="Session Summary", title_align="left", expand=False))
 
 

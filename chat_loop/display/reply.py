@@ -6,12 +6,13 @@ import os
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
+from chat_loop.display.markdown.painter import Painter
+from chat_loop.display.markdown.pen import width_of
+from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.text import StreamSanitizer
 
 if TYPE_CHECKING:
     from rich.console import Console
-
-    from chat_loop.display.markdown.painter import Painter
 
 
 class ReplyText:
@@ -58,10 +59,6 @@ def reply_on(
     """
     if not theme or console.is_dumb_terminal:
         return ReplyText()
-    from chat_loop.display.markdown.painter import Painter  # only terminals need it
-    from chat_loop.display.markdown.pen import width_of
-    from chat_loop.display.markdown.theme import theme_of
-
     made = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
     opening = f"\x1b[{made.name}m{name}\x1b[0m" if name else ""
     return ReplyText(Painter(made, _columns(console), leads=width_of(name), wraps=wraps), opening)

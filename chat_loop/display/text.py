@@ -8,6 +8,7 @@ unterminated sequence can defeat it.
 
 from __future__ import annotations
 
+import textwrap
 from functools import cache
 from unicodedata import category, combining, east_asian_width
 
@@ -67,8 +68,6 @@ def wrapped(text: str, width: int, indent: int) -> str:
     """A sentence broken between words into lines of `width` columns, its further lines indented by
     `indent` if there is room for that.
     """
-    import textwrap  # the prompt does not wait for it
-
     indent = indent if 2 * indent <= width else min(4, width // 4)
     parts = textwrap.wrap(
         printable(text),
