@@ -340,18 +340,22 @@ class Index:
                 if self.ask(f"{count} WHERE id = ?", (sessions[0].row.id,)) != [(after,)]:
                     return False
             self._remove(keys.values(), words, after=after)
+            [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
+            exchanges, sentences = [], []
             for session in sessions:
                 key = self._insert_session(keys.get(session.row.id), session)
+                archived = session.summary.last if session.summary is not None else -1
                 for position, one in enumerate(session.exchanges, after + 1):
-                    texts = one.content, one.at, one.query, one.reply
-                    rowid = self._insert("exchanges", (None, key, position, one.number, 0, *texts))
-                    self._insert("sentences (rowid, words)", (rowid, one.lines))
+                    last += 1
+                    place = last, key, position, one.number, one.number <= archived
+                    exchanges.append((*place, one.content, one.at, one.query, one.reply))
+                    sentences.append((last, one.lines))
                     words.update(_distinct_words(one.lines))
-                if session.summary is not None:
-                    self.ask(
-                        "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?",
-                        (key, session.summary.last),
-                    )
+                if after:
+                    ended = "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?"
+                    self.ask(ended, (key, archived))
+            self._insert("exchanges", exchanges)
+            self._insert("sentences (rowid, words)", sentences)
             self._count(words)
         return True
 
@@ -387,12 +391,13 @@ class Index:
                 self._database.execute("ROLLBACK")
             raise
 
-    def _insert(self, table: str, row: Sequence[object]) -> int | None:
-        marks = ", ".join("?" * len(row))
-        with _translate_errors(self.path):
-            return self._database.execute(f"INSERT INTO {table} VALUES ({marks})", row).lastrowid
+    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
+        if rows:
+            marks = ", ".join("?" * len(rows[0]))
+            with _translate_errors(self.path):
+                self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
-    def _insert_session(self, key: int | None, session: IndexedSession) -> int | None:
+    def _insert_session(self, key: int | None, session: IndexedSession) -> int:
         """Insert everything of a session but its exchanges; return its key."""
         row, summary = session.row, session.summary
         agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
@@ -403,10 +408,12 @@ class Index:
         stamp = row.id, session.size, session.changed, instant(row.updated), row.state
         text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
         details = agent, project, tags, searched, row.queries, row.tokens
-        key = self._insert("sessions", (key, *stamp, *details, link, text))
+        if key is None:
+            [(key,)] = self.ask("SELECT coalesce(max(key), 0) + 1 FROM sessions")
+        self._insert("sessions", [(key, *stamp, *details, link, text)])
         if summary is not None:
-            self._insert("message_summaries", (key, *msgspec.structs.astuple(summary)[:-1]))
-        return key
+            self._insert("message_summaries", [(key, *msgspec.structs.astuple(summary)[:-1])])
+        return int(key)
 
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
