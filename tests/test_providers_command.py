@@ -17,7 +17,7 @@ from chat_loop.models.catalogue import SMOLLM2
 from chat_loop.models.store import path_of
 from chat_loop.providers.catalogue import CATALOGUE, entry_of
 from chat_loop.providers.choose import World
-from chat_loop.providers.servers import listens, place_of, shown
+from chat_loop.providers.servers import host_and_port, listens, without_credentials
 from chat_loop.subcommands import providers
 from tests.support.providers import clear_environment
 from tests.test_choose import closed_port, port_of
@@ -210,9 +210,9 @@ def test_it_is_a_command_of_the_program(tmp_path: Path) -> None:
     ],
 )
 def test_places_of_addresses(address: str, place: tuple[str, int], seen: str) -> None:
-    host, port = place_of(address)
+    host, port = host_and_port(address)
     assert (host, port if host else 0) == place
-    assert shown(address) == seen
+    assert without_credentials(address) == seen
     assert host == "llm.example" or not listens(address.replace("8080", str(closed_port())))
 
 

@@ -12,8 +12,13 @@ import httpx2
 import pytest
 
 from chat_loop.errors import (
+    AuthenticationFailed,
     ConnectionFailed,
+    ContextTooLong,
+    ModelNotFound,
+    Overloaded,
     ProviderError,
+    RateLimited,
     RequestRejected,
     StreamBroken,
     TimedOut,
@@ -126,6 +131,131 @@ def test_a_broken_call(
     told = SERVICE.failed(error, started=started)
 
     assert (type(told), told.message, told.hint) == (kind, message, hint)
+
+
+COMPACT = "Type compact to shorten the conversation."
+PAY = "Check the plan and billing of the account."
+LATER = "Wait a little, then send the query again."
+CHECK = "Check the model and the settings."
+OTHERWISE = "Say it in other words, or take another model."
+
+AZURE_FILTER = "The response was filtered due to Azure OpenAI's content management policy."
+BOTH_TOO_LONG = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
+DEPLOYMENT = "The API deployment for this resource does not exist."
+EXPIRED = "The security token included in the request is expired"
+LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 tokens)"
+NO_ACCESS = "You don't have access to the model with the specified model ID."
+PROFILE = "Invocation of model ID x with on-demand throughput isn't supported."
+VLLM_LONG = "This model's maximum context length is 4096 tokens, you requested 5000."
+
+REJECTED = (RequestRejected, "api.test rejected the request", CHECK)
+TOO_LONG = (ContextTooLong, "The conversation is too long for the model", COMPACT)
+KEY = (AuthenticationFailed, "api.test refused the key", "key")
+UNPAID = (RequestRejected, "api.test wants to be paid", PAY)
+UNKNOWN = (ModelNotFound, "api.test does not know the model or the path", "model")
+LIMITED = (RateLimited, "api.test limits requests or tokens", LATER)
+FILTERED = (RequestRejected, "A content filter of api.test refused the conversation", OTHERWISE)
+FAILED = (Overloaded, "api.test failed", LATER)
+LOADED = (Overloaded, "api.test is overloaded", LATER)
+LATE = (TimedOut, "api.test ran out of time", LATER)
+Meaning = tuple[type[ProviderError], str, str]
+
+
+def error_object(kind: str, said: str, code: str | int | None = None) -> object:
+    return {"error": {"type": kind, "message": said, "code": code}}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code", "said", "meaning"),
+    [
+        # OpenAI and others
+        (400, "invalid_request_error", None, "Unknown parameter: 'x'.", REJECTED),
+        (400, "invalid_request_error", "context_length_exceeded", "Too long.", TOO_LONG),
+        (400, "BadRequestError", 400, VLLM_LONG, TOO_LONG),
+        (400, "exceed_context_size_error", 400, LLAMA_LONG, TOO_LONG),
+        (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.", KEY),
+        (403, "invalid_request_error", None, "Country not supported", KEY),
+        (404, "invalid_request_error", "model_not_found", "`x` does not exist", UNKNOWN),
+        (429, "requests", "rate_limit_exceeded", "Rate limit reached", LIMITED),
+        (429, "insufficient_quota", "insufficient_quota", "You exceeded your quota", UNPAID),
+        (400, "invalid_request_error", None, "Model Not Exist", UNKNOWN),
+        (402, "unknown_error", None, "Insufficient Balance", UNPAID),
+        (400, "", "content_filter", AZURE_FILTER, FILTERED),
+        (404, "", "DeploymentNotFound", DEPLOYMENT, UNKNOWN),
+        (400, "", 400, "x/y is not a valid model ID", UNKNOWN),
+        # Anthropic and Bedrock
+        (400, "invalid_request_error", None, "prompt is too long: 210000 tokens", TOO_LONG),
+        (400, "invalid_request_error", None, BOTH_TOO_LONG, TOO_LONG),
+        (413, "request_too_large", None, "Request exceeds the maximum size", TOO_LONG),
+        (401, "authentication_error", None, "invalid x-api-key", KEY),
+        (403, "permission_error", None, "not for you", KEY),
+        (402, "billing_error", None, "no credit", UNPAID),
+        (400, "invalid_request_error", None, "Your credit balance is too low.", UNPAID),
+        (404, "not_found_error", None, "model: claude-test", UNKNOWN),
+        (429, "rate_limit_error", None, "slow down", LIMITED),
+        (400, "ValidationException", None, "The provided model identifier is invalid.", UNKNOWN),
+        (400, "ValidationException", None, PROFILE, UNKNOWN),
+        (403, "AccessDeniedException", None, NO_ACCESS, UNKNOWN),
+        (403, "ExpiredTokenException", None, EXPIRED, KEY),
+        # in a stream, without a status
+        (None, "overloaded_error", None, "Overloaded", LOADED),
+        (None, "rate_limit_error", None, "slow down", LIMITED),
+        (None, "api_error", None, "oops", FAILED),
+        (None, "unheard_of", None, "oops", FAILED),
+        (None, "authentication_error", None, "no", KEY),
+        (None, "timeout_error", None, "late", LATE),
+        (None, "invalid_request_error", None, "prompt is too long: 210000 tokens", TOO_LONG),
+        (None, "overloaded_error", 529, "busy", LOADED),
+        (None, "x", "rate_limit_exceeded", "slow", LIMITED),
+        (None, "x", 429, "slow", LIMITED),
+        (None, "x", "429", "slow", LIMITED),
+        (None, "exceed_context_size_error", 400, LLAMA_LONG, TOO_LONG),
+        (None, "unheard_of", 7, "oops", FAILED),
+    ],
+)
+def test_a_refusal_says_what_happened_and_what_to_do(
+    status: int | None, kind: str, code: str | int | None, said: str, meaning: Meaning
+) -> None:
+    error = SERVICE.refused(status, error_object(kind, said, code))
+
+    ended = said if said.endswith(".") else f"{said}."
+    message = f"{meaning[1]} ({status or code or kind}): {ended}"
+    assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
+
+
+GEMINI_KEY = "API key not valid. Please pass a valid API key."
+XAI_KEY = {"code": "Client specified an invalid argument", "error": "Incorrect API key provided."}
+MISTRAL = {"object": "error", "message": "Invalid model: x", "type": "invalid_model", "code": "1"}
+FIELD = {"detail": [{"loc": ["body", "max_tokens"], "msg": "Should be less", "type": "x"}]}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said", "meaning"),
+    [
+        (400, [{"error": {"code": 400, "message": GEMINI_KEY, "status": "X"}}], GEMINI_KEY, KEY),
+        (429, [{"error": {"code": 429, "message": "Quota", "status": "X"}}], "Quota.", LIMITED),
+        (400, XAI_KEY, "Incorrect API key provided.", KEY),
+        (400, MISTRAL, "Invalid model: x.", UNKNOWN),
+        (422, FIELD, "body.max_tokens: Should be less.", REJECTED),
+        (422, {"detail": "nope"}, "nope.", REJECTED),
+        (404, {"error": "model 'x' not found"}, "model 'x' not found.", UNKNOWN),
+        (404, "404 page not found", "404 page not found.", UNKNOWN),
+        (400, {"error": {"message": "at\n least  one"}}, "at least one.", REJECTED),
+        (400, "[1, 2", "[1, 2.", REJECTED),
+    ],
+)
+def test_bodies_of_refusals_in_the_form_of_each_service(
+    status: int, body: object, said: str, meaning: Meaning
+) -> None:
+    error = SERVICE.refused(status, body)
+
+    message = f"{meaning[1]} ({status}): {said}"
+    assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
+
+
+def test_a_limit_with_a_time_says_how_long_to_wait() -> None:
+    error = SERVICE.refused(429, None, {"retry-after": "2"})
+    assert (error.retry_after, error.hint) == (2.0, "Wait 2 s, then send the query again.")
 
 
 NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)

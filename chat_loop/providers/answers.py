@@ -17,23 +17,23 @@ def at(value: object, *path: str) -> Any:
 
 def text_at(value: object, *path: str) -> str:
     """Return the string at `path`, empty when there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, str) else ""
+    member = at(value, *path)
+    return member if isinstance(member, str) else ""
 
 
 def list_at(value: object, *path: str) -> Sequence[object]:
     """Return the list at `path`, empty when there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, list) else ()
+    member = at(value, *path)
+    return member if isinstance(member, list) else ()
 
 
 def flag_at(value: object, *path: str) -> bool | None:
     """Return the truth value at `path`, None when there is none."""
-    found = at(value, *path)
-    return found if isinstance(found, bool) else None
+    member = at(value, *path)
+    return member if isinstance(member, bool) else None
 
 
 def count_at(value: object, *path: str) -> int:
     """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
-    found = at(value, *path)
-    return found if type(found) is int and 0 <= found <= LARGEST_COUNT else 0
+    member = at(value, *path)
+    return member if type(member) is int and 0 <= member <= LARGEST_COUNT else 0

@@ -149,12 +149,12 @@ def refuses_images(
     request: Request, status: int, refusal: ProviderError, *, takes_images: bool
 ) -> bool:
     """Return True for refused images, and set the hint; `takes_images`: one is at fault."""
-    said = refusal.message.lower()
+    message = refusal.message.lower()
     if (
         not any(message.images for message in request.messages)
         or isinstance(refusal, ContextTooLong)
         or status not in (400, 404, 415, 422, 500, 501)
-        or not any(word in said for word in ("image", "vision", "multimodal", "mmproj"))
+        or not any(word in message for word in ("image", "vision", "multimodal", "mmproj"))
     ):
         return False
     undo = "/undo takes the message with the image out of the conversation."

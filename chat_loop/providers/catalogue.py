@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
-from chat_loop.providers.servers import is_near, place_of
+from chat_loop.providers.servers import host_and_port, is_near
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
@@ -48,14 +48,14 @@ class Entry(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}  # `${NAME}` in a value stands for the variable
     tools: bool = True
     quirks: Quirks = Quirks()
-    silent: bool = False  # its list of models holds nothing but their names
+    lists_names_only: bool = False  # its list of models holds nothing but their names
     max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
     api_version: str = ""
     region: str = ""
     profile: str = ""
 
     @property
-    def here(self) -> bool:
+    def is_local(self) -> bool:
         """True for a server that somebody starts on this machine, without a key."""
         return is_near(self.base_url) and not self.needs_key
 
@@ -77,7 +77,7 @@ CATALOGUE: Mapping[str, Entry] = {
 }
 """In the order of the automatic choice."""
 LOCAL_SERVERS = {
-    entry.name: place_of(entry.base_url)[1]
+    entry.name: host_and_port(entry.base_url)[1]
     for entry in CATALOGUE.values()
     if is_near(entry.base_url)
 }

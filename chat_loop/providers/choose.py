@@ -22,7 +22,7 @@ from chat_loop.providers.capabilities import longest_prefix, window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
 from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.providers.prices import VENDORS
-from chat_loop.providers.servers import is_foreign, server_at, shown
+from chat_loop.providers.servers import is_foreign, server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
 
@@ -143,9 +143,9 @@ def _candidates(config: Config, world: World) -> Iterator[Offer]:
     other = entry_of("compatible", config.providers)
     if other.base_url:
         model = f":{other.model}" if other.model else ""
-        yield Offer(f"{other.name}{model}", f"at {shown(other.base_url)}")
+        yield Offer(f"{other.name}{model}", f"at {without_credentials(other.base_url)}")
     for name in world.servers:
-        entry = at_home(entry_of(name, config.providers), world)
+        entry = with_local_port(entry_of(name, config.providers), world)
         if offer := _offer_of_server(entry, world, named=name in config.providers):
             yield offer
     if best := _embedded(world):
@@ -157,7 +157,7 @@ def _offer_of_server(entry: Entry, world: World, *, named: bool) -> Offer | None
     server = server_at(entry.base_url, entry.key(world.environment))
     if server is None:
         return None
-    at = f"at {shown(entry.base_url)}"
+    at = f"at {without_credentials(entry.base_url)}"
     if server.software.lower() not in ("", entry.title.lower()):
         at += f" ({server.software})"
     model = entry.model or next(iter(server.models), "")
@@ -176,7 +176,7 @@ def _embedded(world: World) -> str:
     return best.name if best else ""
 
 
-def at_home(entry: Entry, world: World) -> Entry:
+def with_local_port(entry: Entry, world: World) -> Entry:
     """Return a server with the port that it has in this world, unless the user set its address."""
     port = world.servers.get(entry.name)
     if port is None or entry.base_url != CATALOGUE[entry.name].base_url:
@@ -187,7 +187,7 @@ def at_home(entry: Entry, world: World) -> Entry:
 def default_model(provider: str, config: Config, world: World) -> str:
     """Return the model of a provider when none is named; "" when there is none."""
     try:
-        return usual_model(at_home(entry_of(provider, config.providers), world), world)
+        return usual_model(with_local_port(entry_of(provider, config.providers), world), world)
     except KeyError:
         return ""
 
@@ -198,7 +198,7 @@ def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
         return _embedded(world)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
-    who = f"{entry.title} at {shown(entry.base_url)}"
+    who = f"{entry.title} at {without_credentials(entry.base_url)}"
     deadline = None
     while True:
         server = server_at(entry.base_url, entry.key(world.environment))
@@ -237,7 +237,7 @@ def create(
             f"“{reference[:80]}” is not a model reference.",
             f"It is PROVIDER:MODEL; providers: {', '.join(known)}.",
         )
-    entry = at_home(known[name], world)
+    entry = with_local_port(known[name], world)
     if base_url:
         if entry.kind not in ("openai", "anthropic"):
             what = "--base-url goes with a model of a server."

@@ -179,21 +179,21 @@ class OpenAIProvider(wire.WireProvider):
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
-        said = error.message.lower()
+        message = error.message.lower()
         if isinstance(error, ContextTooLong):
             return
-        refuses_tools = "tool" in said and status in (400, 404, 422, 500, 501)
+        refuses_tools = "tool" in message and status in (400, 404, 422, 500, 501)
         if request.tools and self.calls_tools and refuses_tools:
             names = [tool.name for tool in request.tools]
             # the fault of one of them must not cost the others
-            if not replies.refused_tool(error.message, names) and "schema" not in said:
+            if not replies.refused_tool(error.message, names) and "schema" not in message:
                 self.calls_tools = False
                 wire.adapt(error, f"{self.model} is offered no tools from now on.")
             return
-        if status in (400, 422) and any(word in said for word in UNKNOWN):
+        if status in (400, 422) and any(word in message for word in UNKNOWN):
             sent = self._body(request)
             for name in ("stream_options", "temperature", *LIMITS):
-                if name in sent and name in said:
+                if name in sent and name in message:
                     self._unknown.add(name)
                     wire.adapt(error)
                     return
@@ -305,11 +305,11 @@ def tool_of(tool: ToolSpec) -> dict[str, object]:
 
 def usage_of(counts: object) -> Usage:
     """Return a `usage` object as `Usage`; Gemini and xAI count reasoning in the total only."""
-    asked, answered = count_at(counts, "prompt_tokens"), count_at(counts, "completion_tokens")
-    more = max(0, count_at(counts, "total_tokens") - asked - answered)
+    prompt, completion = count_at(counts, "prompt_tokens"), count_at(counts, "completion_tokens")
+    more = max(0, count_at(counts, "total_tokens") - prompt - completion)
     return Usage(
-        input=asked,
-        output=answered + more,
+        input=prompt,
+        output=completion + more,
         cached=count_at(counts, "prompt_tokens_details", "cached_tokens")
         or count_at(counts, "prompt_cache_hit_tokens")  # DeepSeek
         or count_at(counts, "cached_tokens"),  # Moonshot

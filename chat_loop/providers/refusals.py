@@ -67,11 +67,11 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     ) -> ProviderError:
         """Return the error for a refusal: by its status, inside a stream (None) by its `body`."""
         headers = headers or {}
-        kinds, said = _parts(body)
+        kinds, message = _parts(body)
         what = f" ({status or next(iter(kinds), 'error')})"
-        if said:
-            ended = said.rstrip("\"'”’»)]}").endswith((".", "!", "?", "…", "。", "！", "？"))
-            what += f": {said}{'' if ended else '.'}"
+        if message:
+            ended = message.rstrip("\"'”’»)]}").endswith((".", "!", "?", "…", "。", "！", "？"))
+            what += f": {message}{'' if ended else '.'}"
         else:
             what += "."
         if status is None:
@@ -79,7 +79,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
             meanings = (int(kind) if kind.isdecimal() else by_kind.get(kind, 0) for kind in kinds)
             status = next((meant for meant in meanings if 400 <= meant < 600), 500)
         for meant, meaning in TABLE.statuses.items():
-            if any(phrase in text for phrase in meaning.phrases for text in (*kinds, said.lower())):
+            if any(
+                phrase in text for phrase in meaning.phrases for text in (*kinds, message.lower())
+            ):
                 status = meant if meant != TOO_LONG or status not in (401, 403, 429) else status
                 break
         if 300 <= status < 400:

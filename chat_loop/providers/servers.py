@@ -24,7 +24,7 @@ _HEADERS = {"llama.cpp": LLAMA, "ollama": OLLAMA, "vllm": VLLM}
 """The beginning of the header Server, in lower case -> the software."""
 
 
-def place_of(address: str) -> tuple[str, int]:
+def host_and_port(address: str) -> tuple[str, int]:
     """Return host and port of a server's address; ("", 0) when it is none."""
     try:
         parts = urlsplit(address)
@@ -34,7 +34,7 @@ def place_of(address: str) -> tuple[str, int]:
     return (parts.hostname or "", port) if parts.scheme in ("http", "https") else ("", 0)
 
 
-def shown(address: str) -> str:
+def without_credentials(address: str) -> str:
     """Return an address without the name, password and query that it may hold."""
     try:
         parts = urlsplit(address)
@@ -45,7 +45,7 @@ def shown(address: str) -> str:
 
 def is_near(address: str) -> bool:
     """Return True for an address on this machine."""
-    return place_of(address)[0] in ("127.0.0.1", "localhost", "::1")
+    return host_and_port(address)[0] in ("127.0.0.1", "localhost", "::1")
 
 
 def is_foreign(address: str, sockets: Path) -> bool:
@@ -62,7 +62,7 @@ def is_foreign(address: str, sockets: Path) -> bool:
             if len(fields) > 7 and fields[3] == "0A":  # it listens
                 host, _, port = fields[1].rpartition(":")
                 here = host in loopback
-                if port == f"{place_of(address)[1]:04X}" and (here or not host.strip("0")):
+                if port == f"{host_and_port(address)[1]:04X}" and (here or not host.strip("0")):
                     owners[here].add(fields[7])
     # the socket of the very address counts before one of all addresses
     return bool((owners[True] or owners[False]) - {str(getattr(os, "getuid", int)())})
@@ -70,7 +70,7 @@ def is_foreign(address: str, sockets: Path) -> bool:
 
 def listens(address: str) -> bool:
     """Return True when somebody accepts a connection there."""
-    host, port = place_of(address)
+    host, port = host_and_port(address)
     # on this machine it is accepted at once or not at all
     seconds = 0.2 if is_near(address) else 2.0
     try:
@@ -142,7 +142,7 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
     from http.client import HTTPConnection, HTTPException, HTTPSConnection  # for one that listens
 
     parts = urlsplit(address)
-    host, port = place_of(address)
+    host, port = host_and_port(address)
     kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
     connection = kind(host, port, timeout=1.0)
 

@@ -192,7 +192,7 @@ class WireProvider:
                 host=address.netloc.decode("ascii"),
                 key_hint=self.key_hint,
                 model_hint=self.model_hint,
-                absent_hint=absent if self.entry.here else "",
+                absent_hint=absent if self.entry.is_local else "",
                 stream=self.stream_type,
             )
             http, stream = http_library(sdk), sdk.AsyncStream[object]
@@ -209,10 +209,12 @@ class WireProvider:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
         http = connection.http.AsyncClient(verify=False, trust_env=False, timeout=1.0)
         async with http:
-            nobody = connection.client.with_options(base_url="http://127.0.0.1:0", http_client=http)
+            unreachable = connection.client.with_options(
+                base_url="http://127.0.0.1:0", http_client=http
+            )
             with suppress(connection.error):
                 body = {"model": "-", "stream": True}
-                await nobody.post(
+                await unreachable.post(
                     self.path, body=body, cast_to=object, stream=True, stream_cls=connection.stream
                 )
 
@@ -244,8 +246,8 @@ class WireProvider:
         finally:
             if stream is not None:
                 await stream.response.aclose()
-        asked = self.entry.silent or self._inquiry is not None
-        if not asked and not self._window_is_known:
+        inquired = self.entry.lists_names_only or self._inquiry is not None
+        if not inquired and not self._window_is_known:
             self._inquiry = asyncio.ensure_future(self.is_listed(10.0))
         for ending in self._ending(reply, with_calls=bool(tools)):
             yield ending

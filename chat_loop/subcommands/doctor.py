@@ -295,7 +295,7 @@ def model(here: Installation) -> Iterator[Finding]:
         return
     name = f"{provider.name}:{provider.model}"
     if known := catalogue.entries(here.config.providers).get(provider.name):
-        entry = choose.at_home(known, here.world)
+        entry = choose.with_local_port(known, here.world)
         entry = replace(entry, base_url=here.options.base_url or entry.base_url)
         _, missing, hint = providers.state_of(entry, here.world)
         if missing:

@@ -9,8 +9,8 @@ from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.models import store
 from chat_loop.providers.catalogue import Entry, entries, missing_requirement
-from chat_loop.providers.choose import World, at_home, real_world, usual_model
-from chat_loop.providers.servers import listens, server_at, shown
+from chat_loop.providers.choose import World, real_world, usual_model, with_local_port
+from chat_loop.providers.servers import listens, server_at, without_credentials
 from chat_loop.wording import install_hint
 
 
@@ -24,11 +24,11 @@ def providers(config: Config, world: World, *, as_json: bool) -> int:
     """Print what each provider needs. Servers without a key are asked whether they are there."""
     rows, lines, usable = [], [], ""
     for known in entries(config.providers).values():
-        entry = at_home(known, world)
+        entry = with_local_port(known, world)
         model, missing, hint = state_of(entry, world)
         row = {"name": entry.name, "title": entry.title, "usable": not missing}
         row |= {"missing": missing, "hint": hint, "model": model}
-        rows.append({**row, "address": shown(entry.base_url), "keys": entry.keys})
+        rows.append({**row, "address": without_credentials(entry.base_url), "keys": entry.keys})
         if not missing:
             lines.append(f"✓ {entry.name:<13} {model or 'name a model'}\n")
             usable = usable or f"{entry.name}:{model or 'MODEL'}"
@@ -65,4 +65,4 @@ def state_of(entry: Entry, world: World) -> tuple[str, str, str]:
         first = server.models[0] if server is not None and server.models else ""
         return entry.model or first, "", ""
     hint = f"Start {entry.title}, or set providers.{entry.name}.base_url."
-    return entry.model, f"Nothing listens at {shown(entry.base_url)}.", hint
+    return entry.model, f"Nothing listens at {without_credentials(entry.base_url)}.", hint
