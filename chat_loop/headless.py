@@ -95,18 +95,18 @@ def target_of(file: str, *, force: bool) -> Path | None:
         return None
     try:
         path = expand_home(file).absolute().resolve()
-        if not path.parent.is_dir():
-            raise errors.UsageError(f"There is no folder {path.parent}.", "Make it first.")
-        if path.exists() and not path.is_file():
-            raise errors.UsageError(
-                f"{path} is not a file.", "Name a file, or redirect the output."
-            )
-        if path.exists() and not force:
-            raise errors.UsageError(f"{path} is there already.", "--force replaces it.")
-    except (OSError, RuntimeError, ValueError) as error:  # such as a loop of links, or a NUL
-        raise errors.UsageError(
-            f"{one_line(file)} cannot be a file.", "Name another one."
-        ) from error
+        exists = path.exists()
+        rules = {
+            f"There is no folder {path.parent}.": path.parent.is_dir(),
+            f"{path} is not a file.": path.is_file() or not exists,
+            f"{path} is there already.": force or not exists,
+        }
+    except (OSError, RuntimeError, ValueError):  # such as a loop of links, or a NUL
+        path, rules = Path(file), {f"{one_line(file)} cannot be a file.": False}
+    for message, kept in rules.items():
+        if not kept:
+            hint = "--output takes a file in a folder that is there; --force replaces one."
+            raise errors.UsageError(message, hint)
     return path
 
 

@@ -321,26 +321,6 @@ def test_a_disk_that_refuses_is_said_and_the_reply_is_still_given(tmp_path: Path
     assert "Resume with" not in text
 
 
-def test_a_reader_that_leaves_is_no_failure(tmp_path: Path) -> None:
-    script = tmp_path / "script"
-    script.write_text("word " * 200_000)
-    process = subprocess.Popen(
-        [sys.executable, "-m", "chat_loop", "--model", f"scripted:{script}", "-p", "go"],
-        env={"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    assert process.stderr is not None
-    assert process.stdout.read(4) == b"word"
-    process.stdout.close()
-    assert process.stderr.read() == b""
-    process.stderr.close()
-    assert process.wait(timeout=60) == 0
-    assert said(saved(tmp_path)[0])[0] == "go"
-
-
 def test_an_ascii_output_degrades_and_the_file_does_not(tmp_path: Path) -> None:
     ascii_only = {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "LC_ALL": "C"}
     result = run(tmp_path, *ECHO, "-p", "grüße 漢字", keys=ascii_only)

@@ -143,10 +143,8 @@ def test_the_reply_in_a_file(tmp_path: Path) -> None:
     assert file.read_bytes() == "You said: grüße\n".encode()
     assert sys.platform == "win32" or file.stat().st_mode & 0o777 == 0o600
     refused = run(tmp_path, *ECHO, "-p", "again", "--output", str(file))
-    assert (refused.returncode, refused.stderr.decode()) == (
-        2,
-        f"{file} is there already.\n--force replaces it.\n",
-    )
+    assert refused.returncode == 2
+    assert refused.stderr.decode().startswith(f"{file} is there already.\n--output takes a file")
     assert file.read_bytes() == "You said: grüße\n".encode()
     assert len(saved(tmp_path)) == 1  # nothing was asked
     both = run(tmp_path, *ECHO, "-p", "again", "--output", str(file), "--force", "--json")
