@@ -74,9 +74,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Yield the lines that are in no fence, with blanks in the place of what stands between
-    backticks; as many close as open.
-    """
+    """Yield the lines that are in no fence, with blanks in the place of inline code."""
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.match(line)
@@ -126,9 +124,7 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
 
 
 def _entries(folder: str, start: str) -> list[tuple[str, bool]]:
-    """Return (name, True for a folder) of a folder's entries that begin so, as far as 20,000
-    entries and 0.15 seconds reach.
-    """
+    """Return (name, is a folder) of up to 20,000 entries that begin so, within 0.15 seconds."""
     found: list[tuple[str, bool]] = []
     limit = time.monotonic() + 0.15
     try:

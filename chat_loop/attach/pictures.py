@@ -34,18 +34,14 @@ class Damaged(Exception):
 
 
 def kind(head: bytes) -> str:
-    """Return the media type that a file's first 16 bytes stand for, empty when it is no image that
-    models take.
-    """
+    """Return the media type that a file's first 16 bytes stand for; empty for no image."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((media for start, media in _STARTS.items() if head.startswith(start)), "")
 
 
 def picture(data: bytes) -> Picture | None:
-    """Return the image that a whole file is, None when it is none. Raises Damaged when it is cut
-    off.
-    """
+    """Return the image that a whole file is, or None. Raises Damaged when it is cut off."""
     media = kind(data[:16])
     if not media:
         return None

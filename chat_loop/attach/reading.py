@@ -60,9 +60,7 @@ class QueryFile(Struct, frozen=True):
 
 
 def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
-    """Return the files that a query names with `@`, and words that may have been meant so. Raises
-    UsageError for one that cannot be sent.
-    """
+    """Return the files that a query names, and doubtful words. Raises UsageError."""
     try:
         directory = Path.cwd()
     except OSError:  # it was removed
@@ -103,9 +101,7 @@ def _path(name: str, directory: Path) -> Path | None:
 
 
 def _refuse_missing(mention: Mention, directory: Path) -> None:
-    """Raise UsageError for what looks like a path, or like a name in the same folder: sent as if it
-    were none, the file would be missed.
-    """
+    """Raise UsageError for what looks like a path, or nearly like a name in its folder."""
     name = mention.names[-1]
     path = _path(name, directory)
     if path is None or not (mention.is_path or mention.is_doubtful):
@@ -123,9 +119,7 @@ def _refuse_missing(mention: Mention, directory: Path) -> None:
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
-    """Read one file. Raises UsageError for what is no text and no image that models take, and for
-    what is too large.
-    """
+    """Read one file. Raises UsageError for what is no text and no image, or is too large."""
     try:
         data = _content(name, path, directory)
         picture = pictures.picture(data)

@@ -188,9 +188,7 @@ class Background:
         return prepared
 
     def forget(self, deliver_to: Callable[[Outcome], None] | None) -> None:
-        """Forget what is ready after a compaction. A call under way hands its result to
-        `deliver_to` in a worker thread: its exchanges were compacted without it.
-        """
+        """Forget what is ready; a call under way hands its result to `deliver_to` in a thread."""
         self._prepared, self._not_below, self._deliver_to = None, 0.0, deliver_to
 
     def try_again(self) -> None:
@@ -289,9 +287,7 @@ class Compaction:
             self.background.start(lambda: summaries.ask(span, inherited, quiet=True), used)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
-        """Return the plan for a context of `used` tokens, `ahead` more of which are expected until
-        then; for None, that of a compaction that is asked for.
-        """
+        """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
         limits, carried = self._options.limits, len(thread.carried)
         if used is None:
@@ -351,9 +347,7 @@ class Compaction:
         return replace(draft, summary=summary, compaction=compaction)
 
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
-        """Return a compaction without a model call: with the narrative that is ready, or with none
-        until it comes. Its block leaves room for the query that waits.
-        """
+        """Return a compaction with the narrative that is ready, or with none until it comes."""
         thread = await asyncio.to_thread(self._conversation.reread)
         prepared = self.background.ready(thread.fresh)
         if prepared is not None and len(prepared.covered) > len(thread.uncovered(plan.compact)):

@@ -132,9 +132,7 @@ class Conversation:
     # Asking
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
-        """Read the files that a query names with `@`. Raises UsageError for one that cannot be
-        sent.
-        """
+        """Read the files that a query names with `@`. Raises UsageError for one not to be sent."""
         from chat_loop.attach.reading import read_files  # not before a file is named
 
         files, doubtful = await asyncio.to_thread(read_files, typed)
@@ -219,9 +217,7 @@ class Conversation:
             self.show(events.Recalled(refs))
 
     async def _connect(self, servers: Servers) -> None:
-        """Give the agent the servers' tools as they are now; wait for servers that still connect,
-        and say so. What has failed is told, once.
-        """
+        """Give the agent the servers' tools as they are now; wait for those that still connect."""
         waited: list[str] = []
 
         def waiting(names: tuple[str, ...]) -> None:
@@ -275,9 +271,7 @@ class Conversation:
         return reply
 
     async def acknowledge(self) -> None:
-        """Let the agent confirm what it was given. A failure is tried again once, and not after a
-        long pause: the conversation goes on without it.
-        """
+        """Let the agent confirm what it was given; go on without it when that fails."""
         given = self.session.restoration
         if not self.options.acknowledge or given is None or not given.block:
             return
@@ -400,9 +394,7 @@ class Conversation:
     # Compaction, resume and end
 
     async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
-        """Seal this session with a summary and go on in a child that starts from it. Return False
-        and raise as `take` and `Compaction.draft` do.
-        """
+        """Seal this session with a summary and go on in a child, as `draft` and `take` say."""
         draft = await self.compaction.draft(focus, confirm)
         return draft is not None and await self.take(draft)
 

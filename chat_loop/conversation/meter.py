@@ -127,9 +127,7 @@ class ContextMeter:
         return messages.messages_of(fitted, tools=tools)
 
     def request(self) -> tuple[Message, ...]:
-        """Return the messages of the next request; warn about what of them the model does not get.
-        Raises ContextFull when they do not fit.
-        """
+        """Return the messages of the next request. Raises ContextFull when they do not fit."""
         conversation, limits = self._conversation, self._limits
         if self._truncates and not self._truncation_shown and (left_out := self.left_out()):
             self._truncation_shown = True

@@ -83,9 +83,7 @@ class Offers:
         return await self._summarized(loaded, thread, thread.exchanges, last)
 
     async def forked(self, loaded: Loaded, number: int) -> Offer:
-        """Go on from query `number` of a session, in the words that its model saw up to there.
-        Raises UsageError.
-        """
+        """Go on from query `number` of a session, in words. Raises UsageError."""
         session = loaded.session
         hint = "/history shows what was said, /tree the sessions before it."
         cut = replace(loaded, session=_until_query(session, number, hint), open=True)
@@ -157,9 +155,7 @@ class Offers:
     async def _summarized(
         self, loaded: Loaded, thread: Thread, words: Sequence[Exchange], last: int
     ) -> Offer:
-        """Go on from a session's summary and the `last` of `words`, as far as they fit; nothing is
-        left out of both.
-        """
+        """Go on from a session's summary and the `last` of `words`, as far as they fit."""
         known, uncovered = await self._summary_of(loaded, thread)
         wanted = max(min(last, len(words)), len(uncovered))
         words = words[len(words) - wanted :]
@@ -247,9 +243,7 @@ class Offers:
         return seal
 
     async def summarize(self, loaded: Loaded, focus: str = "") -> Seal:
-        """Make the summary of a stored session anew, and write it into its file; return its seal.
-        Raises SessionError when that cannot be done: what stands there stays.
-        """
+        """Write the summary of a stored session anew; return its seal. Raises SessionError."""
         identity, thread, outcome = loaded.session.header.id, self._thread(loaded), None
         if not loaded.sealable:
             raise SessionError(
@@ -273,9 +267,7 @@ class Offers:
         return size(known, thread.exchanges), size(made, ())
 
     def only_in_archive(self) -> tuple[str, ...]:
-        """Return the sentences of the chain with exact values that stand in the archive only.
-        Raises UsageError when nothing was compacted, SessionError for a broken chain.
-        """
+        """Return the chain's sentences with exact values that stand in the archive only."""
         thread, session = self._conversation.thread, self._conversation.session
         _parent_of(session)
         chain = ChainReader(self._sessions).read(session)
@@ -307,32 +299,22 @@ class Offers:
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
             raise UsageError(f"Both are {first.session.header.id}.", hint)
-        one, other = _Branch.of(self._sessions, first), _Branch.of(self._sessions, second)
-        ids = {session.header.id for session in one.line}
-        common = next((up.header.id for up in other.line if up.header.id in ids), "")
-        if other.id == common or (
-            one.id != common and other.last_shared(common) > one.last_shared(common)
-        ):
-            one, other = other, one
-        shared, last = other.last_shared(common), one.loaded.session.exchanges[-1:]
-        if one.id == common and all(exchange.query.number <= shared for exchange in last):
+        lines = [self._line(first), self._line(second)]
+        ids = {session.header.id for session in lines[0]}
+        common = next((up.header.id for up in lines[1] if up.header.id in ids), "")
+        branches = [_Branch(first, lines[0], common), _Branch(second, lines[1], common)]
+        one, other = sorted(branches, key=lambda branch: (branch.id != common, -branch.shared))
+        last = one.loaded.session.exchanges[-1:]
+        if one.id == common and all(said.query.number <= other.shared for said in last):
             text = f"{other.id} goes on from {one.id}: there is nothing to merge."
             raise UsageError(text, f"/resume {other.id} has both.")
         fork = next((up.depth for up in other.line if up.header.id == common), 0)
-        given = []
-        for child in (one.child_of(common), other.child_of(common)):
-            if child is not None:
-                # the block of all that the child was given: its parent's, and the carried words
-                entries = takewhile(
-                    lambda entry: not isinstance(entry, records.QueryEntry), child.entries
-                )
-                begun = replace(child, entries=tuple(entries), seal=None)
-                given.append(self._summaries.cover(thread_of(self._sessions, begun)[0]))
+        begun = [self._begun_with(branch.child) for branch in (one, other) if branch.child]
         depth = one.loaded.session.depth
         summary, contradictions = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
-            merge.in_both(given[0], given[-1]) if given else None,
+            merge.in_both(begun[0], begun[-1]) if begun else None,
             fork=fork,
             shift=depth - fork,
         )
@@ -344,6 +326,18 @@ class Offers:
             common=common,
             depth=depth + other.loaded.session.depth - fork + 1,
         )
+
+    def _line(self, loaded: Loaded) -> list[Session]:
+        """Return a session that is to be merged, then its ancestors, nearest first."""
+        _check_resumable(loaded.session)
+        chain = ChainReader(self._sessions).read(loaded.session)
+        return [loaded.session, *(one.session for one in chain.loaded)]
+
+    def _begun_with(self, child: Session) -> Summary:
+        """Return the block of all that a child was given: its parent's, and the carried words."""
+        entries = takewhile(lambda one: not isinstance(one, records.QueryEntry), child.entries)
+        begun = replace(child, entries=tuple(entries), seal=None)
+        return self._summaries.cover(thread_of(self._sessions, begun)[0])
 
     def merged(self, both: Merge, dropped: Collection[str]) -> Offer:
         """Go on from a merge, without the lines `dropped`."""
@@ -370,43 +364,28 @@ class Offers:
         return known
 
 
-class _Branch(Struct, frozen=True):
-    """A session that is to be merged; `line` is it and its ancestors, nearest first."""
+class _Branch:
+    """A session that is to be merged, with its ancestors, and the `common` session of both."""
 
-    loaded: Loaded
-    line: tuple[Session, ...]
-
-    @classmethod
-    def of(cls, sessions: SessionManager, loaded: Loaded) -> _Branch:
-        _check_resumable(loaded.session)
-        chain = ChainReader(sessions).read(loaded.session)
-        return cls(loaded, (loaded.session, *(one.session for one in chain.loaded)))
-
-    @property
-    def id(self) -> str:
-        return self.loaded.session.header.id
-
-    def child_of(self, common: str) -> Session | None:
-        """Return the first session of the branch that is its own; of several the one that has most
-        of the common one.
-        """
-        children = [one for one in self.line if common and one.header.parent == common]
-        return max(children, key=_last_query, default=None)
-
-    def last_shared(self, common: str) -> float:
-        """Return the last query of the common session that the branch has; infinite for all."""
-        return _last_query(self.child_of(common))
-
-
-def _last_query(child: Session | None) -> float:
-    given = child.restoration if child is not None else None
-    return (place(given.until)[1] if given is not None else 0) or float("inf")
+    def __init__(self, loaded: Loaded, line: Sequence[Session], common: str) -> None:
+        self.loaded = loaded
+        self.id = loaded.session.header.id
+        self.line = line
+        self.child: Session | None = None
+        """The first session that is its own; of several the one with most of the common one."""
+        self.shared = 0.0
+        """The last query of the common session that the branch has; infinite for all."""
+        for one in line:
+            if common and one.header.parent == common:
+                until = one.restoration.until if one.restoration is not None else ""
+                shared = place(until)[1] or float("inf")
+                if shared > self.shared:
+                    self.child, self.shared = one, shared
+        self.shared = self.shared or float("inf")
 
 
 def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
-    """Write a child of a session that knows what was said up to query `number`; return its id.
-    Raises UsageError and SaveError.
-    """
+    """Write a child of a session that goes on from query `number`; return its id."""
     session, header = loaded.session, loaded.session.header
     thread, _ = thread_of(sessions, _until_query(session, number))
     offer = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
@@ -433,9 +412,7 @@ def _in_words(loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) ->
 
 
 def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
-    """Return a stored session as its model saw it, and a sentence that says what is missing of the
-    words it was given.
-    """
+    """Return a session as its model saw it, and a sentence that says what of it is missing."""
     given = session.restoration
     if given is None or not given.verbatim_from:
         return Thread(session), ""
@@ -456,9 +433,7 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
 
 
 def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int, int]:
-    """Return the queries and the tokens of a session and its first parents, as far as their files
-    tell; of one that was forked, the queries up to the fork.
-    """
+    """Return the queries and tokens of a session and its ancestors, up to where it forked."""
     queries, tokens = session.totals.queries, session.totals.combined
     seen = {session.header.id}
     while (parent := session.header.parent) and parent not in seen:
@@ -494,9 +469,7 @@ def _until_query(session: Session, number: int, hint: str = "") -> Session:
 
 
 def _check_resumable(session: Session, hint: str = "/show looks into a session.") -> None:
-    """Raise SessionError when there is nothing in a session to go on from; failed queries are
-    nothing.
-    """
+    """Raise SessionError for a session without words; failed queries are none."""
     if all(one.failed for one in session.exchanges) and not (session.restoration or session.pins):
         text = f"Session {session.header.id} has no exchanges: it can't be resumed."
         raise SessionError(text, hint)

@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 
 class SummaryWriter:
-    """Writes the summaries of a conversation and of stored sessions; `background` may hold one that
-    is ready.
-    """
+    """Writes summaries; `background` may hold one that is ready."""
 
     def __init__(self, conversation: Conversation, background: Background) -> None:
         self._conversation = conversation
@@ -146,9 +144,7 @@ class SummaryWriter:
         return summary.cover(thread, outcome, span, tail, ledger_room=room, count=count).summary
 
     def edited(self, path: Path, restoration: Restoration) -> Summary | None:
-        """Return the block of the parent at `path` as the user edited it since the child was given
-        it; None when it is as it was, or the file cannot be read.
-        """
+        """Return the block of the parent at `path` if the user has edited it since, else None."""
         sessions = self._conversation.sessions
         try:
             seal = (sessions.load_ends(path) or sessions.load(path)).session.seal
@@ -159,9 +155,7 @@ class SummaryWriter:
         return None if unchanged else now
 
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
-        """Write a narrative that comes after its session was sealed by `draft` into its file, in a
-        worker thread: the next compaction reads it there.
-        """
+        """Write a narrative that comes after its session was sealed by `draft` into its file."""
         sessions = self._conversation.sessions
         late = self.cover(thread, outcome, draft.span, draft.plan.keep)
         try:

@@ -73,10 +73,7 @@ def write_markdown(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> b
 
 
 def split_markdown(data: bytes) -> tuple[list[bytes], int | None]:
-    """Return the transcripts of a document, and how many it promises (None: it does not say).
-
-    There are none in bytes without a session's marker.
-    """
+    """Return the transcripts of a document, and how many it promises, if it says so."""
     promised, torn = None, False
     starts: list[int] = []
     for line in re.finditer(rb"^" + re.escape(marker.PREFIX) + rb"[^\n]*", data, re.MULTILINE):
@@ -123,10 +120,7 @@ def write_json(
 
 
 def read_json(data: bytes, complaints: list[str]) -> tuple[list[Session], dict[str, bytes]]:
-    """Return the sessions of a JSON document, and their images by `Attachment.file`.
-
-    Append a sentence to `complaints` for everything that is left out. Raises ImportRefused.
-    """
+    """Return the sessions and images of a JSON document. Raises ImportRefused."""
     document = _json_document(data)
     sessions: list[Session] = []
     for number, value in enumerate(document["sessions"], 1):

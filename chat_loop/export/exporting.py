@@ -50,10 +50,7 @@ class Written(Struct, frozen=True):
 
 
 def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
-    """Return a session and, when `whole`, its ancestors before it, the oldest first.
-
-    The text is a sentence that says why there are no more; empty when the chain is complete.
-    """
+    """Return a session after its ancestors when `whole`, and why there are no more."""
     if not whole:
         return [loaded], ""
     chain = ChainReader(sessions).read(loaded.session)

@@ -176,9 +176,7 @@ def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[
 
 
 def _entries(session: Session, depth: int, images: Mapping[str, str]) -> Iterator[str]:
-    """Yield a session's entries in their order, an article for each exchange; a result is shown in
-    the fold of its call.
-    """
+    """Yield a session's entries, an article for each exchange, results in their calls."""
     entries = session.entries
     calls = {(one.number, one.id): one for one in entries if isinstance(one, records.Call)}
     results = {(one.number, one.id): one for one in entries if isinstance(one, records.Result)}

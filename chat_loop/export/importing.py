@@ -294,9 +294,7 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
 
 
 def _last_event(session: Session, otherwise: float) -> float:
-    """Return when the session's last event was, in seconds of the epoch; `otherwise` when no time
-    in it can be used.
-    """
+    """Return when the session's last event was, in seconds; `otherwise` without a time."""
     times = [session.header.created, *(entry.at for entry in session.entries[-1:])]
     times += [session.seal.at] if session.seal is not None else []
     known: list[float] = []

@@ -138,7 +138,7 @@ def test_what_is_no_export_gets_one_sentence(data: bytes, complaint: str) -> Non
 
 def test_what_is_too_large_is_not_read() -> None:
     assert imported(b" " * 2_000_001, "big.json", 2_000_000) == Imported(
-        complaints=("big.json: It is larger than 2 MB and is not read.",)
+        complaints=("big.json: It is larger than 2.0 MB and is not read.",)
     )
 
 
