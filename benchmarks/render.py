@@ -11,6 +11,8 @@ more than a print of tokens that are there already it takes is printed too: that
 
 from __future__ import annotations
 
+import asyncio
+import functools
 import json
 import os
 import pty
@@ -27,6 +29,8 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.events import Event, TextDelta
 
 SIZES = (100, 1_000, 4_000, 40_000)
+PACKET = 10
+"""Tokens that arrive at once."""
 ROUNDS = 9
 GOAL = 2.0
 LINEAR = 1.5
@@ -119,20 +123,24 @@ def printed(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
     return show
 
 
-def rendered(pieces: Sequence[str], out: TextIO) -> Callable[[], None]:
-    """The display, loaded as it is behind the prompt, and without the line of the reply's
-    accounting.
+def rendered(
+    pieces: Sequence[str], out: TextIO, loop: asyncio.AbstractEventLoop
+) -> Callable[[], None]:
+    """The display, loaded as it is behind the prompt, in an event `loop` that turns once for
+    each packet, and without the line of the reply's accounting.
     """
     display = DisplayManager(out, agent="A")
     display.load()
 
-    def show() -> None:
+    async def stream() -> None:
         events: list[Event] = [TextDelta(piece) for piece in pieces]
-        for event in events:
+        for number, event in enumerate(events):
             display.show(event)
+            if number % PACKET == 0:
+                await asyncio.sleep(0)
         display.stop_waiting()
 
-    return show
+    return lambda: loop.run_until_complete(stream())
 
 
 def measured(
@@ -180,7 +188,9 @@ def main() -> int:
     options = parser("render", __doc__)
     options.add_argument("rounds", type=int, nargs="?", default=ROUNDS, metavar="ROUNDS")
     given = options.parse_args()
-    measured(rendered, tokens(KINDS["mixed"], 2_000))  # loads what is needed
+    loop = asyncio.new_event_loop()
+    markdown = functools.partial(rendered, loop=loop)
+    measured(markdown, tokens(KINDS["mixed"], 2_000))  # loads what is needed
     results = Results("render")
     per_token: dict[int, float] = {}
     print(
@@ -191,7 +201,7 @@ def main() -> int:
             pieces = tokens(text, count)
             lines = streamed(pieces)
             found = [
-                (measured(printed, pieces), measured(rendered, pieces), received(lines))
+                (measured(printed, pieces), measured(markdown, pieces), received(lines))
                 for _ in range(given.rounds)
             ]
             bare, ours = min(one[0][0] for one in found), min(one[1][0] for one in found)
@@ -214,6 +224,7 @@ def main() -> int:
             results.judge(f"CPU, {kind}, {count:,}", display / client, GOAL)
     longest = per_token[SIZES[-1]] / per_token[4_000]
     results.judge("a token of 40,000 / one of 4,000", longest, LINEAR)
+    loop.close()
     return results.finish(given.json)
 
 

@@ -47,14 +47,15 @@ DOORS = {
     "genai_prices": {"providers/prices.py"},
     "yaml": {"config.py"},
     "rich": {
-        *("display/manager.py", "display/hits.py", "display/panels.py"),
-        *("display/reply.py", "display/markdown/pen.py"),
+        *("display/manager.py", "display/hits.py", "display/panels.py", "display/reply.py"),
     },
     "prompt_toolkit": {
         *("input/prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),
         *("browser/app.py", "browser/cells.py"),
     },
-    "markdown_it": {"export/markup.py"},
+    "markdown_it": {
+        *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),
+    },
     "pygments": {"export/markup.py"},
     "filelock": {"models/install.py"},
     "platformdirs": {"config.py"},

@@ -71,7 +71,7 @@ class DisplayManager:
         self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
         self._theme = theme if markdown and self.is_terminal else ""
         self._wraps = wraps
-        self._reply = ReplyText()
+        self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
         self.waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
         self._made: Console | None = None
@@ -178,7 +178,9 @@ class DisplayManager:
         """Print a reply that is there whole, as it would have streamed, on lines of its own."""
         self._close_line()
         reply = self._new_reply()
-        self._write(f"{reply.feed(text)}{reply.finish()}\n")
+        reply.feed(text)
+        reply.finish()
+        self._close_line()
 
     def panel(self, renderable: RenderableType) -> None:
         """Print one of rich's own values, as wide as it needs."""
@@ -276,15 +278,24 @@ class DisplayManager:
 
     def _close_line(self) -> None:
         self.waiting.erase()
-        held = self._reply.finish() if self._reply.open else ""
-        if held or self._line_open:
-            self._write(f"{held}\n")
+        self._reply.finish()
+        if self._line_open:
+            self._write("\n")
             self._line_open = False
 
     def _new_reply(self, name: str = "") -> ReplyText:
         return reply_on(
-            self.console, self._theme, has_symbols=self.has_symbols, wraps=self._wraps, name=name
+            self.console,
+            self._write_reply,
+            self._theme,
+            has_symbols=self.has_symbols,
+            wraps=self._wraps,
+            name=name,
         )
+
+    def _write_reply(self, text: str) -> None:
+        self._line_open = True
+        self._write(text)
 
     def _text(self, text: str) -> None:
         if not self._in_reply:
@@ -296,9 +307,7 @@ class DisplayManager:
             else:
                 self._styled(name, "bold cyan", end=" ")
             self._in_reply, self._line_open, self._in_thinking = True, True, False
-        if shown := self._reply.feed(text):
-            self._line_open = True
-            self._write(shown)
+        self._reply.feed(text)
 
     def _thinking(self, text: str) -> None:
         if not self.is_terminal:

@@ -111,10 +111,9 @@ def reply_writers(
     """
     if not (sys.stdout.isatty() and theme):
         return out, bool
-    from chat_loop.display.reply import Rendered  # scripts do not wait for it
+    from chat_loop.display.reply import rendered_reply  # scripts do not wait for it
 
-    rendered = Rendered(sys.stdout, theme, wraps=wraps)
-    return rendered.write, rendered.end
+    return rendered_reply(sys.stdout, theme, wraps=wraps)
 
 
 def tell(event: Event) -> None:

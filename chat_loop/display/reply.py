@@ -2,104 +2,152 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from chat_loop.display.markdown.painter import Painter
-from chat_loop.display.markdown.pen import width_of
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.text import StreamSanitizer
+from chat_loop.display.text import StreamSanitizer, cells
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from chat_loop.display.markdown.stream import MarkdownStream
+
+DRAW_SECONDS = 1 / 30
+"""Between two drawings of a reply that streams."""
+DRAW_SHARE = 0.1
+"""The share of the time that drawing takes at most, however long a paragraph has become."""
+
 
 class ReplyText:
-    """Text in pieces in, what is written out. `painter`: reads it as markdown; without one it stays
+    """Takes a reply in pieces and passes it to `write`: through `stream` as markdown, as far as it
+    is certain, and at most `1 / DRAW_SECONDS` times a second while an event loop runs; without it
     as it is.
 
-    `opening`: the name of who answers as it stands before the text, where that is the painter's
-    business.
+    `opening` is the name of the agent as it stands before the text, where the stream leaves room
+    for it. Raises OSError when the terminal is gone, which may be known only with a later piece.
     """
 
-    def __init__(self, painter: Painter | None = None, opening: str = "") -> None:
+    def __init__(
+        self,
+        write: Callable[[str], object],
+        stream: MarkdownStream | None = None,
+        opening: str = "",
+    ) -> None:
         self.opening = opening
+        self.begun = self._open = False
+        self._write = write
         self._sanitizer = StreamSanitizer()
-        self._painter = painter
-        self.begun = False
-        self.open = False
-        """`finish` may hold something back, or has to close what the text opened."""
+        self._stream = stream
+        self._pieces: list[str] = []
+        self._timer: asyncio.TimerHandle | None = None
+        self._problem: OSError | None = None
 
-    def feed(self, text: str) -> str:
-        """Return what is written for the next piece."""
+    def feed(self, text: str) -> None:
+        """Take the next piece."""
+        if self._problem is not None:
+            raise self._problem
         if not self.begun:
             text, self.begun = text.lstrip("\n"), True
-        self.open = True
-        shown = self._sanitizer.feed(text)
-        painter = self._painter
-        return shown if painter is None else painter.feed(shown) or painter.progress()
+        self._open = True
+        self._pieces.append(self._sanitizer.feed(text))
+        if self._timer is None:
+            self._draw()
 
-    def finish(self) -> str:
-        """Return what was held back; something else is written now."""
-        self.open = False
-        shown = self._sanitizer.finish()
-        if self._painter is None:
-            return shown
-        return (self._painter.feed(shown) if shown else "") + self._painter.finish()
+    def finish(self) -> None:
+        """Write what was held back; something else is written next."""
+        if not self._open:
+            return
+        self._open = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        text = "".join((*self._pieces, self._sanitizer.finish()))
+        self._pieces.clear()
+        if self._stream is not None:
+            text = (self._stream.feed(text) if text else "") + self._stream.finish()
+        if text:
+            self._write(text)
+
+    def _draw(self) -> None:
+        began = time.monotonic()
+        text = "".join(self._pieces)
+        self._pieces.clear()
+        if self._stream is None:
+            self._write(text)
+            return
+        shown = self._stream.feed(text) or self._stream.progress()
+        if shown:
+            self._write(shown)
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            return
+        pause = max(DRAW_SECONDS, (time.monotonic() - began) / DRAW_SHARE)
+        self._timer = loop.call_later(pause, self._draw_later)
+
+    def _draw_later(self) -> None:
+        self._timer = None
+        if self._pieces:
+            try:
+                self._draw()
+            except OSError as error:
+                self._problem = error
 
 
 def reply_on(
-    console: Console, theme: str, *, has_symbols: bool, wraps: bool, name: str = ""
+    console: Console,
+    write: Callable[[str], object],
+    theme: str,
+    *,
+    has_symbols: bool,
+    wraps: bool,
+    name: str = "",
 ) -> ReplyText:
-    """A reply that is read as markdown, in the colours of `theme`, and stands behind a `name`, if
-    there is one.
-
-    Without a theme, and on a terminal that knows no sequences, it stays as it is.
+    """Return a reply that is read as markdown, in the colors of `theme`, and stands behind a
+    `name`, if there is one. Without a theme, and on a terminal that knows no sequences, it stays
+    as it is.
     """
     if not theme or console.is_dumb_terminal:
-        return ReplyText()
-    made = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
-    opening = f"\x1b[{made.name}m{name}\x1b[0m" if name else ""
-    return ReplyText(Painter(made, _columns(console), leads=width_of(name), wraps=wraps), opening)
+        return ReplyText(write)
+    # markdown-it-py is loaded behind the prompt
+    from chat_loop.display.markdown.stream import MarkdownStream
 
-
-class Rendered:
-    """A terminal that gets one reply and nothing else, read as markdown. `end` writes what was held
-    back.
-    """
-
-    def __init__(self, out: TextIO, theme: str, *, wraps: bool) -> None:
-        from rich.console import Console
-
-        self._out = out
-        console = Console(file=out, soft_wrap=True)
-        self._reply = reply_on(
-            console, theme, has_symbols="utf" in out.encoding.lower(), wraps=wraps
-        )
-        self._last = "" if console.is_dumb_terminal else "\n"
-        """Rendered, a reply has no newline at its end."""
-
-    def write(self, text: str) -> None:
-        """Write the next piece, as far as it is certain."""
-        self._out.write(self._reply.feed(text))
-        self._out.flush()
-
-    def end(self) -> None:
-        """The reply is whole, or ends here."""
-        self._out.write(f"{self._reply.finish()}{self._last}" if self._reply.begun else "")
-        self._out.flush()
-
-
-def _columns(console: Console) -> Callable[[], int]:
-    """Return a function that tells the width of the terminal now. The console would ask its
-    environment as well, each time.
-    """
+    colors = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
+    opening = f"\x1b[{colors.name}m{name}\x1b[0m" if name else ""
 
     def columns() -> int:
-        try:
+        try:  # the console would ask its environment as well, each time
             return os.get_terminal_size(console.file.fileno()).columns or console.width
         except (OSError, ValueError):
             return console.width
 
-    return columns
+    stream = MarkdownStream(colors, columns, leads=cells(name), wraps=wraps)
+    return ReplyText(write, stream, opening)
+
+
+def rendered_reply(
+    out: TextIO, theme: str, *, wraps: bool
+) -> tuple[Callable[[str], None], Callable[[], None]]:
+    """Return the functions that write a piece of a reply to a terminal that gets nothing else, read
+    as markdown, and that end it.
+    """
+    from rich.console import Console
+
+    def write(text: str) -> None:
+        out.write(text)
+        out.flush()
+
+    console = Console(file=out, soft_wrap=True)
+    has_symbols = "utf" in out.encoding.lower()
+    reply = reply_on(console, write, theme, has_symbols=has_symbols, wraps=wraps)
+
+    def end() -> None:
+        reply.finish()
+        if reply.begun and not console.is_dumb_terminal:
+            write("\n")  # rendered, a reply has no newline at its end
+
+    return reply.feed, end

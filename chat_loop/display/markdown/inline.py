@@ -1,316 +1,288 @@
-"""Markup within a line: bold, italic, struck, code, links. What nothing closes on its line is shown
-as it was typed.
+r"""Markup within a paragraph, read by markdown-it-py: emphasis, code, links, pictures, HTML.
+
+The rules are CommonMark's with GitHub's strikethrough, but for three cases that replies are full
+of: `2*3*4` is arithmetic, `\(x\)` and `\[x\]` are formulas, an address keeps its underscores.
+A sign that opens something must be closed within `FARTHEST` characters, so that a stream never
+waits longer for it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Sequence
+from functools import cache
 
-from msgspec import Struct
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+from msgspec import Struct, field
 
 from chat_loop.display.markdown.theme import BOLD, ITALIC, STRUCK, UNDERLINED, Theme
 
 FARTHEST = 400
 """Characters between the sign that opens something and the one that closes it, at most."""
-DEEPEST = 6
-SPECIAL = re.compile(r"[\n`*_~\[\\!<]")
-"""What may be markup; a text without it is shown as it is."""
+NESTING = 60
+"""Levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper."""
 
-_TAG = re.compile(
-    r"<(?:[A-Za-z][A-Za-z0-9+.-]+:[^\s<>]*|/?[A-Za-z][\w-]*(?:\s+[\w:-]+\s*=[^<>]*)?\s*/?)>"
-)
-"""An address in angle brackets, or a tag of HTML: what stands in it is no markup."""
+_ADDRESS = re.compile(r"://[^\s<>()\[\]*`~]*[^\s<>()\[\]*`~_.,;:!?'\"]")
+_VALUE = r"\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+"
 _MAY_BE_TAG = re.compile(
-    r"</?(?:[A-Za-z](?:[^\s<>]*|[\w-]*\s+(?:[\w:-]*|[\w:-]+\s*(?:=[^<>]*)?)))?\Z"
+    rf"<(?:[A-Za-z][^\s<>]*|/?[A-Za-z][\w-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*"
+    r"(?:\s+(?:[\w:.-]+\s*(?:=\s*(?:\"[^\"]*|'[^']*)?)?)?)?/?|[!?].*)?\Z",
+    re.DOTALL,
 )
-_RUNS = re.compile(r"\\.|`+|\*+|_+|~+")
-_ESCAPED = "\\`*_~#|"
-"""What a backslash makes text of; before others it stays, since formulas are full of them."""
-_STYLES = {"**": BOLD, "__": BOLD, "*": ITALIC, "_": ITALIC, "~~": STRUCK}
-_PUNCTUATION = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
+_STYLES = {"em_open": ITALIC, "strong_open": BOLD, "s_open": STRUCK, "link_open": UNDERLINED}
+
+Rule = Callable[[StateInline, bool], bool]
 
 
 class Span(Struct, frozen=True):
-    """Text and the numbers of its SGR sequence, none for plain text. `whole`: it is never cut."""
+    """Text and the numbers of its SGR sequence; empty numbers mean plain text. A `whole` span is
+    moved to the next line rather than broken, however long it is.
+    """
 
     text: str
     style: str
     whole: bool = False
 
 
-class _Found(Struct, frozen=True):
-    """Something that is closed: where it ends, and what it shows."""
+class Markdown(MarkdownIt):
+    """markdown-it-py with addresses as they were typed."""
 
-    end: int
-    spans: tuple[Span, ...]
+    def normalizeLink(self, url: str) -> str:  # noqa: N802 - the library's name
+        return url
+
+    def normalizeLinkText(self, url: str) -> str:  # noqa: N802
+        return url
 
 
-_WAIT = "wait"
-"""More text may decide it."""
-
-
-def inline(
-    text: str, theme: Theme, *, complete: bool, before: str = "", style: str = "", depth: int = 0
-) -> tuple[list[Span], int]:
-    """Return the spans that can be shown of the rest of a line, and how many characters of `text`
-    they take.
-
-    `complete`: the line ends with `text`; then all of it is shown. `before` is the character that
-    stands before it.
+@cache
+def markdown() -> MarkdownIt:
+    """Return the parser. Link definitions are text: a link that was printed cannot be changed when
+    its definition arrives.
     """
-    spans: list[Span] = []
-    at = done = 0
-    while match := SPECIAL.search(text, at):
-        at = match.start()
-        found = _construct(
-            text, at, before if at == 0 else text[at - 1], theme, complete, style, depth
-        )
-        if found is _WAIT:
-            break
-        if isinstance(found, _Found):
-            if at > done:
-                spans.append(Span(text[done:at], style))
-            spans += found.spans
-            at = done = found.end
-        else:
-            at = _past(text, at)
-    else:
-        at = len(text)
-    if at > done:
-        spans.append(Span(text[done:at], style))
-    return spans, at
+    parser = Markdown("commonmark", {"maxNesting": NESTING}).enable(["table", "strikethrough"])
+    parser.disable("reference")
+    rules = parser.inline.ruler
+    for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
+        if name in ("backticks", "link", "image", "autolink", "html_inline"):
+            rules.at(name, _bounded(rule))
+        elif name in ("emphasis", "strikethrough"):
+            rules.at(name, _positioned(rule))
+        elif name == "escape":
+            rules.at(name, _escape(rule))
+    rules.before("backticks", "address", _address)
+    blocks = parser.block.ruler
+    table = dict(zip(blocks.get_active_rules(), blocks.getRules(""), strict=True))["table"]
+
+    def with_bar(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+        """Read a table whose header begins with a bar: any line of text could be one otherwise."""
+        begin = state.bMarks[start] + state.tShift[start]
+        return state.src.startswith("|", begin) and table(state, start, end, silent)
+
+    blocks.at("table", with_bar, {"alt": ["paragraph", "reference"]})
+    parser.inline.ruler2.after("balance_pairs", "distance", _unpair)
+    return parser
 
 
-def _past(text: str, at: int) -> int:
-    """Behind the sign at `at`, and behind all of its kind that follow: a run opens something whole
-    or not at all.
+class Marks(Struct):
+    """The positions of the signs of a paragraph that open something: `unclosed` are those that more
+    text may close, `closed` those of which the end is known, too.
     """
-    sign = text[at]
-    end = at + 1
-    while sign in "`*_~" and end < len(text) and text[end] == sign:
-        end += 1
+
+    unclosed: list[int] = field(default_factory=list)
+    closed: list[tuple[int, int]] = field(default_factory=list)
+
+
+def settled(content: str) -> int:
+    """Return how many characters of a paragraph that may still grow are read as they always will
+    be.
+    """
+    marks = Marks()
+    markdown().inline.parse(content, markdown(), {"marks": marks}, [])
+    near = len(content) - FARTHEST
+    end = min([at for at in marks.unclosed if at >= near], default=len(content))
+    for begin, close in sorted(marks.closed, reverse=True):
+        if begin < end < close:
+            end = begin
     return end
 
 
-def _construct(
-    text: str, at: int, before: str, theme: Theme, complete: bool, style: str, depth: int
-) -> _Found | str | None:
-    """Read what begins at `at`: something closed, nothing (None), or `_WAIT`."""
-    sign = text[at]
-    farthest = at + FARTHEST
-    window = text[:farthest] if len(text) > farthest else text
-    open_ended = not complete and len(text) <= farthest
-    if sign == "\\":
-        if at + 1 == len(text):
-            return None if complete else _WAIT
-        return (
-            _Found(at + 2, (Span(text[at + 1], style),))
-            if text[at + 1] in _ESCAPED
-            else _other_escape(text, at, style)
-        )
-    if sign == "`" and before != sign:
-        return _code(window, at, theme, open_ended, style)
-    if before == sign:
-        return None  # what is left of a longer run
-    if sign == "<":
-        return _tag(window, at, open_ended, style)
-    if sign in "![":
-        return _link(window, at, theme, open_ended, style, depth)
-    return _emphasis(window, at, before, theme, open_ended, style, depth)
+def spans_of(content: str, theme: Theme, style: str = "") -> list[Span]:
+    """Return a paragraph's text with its styles; a line break is the text `\\n`."""
+    tokens: list[Token] = []
+    markdown().inline.parse(content, markdown(), {"marks": Marks()}, tokens)
+    return _spans(tokens, theme, style)
 
 
-def _other_escape(text: str, at: int, style: str) -> _Found | None:
-    """A backslash that stays keeps a bracket from opening a link: `\\[` begins a formula."""
-    return _Found(at + 2, (Span(text[at : at + 2], style),)) if text[at + 1] == "[" else None
+def _spans(  # noqa: C901 - one case for each kind of token
+    tokens: Sequence[Token], theme: Theme, style: str, *, in_link: bool = False
+) -> list[Span]:
+    spans: list[Span] = []
+    styles = [style]
+    links: list[tuple[str, int]] = []
+    for token in tokens:
+        kind = token.type
+        if kind in _STYLES:
+            styles.append(_joined(styles[-1], _STYLES[kind]))
+            if kind == "link_open":
+                links.append((str(token.attrs["href"]), len(spans)))
+        elif kind == "link_close":
+            styles.pop()
+            address, begin = links.pop()
+            label = "".join(span.text for span in spans[begin:])
+            if label == address:
+                spans[begin:] = [Span(address, _joined(styles[-1], UNDERLINED), True)]
+            else:
+                spans += _address_of(address, theme, styles[-1])
+        elif kind.endswith("_close"):
+            styles.pop()
+        elif kind == "image":
+            underlined = _joined(styles[-1], UNDERLINED)
+            spans += _spans(token.children or (), theme, underlined, in_link=True)
+            if not (links or in_link):
+                spans += _address_of(str(token.attrs["src"]), theme, styles[-1])
+        elif kind in ("softbreak", "hardbreak"):
+            spans.append(Span("\n", ""))
+        elif kind == "code_inline":
+            spans.append(Span(token.content, _joined(styles[-1], theme.code), True))
+        elif token.content:
+            spans.append(Span(token.content, styles[-1], kind == "html_inline"))
+    return spans
 
 
-def _code(window: str, at: int, theme: Theme, open_ended: bool, style: str) -> _Found | str | None:
-    end = _past(window, at)
-    if end == len(window):
-        return _WAIT if open_ended else None
-    close = _closing_ticks(window, end, end - at, open_ended)
-    if close < 0:
-        return _WAIT if open_ended else None
-    content = window[end:close]
-    if content[0] == content[-1] == " " and content.strip(" "):
-        content = content[1:-1]
-    return _Found(close + end - at, (Span(content, _joined(style, theme.code), True),))
+def _address_of(address: str, theme: Theme, style: str) -> list[Span]:
+    """Return what stands behind a link's label."""
+    if not address:
+        return []
+    return [Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)]
 
 
-def _closing_ticks(window: str, start: int, length: int, open_ended: bool) -> int:
-    """Where a run of so many backticks begins at or after `start`; -1 when there is none, or none
-    yet for certain.
+def _joined(style: str, more: str) -> str:
+    return f"{style};{more}" if style else more
+
+
+def _bounded(rule: Rule) -> Rule:
+    """Return a rule that reads at most `FARTHEST` characters, and notes a sign that it may read
+    once more of the text is there.
     """
-    at = window.find("`" * length, start)
-    while at >= 0:
-        end = _past(window, at)
-        if end == len(window) and open_ended:
-            return -1
-        if end - at == length:
-            return at
-        at = window.find("`" * length, end)
-    return -1
 
-
-def _tag(window: str, at: int, open_ended: bool, style: str) -> _Found | str | None:
-    match = _TAG.match(window, at)
-    if match:
-        return _Found(match.end(), (Span(match.group(), style, True),))
-    return _WAIT if open_ended and _MAY_BE_TAG.match(window, at) else None
-
-
-def _link(
-    window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int
-) -> _Found | str | None:
-    begin = at + (window[at] == "!")
-    undecided = _WAIT if open_ended else None
-    if begin == len(window):
-        return undecided
-    if window[begin] != "[":
-        return None
-    if window.startswith("[![", at):
-        return _badge(window, at, theme, open_ended, style, depth)
-    close = window.find("]", begin)
-    if close < 0 or close + 1 == len(window):
-        return undecided
-    if window[close + 1] != "(" or "[" in window[begin + 1 : close] or close == begin + 1:
-        return None
-    end = _closing_bracket(window, close + 2)
-    if end < 0:
-        return undecided
-    label, address = window[begin + 1 : close], window[close + 2 : end]
-    if not address.strip():
-        return None
-    if label == address:
-        return _Found(end + 1, (Span(address, _joined(style, UNDERLINED), True),))
-    shown = _inner(label, theme, _joined(style, UNDERLINED), depth)
-    return _Found(
-        end + 1,
-        (*shown, Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)),
-    )
-
-
-def _badge(
-    window: str, at: int, theme: Theme, open_ended: bool, style: str, depth: int
-) -> _Found | str | None:
-    """Read a picture that is a link; the picture's own address is not shown."""
-    picture = _link(window, at + 1, theme, open_ended, _joined(style, UNDERLINED), depth)
-    if not isinstance(picture, _Found):
-        return picture
-    undecided = _WAIT if open_ended else None
-    if picture.end + 1 >= len(window):
-        return undecided
-    if window[picture.end : picture.end + 2] != "](":
-        return None
-    end = _closing_bracket(window, picture.end + 2)
-    if end < 0:
-        return undecided
-    address = Span(f"({window[picture.end + 2 : end]})", _joined(style, theme.address), True)
-    return _Found(end + 1, (*(picture.spans[:-2] or picture.spans), Span(" ", style), address))
-
-
-def _closing_bracket(window: str, at: int) -> int:
-    """Where the bracket closes that stands open; an address may hold closed ones. -1: nowhere."""
-    inside = 0
-    for index in range(at, len(window)):
-        if window[index] == "(":
-            inside += 1
-        elif window[index] == ")":
-            if not inside:
-                return index
-            inside -= 1
-    return -1
-
-
-def _emphasis(
-    window: str, at: int, before: str, theme: Theme, open_ended: bool, style: str, depth: int
-) -> _Found | str | None:
-    end = _past(window, at)
-    if end == len(window):
-        return _WAIT if open_ended else None
-    run = window[at:end]
-    if len(run) > 3 or (run[0] == "~" and len(run) != 2) or not _opens(run, before, window[end]):
-        return None
-    sign = run if len(run) < 3 else run[:2]
-    close = _closer(window, at + len(sign), sign, open_ended)
-    if close is None:
-        return _WAIT if open_ended else None
-    if close <= end:
-        return None
-    return _Found(
-        close + len(sign),
-        tuple(_inner(window[at + len(sign) : close], theme, _joined(style, _STYLES[sign]), depth)),
-    )
-
-
-def _inner(text: str, theme: Theme, style: str, depth: int) -> list[Span]:
-    if depth >= DEEPEST:
-        return [Span(text, style)]
-    return inline(text, theme, complete=True, style=style, depth=depth + 1)[0]
-
-
-def _opens(run: str, before: str, after: str) -> bool:
-    if after.isspace():
+    def bounded(state: StateInline, silent: bool) -> bool:
+        start, tokens = state.pos, len(state.tokens)
+        marks: Marks = state.env["marks"]
+        unclosed, closed = len(marks.unclosed), len(marks.closed)
+        if rule(state, True):
+            length, state.pos = state.pos - start, start
+            if length <= FARTHEST and rule(state, silent):
+                # Only code and tags, which bind tighter, can still close what is open within it.
+                label = start + 2 if state.src[start] == "!" else 0  # is read as a text of its own
+                within = [at + label for at in marks.unclosed[unclosed:]]
+                marks.unclosed[unclosed:] = [at for at in within if state.src[at] in "<`"]
+                del marks.closed[closed:]
+                if not silent and state.src[start] == "`" and len(state.tokens) == tokens:
+                    marks.unclosed.append(start)
+                elif not silent:
+                    marks.closed.append((start, state.pos))
+                return True
+        state.pos = start
+        near = len(state.src) - FARTHEST
+        known = marks.unclosed and marks.unclosed[-1] >= near  # the first one is what counts
+        if start >= near and not (silent or known) and _may_open(state.src[start:]):
+            marks.unclosed.append(start)
         return False
-    if run[0] == "_":
-        return not before.isalnum() and before != "_"
-    if len(run) == 1:
-        return not (before.isalnum() and before.isascii())
-    return after not in _PUNCTUATION or not before.isalnum()
+
+    return bounded
 
 
-def _closes(run: str, before: str, after: str) -> bool:
-    if before.isspace():
-        return False
-    if run[0] == "_":
-        return not after.isalnum()
-    if len(run) == 1:
-        return not (after.isalnum() and after.isascii())
-    return before not in _PUNCTUATION or not (after.isalnum() and after.isascii())
+def _may_open(text: str) -> bool:
+    """Tell if a text that is no link and no tag may become one when it goes on."""
+    if text[0] == "<":
+        return _MAY_BE_TAG.match(text) is not None
+    begin = text.find("[")
+    if begin not in (0, 1) or text[:begin] not in ("", "!"):
+        return text == "!"
+    depth = 0
+    for at, sign in _signs(text, "[]", begin):
+        depth += 1 if sign == "[" else -1
+        if not depth:
+            if text[at + 1 : at + 2] != "(":
+                return at + 1 == len(text)
+            if re.search("[<\"']", text[at + 2 :]):
+                return True  # a round bracket may stand in what is quoted
+            for _, bracket in _signs(text, "()", at + 1):
+                depth += 1 if bracket == "(" else -1
+                if not depth:
+                    return False
+            return True
+    return True
 
 
-def _closer(window: str, start: int, sign: str, open_ended: bool) -> int | None:
-    """Where `sign` closes what it opened before `start`; None when it does not, or not yet for
-    certain.
+def _signs(text: str, signs: str, start: int) -> list[tuple[int, str]]:
+    found = re.finditer(rf"\\.|[{re.escape(signs)}]", text[start:], re.DOTALL)
+    return [(start + match.start(), match[0]) for match in found if match[0] in signs]
+
+
+def _positioned(rule: Rule) -> Rule:
+    """Return a rule for `*`, `_` or `~` that remembers where each sign stands."""
+
+    def positioned(state: StateInline, silent: bool) -> bool:
+        start, first = state.pos, len(state.delimiters)
+        sign = state.src[start]
+        around = state.src[max(0, start - 1) : start + 2]
+        if sign == "*" and len(around) == 3 and around[0].isdigit() and around[2].isdigit():
+            return _literal(state, sign, silent)
+        if not rule(state, silent):
+            return False
+        width = (state.pos - start) // max(1, len(state.delimiters) - first)
+        for number, delimiter in enumerate(state.delimiters[first:]):
+            state.tokens[delimiter.token].meta["at"] = start + number * width
+        return True
+
+    return positioned
+
+
+def _unpair(state: StateInline) -> None:
+    """Part pairs of signs that are too far from each other, and note the signs that may find their
+    pair.
     """
-    nested = window[start : start + 1] == sign[0] and len(sign) == 2
-    for run in _runs(window, start + nested, open_ended):
-        begin, end = run
-        length = end - begin
-        if window[begin] != sign[0] or (end == len(window) and open_ended):
-            continue
-        after = window[end] if end < len(window) else " "
-        before = window[begin - 1]
-        if length == len(sign) and not (nested and length == 1):
-            if _closes(sign, before, after):
-                return begin
-        elif length == 3 and sign[0] != "~":
-            if _closes(sign, before, after):
-                return begin + (3 - len(sign) if nested else 0)
-        elif length + len(sign) == 3:  # the other kind, within this one
-            if not nested and not after.isspace():
-                nested = True
-            elif nested and not before.isspace():
-                nested = False
-    return None
+    marks: Marks = state.env["marks"]
+    lists = [meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta]
+    for delimiters in (state.delimiters, *lists):
+        for delimiter in delimiters:
+            at = state.tokens[delimiter.token].meta["at"]
+            if delimiter.end >= 0:
+                close = state.tokens[delimiters[delimiter.end].token].meta["at"]
+                if close - at > FARTHEST:
+                    delimiter.end = -1
+                else:
+                    marks.closed.append((at, close + 1))
+            elif delimiter.open and delimiters is state.delimiters:
+                marks.unclosed.append(at)
 
 
-def _runs(window: str, start: int, open_ended: bool) -> Iterator[tuple[int, int]]:
-    """The runs of signs from `start` on that stand neither in code nor behind a backslash."""
-    at = start
-    while match := _RUNS.search(window, at):
-        at = match.end()
-        if match.group()[0] == "`":
-            length = match.end() - match.start()
-            close = _closing_ticks(window, at, length, open_ended)
-            if close >= 0:
-                at = close + length
-            elif open_ended:
-                return
-        elif match.group()[0] != "\\":
-            yield match.span()
+def _escape(rule: Rule) -> Rule:
+    """Return a rule that leaves the backslash of a formula."""
+
+    def escape(state: StateInline, silent: bool) -> bool:
+        pair = state.src[state.pos : state.pos + 2]
+        if pair in ("\\(", "\\)", "\\[", "\\]"):
+            return _literal(state, pair, silent)
+        return rule(state, silent)
+
+    return escape
 
 
-def _joined(*styles: str) -> str:
-    return ";".join(filter(None, styles))
+def _address(state: StateInline, silent: bool) -> bool:
+    """Read the rest of an address behind `http` or `https` as text."""
+    if state.src[state.pos] != ":" or not state.src[: state.pos].endswith(("http", "https")):
+        return False
+    match = _ADDRESS.match(state.src, state.pos)
+    return match is not None and _literal(state, match[0], silent)
+
+
+def _literal(state: StateInline, text: str, silent: bool) -> bool:
+    if not silent:
+        state.append_pending(text)
+    state.pos += len(text)
+    return True

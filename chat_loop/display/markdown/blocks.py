@@ -1,0 +1,243 @@
+"""Blocks of markdown as lines: headings, lists, quotes, code, tables."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from markdown_it.token import Token
+from msgspec import Struct
+
+from chat_loop.display.markdown.code import Colours
+from chat_loop.display.markdown.inline import NESTING, Span, markdown, settled, spans_of
+from chat_loop.display.markdown.table import HELD, layout_of
+from chat_loop.display.markdown.theme import DIM, Theme
+
+_RULE = 40
+"""Columns of a rule at most."""
+_BULLETS = ("•", "◦", "▪")
+_TASK = re.compile(r"\[([ xX])\](?: |$)")
+_CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")
+"""The markers of quotes before a line."""
+
+
+class Line(Struct):
+    """A line of text before it is broken. `first` stands before it, `rest` before the lines that it
+    is broken into. `source` is the number of the source's line that it begins on, `blank` says that
+    an empty line stands above it. `whole` is False where more of the line may follow.
+    """
+
+    source: int
+    spans: Sequence[Span]
+    first: tuple[Span, ...] = ()
+    rest: tuple[Span, ...] = ()
+    blank: bool = False
+    wraps: bool = False
+    whole: bool = True
+    is_text: bool = False
+
+
+class _Container(Struct):
+    """A quote, or an item whose marker is shown once."""
+
+    bar: str = ""
+    marker: str = ""
+    indent: int = 0
+
+
+class Blocks:
+    """The blocks of `source`. `ended`: nothing follows it, so that all of it is certain."""
+
+    def __init__(self, source: str, theme: Theme, columns: int, *, ended: bool) -> None:
+        self._theme = theme
+        self._columns = columns
+        self._ended = ended
+        self._lines = source.split("\n")
+        self._last = len(self._lines) - (not self._lines[-1])
+        """The number of lines; a last one that is empty is none."""
+        self._containers: list[_Container] = []
+        self._lists = 0
+        self.tokens: list[Token] = []
+        parser = markdown()
+        parser.block.parse(source, parser, {}, self.tokens)
+        self.waiting_rows = 0
+        """The rows of a table whose columns are not known yet."""
+
+    def starts(self) -> list[int]:
+        """Return the source lines that blocks begin on which can be read without those before them:
+        those at the margin, and the items of a list there.
+        """
+        return [
+            token.map[0]
+            for token in self.tokens
+            if token.map and (token.level == 0 or (token.level == 1 and token.type == _ITEM))
+        ]
+
+    def lines(self) -> Iterator[Line]:  # noqa: C901, PLR0912 - one case for each kind of token
+        """Return the lines that are certain."""
+        if any(token.level >= NESTING - 3 for token in self.tokens):
+            for number, text in enumerate(self._lines[: self._last]):  # the parser lost words
+                yield self._line(number, [Span(text.strip(), "")])
+            return
+        skipped = 0
+        for at, token in enumerate(self.tokens):
+            kind = token.type
+            if skipped:
+                skipped += (kind == "table_open") - (kind == "table_close")
+            elif kind == "table_open":
+                skipped = 1
+                yield from self._table(token)
+            elif kind == "inline":
+                yield from self._text(token, self.tokens[at - 1])
+            elif kind in ("fence", "code_block", "html_block", "hr"):
+                yield from self._verbatim(token)
+            elif kind == "blockquote_open":
+                bar = "│ " if self._theme.has_symbols else "> "
+                self._containers.append(_Container(bar=bar, indent=2))
+            elif kind == _ITEM:
+                marker = self._marker(token, self.tokens[at + 1 : at + 3])
+                self._containers.append(_Container(marker=marker, indent=len(marker) + 1))
+            elif kind in ("bullet_list_open", "ordered_list_open"):
+                self._lists += 1
+            elif kind in ("bullet_list_close", "ordered_list_close"):
+                self._lists -= 1
+            elif kind in ("blockquote_close", "list_item_close"):
+                if self._containers[-1].marker and (self._ended or at + 1 < len(self.tokens) - 1):
+                    yield self._line(self._item_line, [])
+                self._containers.pop()
+
+    def _marker(self, token: Token, following: Sequence[Token]) -> str:
+        """Return the bullet of an item, its number as it stands, or the box of a task."""
+        assert token.map
+        self._item_line = token.map[0]
+        theme = self._theme
+        if token.info:
+            marker = f"{token.info}{token.markup}"
+        elif theme.has_symbols:
+            marker = _BULLETS[min(self._lists, len(_BULLETS)) - 1]
+        else:
+            marker = token.markup
+        task = _TASK.match(following[1].content) if following[1:] else None
+        if task is None or following[0].type != "paragraph_open":
+            return marker
+        following[1].content = following[1].content[task.end() :]
+        sign = task[1].lower()
+        box = ("☑" if sign == "x" else "☐") if theme.has_symbols else f"[{sign}]"
+        return f"{marker} {box}" if token.info or not theme.has_symbols else box
+
+    def _line(
+        self,
+        source: int,
+        spans: Sequence[Span],
+        *,
+        begins: bool = True,
+        indents: bool = True,
+        **more: bool,
+    ) -> Line:
+        """Return a line within the containers that are open; the markers of items are used up.
+        `begins` says that a block begins with it, which an empty line may part from the last one.
+        """
+        first: list[Span] = []
+        rest: list[Span] = []
+        for container in self._containers:
+            if container.bar:
+                first.append(Span(container.bar, DIM))
+                rest.append(Span(container.bar, DIM))
+            elif container.marker:
+                first += [Span(container.marker, self._theme.marks), Span(" ", "")]
+                rest.append(Span(" " * container.indent, ""))
+                container.marker = ""
+            elif indents:
+                first.append(Span(" " * container.indent, ""))
+                rest.append(Span(" " * container.indent, ""))
+        above = self._lines[source - 1] if begins and source else "-"
+        blank = not _CONTAINER.sub("", above, count=1).strip()
+        return Line(source, spans, tuple(first), tuple(rest), blank, **more)
+
+    def _text(self, token: Token, opening: Token) -> Iterator[Line]:
+        """Return the lines of a paragraph or a heading, as far as they are certain."""
+        assert token.map
+        theme, content = self._theme, token.content
+        style = ""
+        underlined = opening.type == "heading_open" and opening.markup in "=-"
+        if opening.type == "heading_open" and not underlined:  # one that is was printed as text
+            style = theme.headings[min(int(opening.tag[1]), len(theme.headings)) - 1]
+        grows = not self._ended and token.map[1] >= self._last
+        if grows:
+            header = content.rfind("\n") + 1
+            if content.startswith("|", header):  # it may be the header of a table
+                content = content[:header].rstrip("\n")
+            content = content[: settled(content)].rstrip("\\")  # it may break the line
+        lines: list[list[Span]] = [[]]
+        for span in spans_of(content, theme, style):
+            for number, text in enumerate(span.text.split("\n")):
+                if number:
+                    lines.append([])
+                if text:
+                    lines[-1].append(Span(text, span.style, span.whole))
+        for number, spans in enumerate(lines):
+            line = self._line(
+                token.map[0] + number, spans, begins=not number, wraps=True, is_text=not style
+            )
+            line.whole = not grows or number < len(lines) - 1
+            yield line
+        if underlined and opening.markup == "-":
+            yield self._rule(token.map[1] - 1, begins=False)
+
+    def _rule(self, source: int, *, begins: bool = True) -> Line:
+        dash = "─" if self._theme.has_symbols else "-"
+        spans = [Span(dash * max(1, min(_RULE, self._columns - 1)), DIM)]
+        return self._line(source, spans, begins=begins, indents=False)
+
+    def _verbatim(self, token: Token) -> Iterator[Line]:
+        """Return the lines of code, HTML or a rule."""
+        assert token.map
+        theme, (begin, end) = self._theme, token.map
+        dash = "─" if theme.has_symbols else "-"
+        if token.type == "hr":
+            yield self._rule(begin)
+            return
+        texts = token.content.split("\n")
+        if texts[-1] == "" or (end >= self._last and not self._ended and self._lines[-1]):
+            texts.pop()  # a line that is not whole yet
+        fenced = token.type == "fence"
+        colours = Colours(token.info.split(" ")[0] if fenced else "")
+        if fenced:
+            opening = Span(f"{dash * 3} {token.info.strip()}".rstrip(), DIM)
+            yield self._line(begin, [opening], indents=False)
+        for number, text in enumerate(texts, begin + fenced):
+            words = theme.words
+            indent = "    " if token.type == "code_block" else ""
+            spans = [Span(part, words.get(kind, "")) for part, kind in colours.line(indent + text)]
+            starts = number == begin
+            yield self._line(number, spans, begins=starts, indents=False)
+        closing = _CONTAINER.sub("", self._lines[end - 1], count=1).strip()
+        closed = end - 1 > begin and closing.startswith(token.markup) and not closing.strip("`~")
+        if fenced and (closed or self._ended or end < self._last):
+            yield self._line(end - 1, [Span(dash * 3, DIM)], begins=False, indents=False)
+
+    def _table(self, token: Token) -> Iterator[Line]:
+        """Return the lines of a table, once its columns are known."""
+        assert token.map
+        begin, end = token.map
+        grows = not self._ended and end >= self._last
+        if grows and self._lines[-1]:
+            end -= 1  # a row that is not whole yet
+        source = [_CONTAINER.sub("", line, count=1) for line in self._lines[begin:end]]
+        if grows and len(source) < HELD:
+            self.waiting_rows = len(source)
+            return
+        layout, rows = layout_of(source, self._columns, self._theme)
+        shown = [(begin, spans) for spans in layout.head()]
+        for number, row in enumerate(rows, begin + 2):
+            shown += [(number, spans) for spans in layout.lines(row, first=number == begin + 2)]
+        for number, (below, spans) in enumerate(shown):
+            line = self._line(
+                below if number else begin, spans, begins=not number, wraps=not layout.widths
+            )
+            if not layout.widths:
+                line.rest = (*line.rest, Span("  ", ""))
+            yield line
+
+
+_ITEM = "list_item_open"

@@ -1,0 +1,130 @@
+"""Lines broken between words, as runs of text that stand behind blanks or newlines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from unicodedata import east_asian_width
+
+from msgspec import Struct, field
+from wcwidth import wcswidth
+
+from chat_loop.display.markdown.blocks import Line
+from chat_loop.display.markdown.inline import Span
+
+LONGEST_WORD = 40
+"""Columns. A word that is longer is not moved to the next line."""
+_PIECES = re.compile(" +|[^ ]+")
+_CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
+"""Wide characters that no line begins with."""
+
+
+class Run(Struct, frozen=True):
+    """Text without blanks in one style, and the blanks and newlines before it."""
+
+    gap: str
+    text: str
+    style: str
+
+
+class Word(Struct):
+    """What is not broken: `blanks` stand before it, `whole` says that it is moved however long it
+    is.
+    """
+
+    blanks: int
+    whole: bool
+    parts: list[Span] = field(default_factory=list)
+    width: int = 0
+
+
+def width_of(text: str) -> int:
+    """Return the columns that `text` takes."""
+    return len(text) if text.isascii() else max(0, wcswidth(text))
+
+
+def words_of(line: Line) -> list[Word]:
+    """Return a line's words. A text in wide characters may be broken before and behind each."""
+    words: list[Word] = []
+    blanks, joins, wide_before = 0, False, False
+    for span in line.spans:
+        for piece in _PIECES.findall(span.text):
+            if piece[0] == " ":
+                blanks, joins = blanks + len(piece), False
+                continue
+            for part, wide in _parts(piece):
+                breaks = (wide or wide_before) and part not in _CLOSING
+                if not joins or breaks:
+                    words.append(Word(blanks, span.whole))
+                words[-1].parts.append(Span(part, span.style))
+                words[-1].width += width_of(part)
+                blanks, joins, wide_before = 0, True, wide
+    return words
+
+
+def _parts(text: str) -> Iterator[tuple[str, bool]]:
+    """Cut a text where a line may be broken: before and behind wide characters that are no emoji,
+    which may be joined. Yield each part, and whether it is such a character.
+    """
+    if text.isascii():
+        yield text, False
+        return
+    for wide, signs in groupby(text, _is_wide):
+        if wide:
+            yield from ((sign, True) for sign in signs)
+        else:
+            yield "".join(signs), False
+
+
+def _is_wide(sign: str) -> bool:
+    emoji = "\U0001f000" <= sign < "\U00020000"
+    return sign >= "\u1100" and not emoji and east_asian_width(sign) in "WF"
+
+
+def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[Run]:
+    """Return a line's runs behind `gap`, broken between words for so many `columns` (None: not at
+    all). It begins at `column`. Of a line to which more may be added, the last word is left out
+    unless it fits however long it becomes.
+    """
+    runs: list[Run] = []
+    if columns is None or not line.wraps:
+        _add(runs, gap, (*line.first, *line.spans))
+        return runs
+    room = max(1, columns - 1)
+    longest = min(LONGEST_WORD, room * 2 // 3)
+    rest, indent = line.rest, sum(width_of(span.text) for span in line.rest)
+    if 2 * indent > room:
+        rest, indent = (), 0
+    gap = _add(runs, gap, line.first)
+    column += sum(width_of(span.text) for span in line.first)
+    begin = column
+    words = words_of(line)
+    grows = not line.whole and words and not line.spans[-1].text.endswith(" ")
+    for word in words:
+        moves = word.width <= longest or (word.whole and word.width <= room - indent)
+        moves = moves and column > begin and column + word.blanks + word.width > room
+        late = column + word.blanks > room - longest
+        if grows and word is words[-1] and (word.whole or moves or late):
+            break
+        if moves:
+            gap, column = _add(runs, "\n", rest), indent
+        else:
+            gap, column = gap + " " * word.blanks, column + word.blanks
+        gap = _add(runs, gap, word.parts)
+        column += word.width
+        while column > room + 1:
+            column -= room + 1
+    return runs
+
+
+def _add(runs: list[Run], gap: str, spans: Sequence[Span]) -> str:
+    """Add the runs of some spans; return the blanks behind the last one."""
+    for span in spans:
+        for piece in _PIECES.findall(span.text):
+            if piece[0] == " ":
+                gap += piece
+            else:
+                runs.append(Run(gap, piece, span.style))
+                gap = ""
+    return gap
