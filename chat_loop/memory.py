@@ -70,10 +70,8 @@ class Place(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """A memory file as it was read once, or the one that would be begun where there is none.
-
-    `block` is the text that the model gets, `left_out` are the indexes of the facts that do not fit
-    into it. `problem` is why the file is not used.
+    """A memory file as it was read once, or the one that would be begun where there is none. The
+    model gets `block`, which the facts at the indexes `left_out` do not fit into.
     """
 
     path: Path
@@ -86,9 +84,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 def find_place(config: Config, paths: Paths, window: int) -> Place | None:
-    """Return where this run looks for its memory, None when the config switches it off. `window` is
-    the model's, in tokens.
-    """
+    """Return where a run with this window looks for its memory; None when it is switched off."""
     if not config.memory.enabled:
         return None
     try:
@@ -147,9 +143,7 @@ class ProjectMemory:
 
     @property
     def notice(self) -> str:
-        """The line that a chat begins with; empty for a memory without problem that is the user's
-        own, so that nobody else can have written it.
-        """
+        """The line that a chat begins with; empty when nobody but the user can have written it."""
         usual = not self.seen.facts or self.seen.own
         return "" if usual and not self.trouble else self.line
 
@@ -169,8 +163,8 @@ class ProjectMemory:
         return line + (left_out if seen.left_out else "")
 
     def target(self, *, project: bool) -> Path:
-        """Return the file that a new fact goes to: the one that counts, or one for the project.
-        Raises ChatLoopError when the one that counts cannot be used.
+        """Return the file for a new fact: the one that counts, or the project's. Raises
+        ChatLoopError when it cannot be used.
         """
         self.reread()
         if self.seen.problem:
@@ -197,9 +191,7 @@ class ProjectMemory:
         return len(new)
 
     def remove(self, number: int) -> None:
-        """Remove the fact at index `number` of those seen, wherever it stands in the file now.
-        Raises ChatLoopError, also when the file does not have it any more.
-        """
+        """Remove fact `number` of those seen, wherever it stands now. Raises ChatLoopError."""
 
         def edit(text: str) -> str:
             facts = [fact.text for fact in find_facts(text)]
@@ -214,9 +206,8 @@ class ProjectMemory:
     def _change(self, path: Path, edit: Callable[[str], str]) -> None:
         """Replace the file's text by what `edit` returns for it; the text is empty without a file.
 
-        Nobody else changes the file meanwhile, and a crash leaves the old or the new one. The lock
-        stands in the user's own folder: the project is kept free of such files. Raises
-        ChatLoopError, with the file as it was.
+        A crash leaves the old file or the new one. The lock stands in the user's own folder, not in
+        the project. Raises ChatLoopError, with the file as it was.
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
@@ -277,9 +268,7 @@ def _upwards(directory: Path, home: Path) -> Iterator[Path]:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a memory file; bytes that are not UTF-8 are kept (`surrogateescape`).
-    Raises ChatLoopError.
-    """
+    """Return the text of a memory file, other bytes as `surrogateescape`. Raises ChatLoopError."""
     data = b""
     try:
         data, _ = read_part(_target(path), LARGEST + 1)
@@ -298,9 +287,7 @@ def _read(path: Path) -> str:
 
 
 def _target(path: Path) -> Path:
-    """Return the file that a link in the same directory or below leads to, else the path itself.
-    Raises OSError for a link that leads elsewhere.
-    """
+    """Return a path's file, which a link has in its own directory. Raises OSError for others."""
     if not path.is_symlink():
         return path
     target = Path(os.path.realpath(path, strict=True))
@@ -325,8 +312,8 @@ class Fact(Struct, frozen=True):
 
 
 def fact_of(text: str) -> str:
-    """Return a user's text as a fact, without bullet and blanks around it, every character visible
-    that a terminal or an editor would obey or hide; empty for no words.
+    """Return a user's text as a fact: without bullet and blanks around it, control characters
+    visible; empty for no words.
     """
     text = _UNDECODED.sub(
         lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text
@@ -365,9 +352,7 @@ def add_fact(text: str, fact: str) -> str:
 
 
 def remove_fact(text: str, number: int) -> str:
-    """Return the text without the fact at index `number`; with the last fact goes the blank line
-    that `add_fact` put before it.
-    """
+    """Return the text without fact `number`, and without the blank line before the last fact."""
     mark, lines, newline = _lines(text)
     found, _ = _scanned(lines)
     start, end = found[number].start, found[number].end
@@ -387,8 +372,8 @@ def bullet(text: str) -> str:
 def fact_block(texts: Sequence[str], most: int) -> tuple[str, tuple[int, ...]]:
     """Return the text for the model in at most `most` tokens, and the indexes of facts left out.
 
-    The first facts that fit stay, each whole: the first ones usually matter most, and a fact that
-    is added later leaves the bytes before it as they were, so that prompt caches hold.
+    The first facts that fit stay, each whole: a fact that is added later leaves the bytes before it
+    as they were, so that prompt caches hold.
     """
     lines, left_out, taken = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):
@@ -439,7 +424,7 @@ def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
 
 def _fact_at(lines: Sequence[str], start: int, width: int) -> Fact:
     """Return the fact of the bullet at line `start`, whose text begins at column `width`, with the
-    indented lines behind it; blank lines count when an indented one follows.
+    indented lines behind it and the blank lines between them.
     """
     end = start + 1
     for number in range(start + 1, len(lines)):

@@ -15,7 +15,7 @@ import msgspec
 
 LONGEST = 400
 """Characters of a sentence; a longer one is cut between its clauses."""
-Role = Literal["said", "item", "row", "heading", "quoted", "command", "code"]
+Role = Literal["prose", "item", "row", "heading", "quoted", "command", "code"]
 """`command` is a fenced block of one line; `code` is a line of a longer one."""
 
 
@@ -25,7 +25,7 @@ class Sentence(msgspec.Struct, frozen=True):
     text: str
     start: int
     end: int
-    role: Role = "said"
+    role: Role = "prose"
 
 
 class _Block(NamedTuple):
@@ -80,9 +80,9 @@ def _blocks(text: str) -> Iterator[_Block]:
     last: _Block | None = None
     for block in _lines(text):
         if last is not None and block is not None:
-            wrapped = last.end - last.start >= 50 and last.role in ("said", "item", "quoted")
+            wrapped = last.end - last.start >= 50 and last.role in ("prose", "item", "quoted")
             ended = text[last.end - 1] in ".!?:;"
-            if wrapped and not ended and block.role == "said" and text[block.start].islower():
+            if wrapped and not ended and block.role == "prose" and text[block.start].islower():
                 last = last._replace(end=block.end)
                 continue
         if last is not None:
@@ -130,7 +130,7 @@ def _read_line(bare: str, start: int, end: int) -> _Block:
     for pattern, role in ((_HEADING, "heading"), (_QUOTED, "quoted"), (_BULLET, "item")):
         if (match := pattern.match(bare)) is not None and match.end() < len(bare):
             return _Block(start + match.end(), end, role)
-    return _Block(start, end, "said")
+    return _Block(start, end, "prose")
 
 
 def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:

@@ -32,9 +32,9 @@ lines after seventy characters.
 
 def test_sentences_of_a_text() -> None:
     assert [(one.role, one.text) for one in sentences(TEXT)] == [
-        ("said", "Hello!"),
-        ("said", "Dr. Weber comes on the 3. Mai at 15:40."),
-        ("said", "It costs ca. 45 Euro, z. B. here."),
+        ("prose", "Hello!"),
+        ("prose", "Dr. Weber comes on the 3. Mai at 15:40."),
+        ("prose", "It costs ca. 45 Euro, z. B. here."),
         ("item", "flour: 500 g"),
         ("item", "call Bob"),
         ("command", "git push --force"),
@@ -44,14 +44,14 @@ def test_sentences_of_a_text() -> None:
         ("heading", "Part 3"),
         ("quoted", "said by others"),
         (
-            "said",
+            "prose",
             (
                 "This line is long enough to have been wrapped by an editor that breaks lines "
                 "after seventy characters."
             ),
         ),
-        ("said", "予算は5000円です。"),
-        ("said", "会議は明日です！"),
+        ("prose", "予算は5000円です。"),
+        ("prose", "会議は明日です！"),
     ]
 
 

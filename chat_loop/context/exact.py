@@ -1,9 +1,9 @@
 """Exact values (pure): what in a text must be carried to the letter, such as numbers with units,
 paths, ids, dates and names.
 
-A value is known by its shape, in any language; `vocabulary.toml` lists units, currencies and
-months, so that "1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time: one
-pass looks for a sign that a word may be a value, and bounded patterns read it there.
+A value is known by its shape, in any language; `exact.toml` has the shapes, and units, currencies
+and months, so that "1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time:
+one pass looks for a sign that a word may be a value, and bounded patterns read it there.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ Kind = Literal[
 
 
 class Value(msgspec.Struct, frozen=True):
-    """One exact value, whole, and where it stands. `unit` is that of a quantity, in short."""
+    """One exact value and where it stands. `unit` is that of a quantity, in short."""
 
     text: str
     kind: Kind
@@ -33,14 +33,14 @@ class Value(msgspec.Struct, frozen=True):
     unit: str = ""
 
 
-_VOCABULARY: dict[str, dict[str, str]] = tomllib.loads(
-    Path(__file__).with_name("vocabulary.toml").read_text("utf-8")
+_DATA: dict[str, dict[str, str]] = tomllib.loads(
+    Path(__file__).with_name("exact.toml").read_text("utf-8")
 )
 
 
 def vocabulary(section: str) -> dict[str, str]:
-    """Return the words of a section of `vocabulary.toml`, each with the name that it stands for."""
-    return {word: name for name, words in _VOCABULARY[section].items() for word in words.split()}
+    """Return the words of a section of `exact.toml`, each with the name that it stands for."""
+    return {word: name for name, words in _DATA[section].items() for word in words.split()}
 
 
 UNITS = vocabulary("units")
@@ -55,66 +55,14 @@ _TRIGGER = re.compile(
     r"|(?<=[a-zß-ÿ][A-Z])|(?<=-)(?<!\S-)(?=-?[a-z])|(?<=\w\()(?=\)))"
 )
 """A sign that the word around it may be an exact value; all other words are passed over."""
-_SEGMENT = r"[\w.@+~%-]{1,120}"
-_LINE = r"(?::\d{1,7}(?:-\d{1,7})?)?"
-_NUMBER = (
-    r"\d{1,3}(?:[.,'’\u00a0\u202f\u2009 ]\d{3}){1,5}(?!\d)(?:[.,]\d{1,2}(?!\d))?"
-    r"|\d{1,2}[ ]?[½¼¾⅓⅔]|[½¼¾⅓⅔]|\d{1,18}(?:[.,]\d{1,6})?"
-)
-_SHAPES = rf"""(?<![0-9A-Za-z_À-ɏ])(?:
-  (?P<code>`[^`\n]{{1,200}}`)
-| (?P<quote>"[^"\n]{{1,120}}"|„[^“”"\n]{{1,120}}[“”"]|“[^”\n]{{1,120}}”|«[^»\n]{{1,120}}»
-    |‘[^’\n]{{1,120}}’(?!\w)|「[^」\n]{{1,120}}」)
-| (?P<url>(?:[A-Za-z][A-Za-z0-9+.-]{{1,15}}://|www\.|mailto:
-    |(?:sftp|ssh|scp|rsync|s3|git):(?=[\w/]))[^\s<>"'`|“”«»„]{{1,1000}})
-| (?P<email>[\w.+-]{{1,64}}@[\w-]{{1,63}}(?:\.[\w-]{{1,63}}){{1,6}}(?::[\w/.~-]{{1,200}})?)
-| (?P<id>[0-9a-fA-F]{{8}}-(?:[0-9a-fA-F]{{4}}-){{3}}[0-9a-fA-F]{{12}}(?!\w)
-    |(?:sha\d{{1,3}}:|0x)?(?=[0-9a-f]{{0,63}}[a-f])(?=[a-f]{{0,63}}\d)[0-9a-f]{{7,64}}(?!\w)
-    |0x[0-9a-fA-F]{{1,32}}(?!\w)
-    |(?:[0-9A-Fa-f]{{2}}:){{5}}[0-9A-Fa-f]{{2}}(?!\w)
-    |[A-Z]{{2}}\d{{2}}(?:[ ]?[0-9A-Z]{{4}}){{2,7}}(?:[ ]?[0-9A-Z]{{1,3}})?(?!\w)
-    |(?=[A-Z0-9-]{{0,50}}\d)[A-Z][A-Z0-9]{{0,9}}(?:-[A-Z0-9]{{1,12}}){{1,5}}(?!\w)
-    |\#[0-9A-Za-z]{{0,9}}\d[0-9A-Za-z]{{0,9}}(?!\w))
-| (?P<date>\d{{4}}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{{1,6}})?)?(?:Z|[+-]\d\d:?\d\d)?)?(?!\w)
-    |\d{{1,2}}\.[ ]?\d{{1,2}}\.(?:[ ]?(?:\d{{4}}|\d{{2}})(?![\d:.]))?(?!\d)
-    |\d{{1,2}}/\d{{1,2}}/(?:\d{{4}}|\d{{2}})(?!\d)|\d{{4}}/\d\d/\d\d(?!\d)
-    |\d{{1,2}}-\d{{1,2}}-\d{{4}}(?!\d)|\d{{4}}年\d{{1,2}}月(?:\d{{1,2}}日)?|\d{{1,2}}月\d{{1,2}}日)
-| (?P<time>\d{{1,2}}:\d{{2}}(?::\d{{2}})?(?:[ ]?[-–][ ]?\d{{1,2}}:\d{{2}})?
-        (?:[ ]?(?:[aApP]\.?[mM](?!\w)\.?|Uhr\b|h\b))?(?![\w:])
-    |\d{{1,2}}[hH]\d{{2}}(?!\w)|\d{{1,2}}\.\d{{2}}[ ]?(?:Uhr\b|[aApP]\.?[mM](?!\w)\.?)
-    |\d{{1,2}}(?:[ ]?[-–][ ]?\d{{1,2}})?[ ]?(?:[aApP]\.?[mM](?!\w)\.?|Uhr\b|o['’]clock)
-    |\d{{1,2}}時(?:\d{{1,2}}分)?|\d{{1,2}}시(?:[ ]?\d{{1,2}}분)?)
-| (?P<address>\d{{1,3}}(?:\.\d{{1,3}}){{3}}(?:/\d{{1,2}}|:\d{{1,5}})?(?![\w.]{{0,20}}\w)
-    |[0-9a-f]{{1,4}}(?:::?[0-9a-f]{{1,4}}){{2,7}}(?!\w)|[0-9a-f]{{2,4}}::[0-9a-f]{{1,4}}(?!\w)
-    |(?:localhost|[a-z0-9-]{{1,63}}(?:\.[a-z0-9-]{{1,63}}){{1,6}}):\d{{2,5}}(?![\w/]))
-| (?P<phone>\+\d{{1,3}}[ ./-]?(?:\(?\d{{1,5}}\)?[ ./-]?){{2,7}}\d{{2,8}}(?!\w)
-    |\(0\d{{1,5}}\)[ ]?\d{{2,8}}(?:[ -]\d{{2,6}}){{0,4}}(?!\w)
-    |0\d{{1,5}}[ /-]{{1,3}}\d{{2,8}}(?:[ -]\d{{2,6}}){{0,5}}(?!\w)|0\d(?:[ .]\d\d){{4}}(?!\w)
-    |\(\d{{3}}\)[ ]?\d{{3}}[ -]\d{{4}}(?!\w)|\d{{3}}[-.]\d{{3}}[-.]\d{{4}}(?!\w)
-    |\d{{3}}-\d{{4}}(?!\w)|\d{{3}}(?:[ ]\d{{2}}){{3}}(?!\w))
-| (?P<version>[vV]\d{{1,5}}(?:\.\d{{1,5}}){{0,3}}(?:[-+][\w.]{{1,20}})?(?!\w)
-    |\d{{1,5}}\.\d{{1,5}}\.\d{{1,5}}(?:\.\d{{1,5}})?
-        (?:[-+][0-9A-Za-z.]{{1,30}}|[ab]\d{{1,3}}|rc\d{{1,3}})?(?!\w))
-| (?P<path>[A-Za-z]:\\[^\s"<>|]{{1,300}}
-    |(?:~|\.{{1,2}})?/(?:{_SEGMENT}/){{0,30}}(?:{_SEGMENT})?{_LINE}
-    |(?=[\w.@+~%/-]{{0,200}}[^\W\d_]){_SEGMENT}(?:/{_SEGMENT}){{1,30}}/?{_LINE}
-    |\.?[\w-]{{2,80}}(?:\.[\w-]{{1,40}}){{0,4}}\.[A-Za-z][a-z0-9]{{0,11}}{_LINE}(?!\w)
-    |\.[a-z][\w-]{{2,40}}(?!\w)|[A-Z][a-z]{{2,20}}:\d{{1,6}})
-| (?P<identifier>--?[a-z][\w-]{{0,60}}(?:=[^\s,;]{{1,200}})?(?!\w)
-    |[A-Za-z_]\w{{0,100}}(?:\(\)|=[^\s,;=]{{1,200}})
-    |_{{0,2}}[A-Za-z][A-Za-z0-9]{{0,60}}(?:_[A-Za-z0-9]{{1,60}}){{1,12}}_{{0,2}}(?!\w)
-    |[a-z][a-z0-9]{{0,40}}(?:[A-Z][a-z0-9]{{0,40}}){{1,10}}(?!\w)
-    |[A-Z](?=[A-Za-z0-9]{{0,39}}\d)[A-Za-z0-9]{{1,39}}(?!\w)
-    |(?:[A-Z][a-z0-9]{{1,30}}){{2,8}}(?!\w))
-| (?P<number>(?:(?:US|A|C)?[$€£¥][ ]?(?=\d)|[-−+±~≈](?=\d))?
-    (?:{_NUMBER})(?:[ ]?[-–—/×x][ ]?(?:{_NUMBER})){{0,3}})
-)"""
 
 
 @cache
 def _shapes() -> re.Pattern[str]:
-    """Compile the patterns when they are first needed: it takes 20 ms."""
-    return re.compile(_SHAPES, re.VERBOSE)
+    """Compile the shapes when they are first needed: it takes 20 ms."""
+    whole = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _DATA["shapes"].items())
+    whole = re.sub("@([a-z]+)@", lambda found: _DATA["parts"][found[1]], whole)
+    return re.compile(rf"(?<![0-9A-Za-z_À-ɏ])(?:{whole})", re.VERBOSE)
 
 
 _LONG_ENDING = re.compile(

@@ -47,7 +47,6 @@ _LABEL = re.compile(
 _WORD = re.compile(r"[^\W\d_]+")
 
 LABELS = vocabulary("labels")
-"""The first word of a label -> what it says of its sentence."""
 _SECTIONS: Mapping[str, Section] = {
     "decision": "decisions",
     "rule": "decisions",
@@ -62,14 +61,10 @@ _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
 class Points(Struct, frozen=True, kw_only=True):
     """Points that a line can score. The benchmark sets one to nothing to show what it earns."""
 
-    label: float = 3.0
-    """For a label, and the same for a decision or an open point."""
-    shape: tuple[float, ...] = (0.0, 2.0, 4.0, 6.0)
-    """By the exactness of its values."""
-    words: float = 8.0
-    """For at least 18 words; a shorter sentence gets a part, since asides are short."""
-    newer_first: bool = True
-    """A line that may give a newer value goes before the older one stays without it."""
+    label: float = 3.0  # for a label, and the same for a decision or an open point
+    shape: tuple[float, ...] = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
+    words: float = 8.0  # for 18 words; a shorter sentence gets a part, since asides are short
+    newer_first: bool = True  # an older value does not stay without the newer one
 
 
 POINTS = Points()
@@ -95,22 +90,23 @@ class Line(Struct, frozen=True):
 
 
 class Sentence(Struct, frozen=True):
-    """A sentence as it is compared with others."""
+    """A sentence as it is compared with others.
+
+    `exactness` is the loss if its values were gone: 0 nothing, 1 a bare number, 2 a measure, 3 a
+    path or id. `normals` are the values but for names in one spelling, `measures` their kinds, such
+    as `min` or `path`, `figures` the numbers of measures without units and all other values.
+    `words` are the beginnings of the words outside its values. `label` is the kind of label it
+    begins with: `other` for one that is not known, empty for none.
+    """
 
     text: str
     values: tuple[str, ...]
     exactness: int
-    """The loss if its values were gone: 0 nothing, 1 a bare number, 2 a measure, 3 a path or id."""
     normals: tuple[str, ...]
-    """The values in one spelling, in order, but for names."""
     measures: frozenset[str]
-    """The kinds of its values, such as `min` or `path`."""
     figures: frozenset[str]
-    """The numbers of its measures, without units, and all other values in one spelling."""
     words: frozenset[str]
-    """The beginnings of the words outside its values."""
     label: str
-    """The kind of label it begins with; `other` for one that is not known, empty for none."""
 
     def varies(self, other: Sentence) -> bool:
         """Return True when two sentences differ in their last value only."""
@@ -132,16 +128,19 @@ class Sentence(Struct, frozen=True):
 
 
 class Kept(Struct, frozen=True):
-    """The child's block, and what did not get into it."""
+    """The child's block. `archived` are sentences with exact values that only the sealed sessions
+    have now, `superseded` the number of values that were replaced.
+    """
 
     summary: Summary
     archived: tuple[Line, ...]
-    """Sentences with exact values that are now only in the sealed sessions."""
     superseded: int
 
 
 class _Entry(Struct, eq=False):
-    """A line on its way into the block."""
+    """A line on its way into the block. `older` share a telling word or a value with it; `newer`
+    may give a newer value of the same.
+    """
 
     line: Line
     sentence: Sentence
@@ -150,9 +149,7 @@ class _Entry(Struct, eq=False):
     replaced: bool = False
     score: float = 0.0
     older: list[_Entry] = field(default_factory=list)
-    """Older ones that share a telling word or a value."""
     newer: _Entry | None = None
-    """A line that may give a newer value of the same."""
 
 
 def items(summary: Summary) -> Iterator[Line]:
@@ -434,10 +431,10 @@ def _without_repetitions(
     lines: list[_Entry] = []
     written: set[str] = set()
     originals = {*pinned, *live}
-    said = {entry for entry in live if entry.line.ref}
+    sourced = {entry for entry in live if entry.line.ref}
     for entry in (*live, *bullets):
         bullet = entry not in originals
-        known = said if bullet else originals
+        known = sourced if bullet else originals
         repeated = next(
             (
                 old

@@ -43,8 +43,7 @@ def place(ref: str) -> tuple[int, int]:
 
 class Thread(Struct, frozen=True):
     """A session and the exchanges of its ancestors that it carries word for word, oldest first.
-
-    `edited` is the parent's summary block as it stands in the file now, if it is another one.
+    `edited` is the parent's summary block, if it was edited in its file.
     """
 
     session: Session

@@ -127,7 +127,7 @@ async def summarize(
     *,
     count: Count,
     show: Callable[[Event], None],
-    wanted: SummaryOptions,
+    options: SummaryOptions,
     focus: str = "",
 ) -> Outcome:
     """Have a model write the narrative of `exchanges`; `parent` is the block that stands before
@@ -137,15 +137,15 @@ async def summarize(
     when there is one. What takes too long is not asked again: it would take as long. A cancelled
     call raises CancelledError.
     """
-    started = wanted.limits.clock()
+    started = options.limits.clock()
     writer = _Writer(
         routes=routes,
         parent=parent,
         count=count,
         show=show,
-        wanted=wanted,
+        options=options,
         focus=clip(redacted(focus), 200, count),
-        instructions=clip(wanted.instructions, 400, count),
+        instructions=clip(options.instructions, 400, count),
     )
     problem, answered = "", True
     try:
@@ -158,7 +158,7 @@ async def summarize(
         narrative=None if problem else join(writer.parts, parent),
         covered=() if problem else tuple(exchanges),
         usage=writer.usage,
-        seconds=round(wanted.limits.clock() - started, 2),
+        seconds=round(options.limits.clock() - started, 2),
         model=writer.model,
         problem=problem,
         answered=answered,
@@ -185,7 +185,7 @@ class _Writer(Struct, kw_only=True):
     parent: Summary | None
     count: Count
     show: Callable[[Event], None]
-    wanted: SummaryOptions
+    options: SummaryOptions
     focus: str
     instructions: str
     parts: list[Summary] = field(default_factory=list)
@@ -197,7 +197,7 @@ class _Writer(Struct, kw_only=True):
         provider, redactor = self.routes[0], Redactor()
         texts = [transcribe(exchange, redactor) for exchange in exchanges]
         spans = parts(texts, self._limits(provider)[2], self.count)
-        self.show(SummaryStarted(parts=len(spans), optional=self.wanted.optional))
+        self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
         for number, span in enumerate(spans, 1):
             part, done = (number, len(spans)), len(self.parts)
             try:
@@ -218,15 +218,15 @@ class _Writer(Struct, kw_only=True):
         if isinstance(error, ProviderError):
             reason = error.message
         if other is None and not isinstance(error, ContextTooLong):
-            if not self.wanted.retry:
+            if not self.options.retry:
                 raise error
             if isinstance(error, ProviderError):
-                pause = error.retry_after or self.wanted.limits.first_pause
+                pause = error.retry_after or self.options.limits.first_pause
                 if not error.retryable or isinstance(error, TimedOut) or pause >= 5.0:
                     raise error
         self.show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
         if pause:
-            await self.wanted.limits.sleep(pause)
+            await self.options.limits.sleep(pause)
         return other or provider
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
@@ -237,7 +237,7 @@ class _Writer(Struct, kw_only=True):
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
             before = clip(redacted(summary_block.render(words)), window // 4, self.count)
-        ceiling = min(self.wanted.max_tokens, max(256, window // 5))
+        ceiling = min(self.options.max_tokens, max(256, window // 5))
         taken = ceiling + 700 + window // 20 + self.count(before) + self.count(self.instructions)
         return ceiling, before, max(200, window - taken)
 
@@ -251,11 +251,11 @@ class _Writer(Struct, kw_only=True):
             instructions=self.instructions,
             max_tokens=ceiling,
         )
-        limits = replace(self.wanted.limits, attempts=1)
+        limits = replace(self.options.limits, attempts=1)
         text, stop = "", "error"
         events = cast(AsyncGenerator[Event], ask(provider, sent, limits))
         try:
-            async with asyncio.timeout(self.wanted.limit), aclosing(events):
+            async with asyncio.timeout(self.options.limit), aclosing(events):
                 async for event in events:
                     if isinstance(event, TextDelta):
                         text += event.text
@@ -268,7 +268,7 @@ class _Writer(Struct, kw_only=True):
                         if event.usage is not None:
                             self.usage = (self.usage or Usage()) + event.usage
         except TimeoutError as error:
-            raise TimedOut(f"It took more than {self.wanted.limit:.0f} seconds.") from error
+            raise TimedOut(f"It took more than {self.options.limit:.0f} seconds.") from error
         if stop in _INCOMPLETE:
             raise InvalidSummary(_INCOMPLETE[stop])
         made, invented = await asyncio.to_thread(verify, narrative(text), f"{span}\n{before}")
@@ -329,10 +329,8 @@ def request(
     instructions: str = "",
     max_tokens: int | None = None,
 ) -> Request:
-    """Return the summary call for one part: an independent call, never part of the chat.
-
-    `before` is the parent's block, `instructions` are the agent's, `focus` is what the user asks to
-    keep.
+    """Return the summary call for one part, behind the parent's block `before`; it is never part of
+    the chat. `focus` is what the user asks to keep.
     """
     background = FIRST
     if before:
@@ -401,19 +399,17 @@ def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 
 def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
     """Return a narrative without a model: how the queries begin, and what was not answered."""
-    topics = tuple(f"{_beginning(exchange)} [{exchange.ref}]" for exchange in exchanges)
+    topics = []
+    for exchange in exchanges:
+        flat = redacted(one_line(exchange.query.text, 2_000))
+        first = one_line(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
+        topics.append(f"{first} [{exchange.ref}]")
+    last = exchanges[-1].reply if exchanges else None
+    unanswered = exchanges and (last is None or last.stop in ("interrupted", "error"))
+    pending = (f"Answer to: {topics[-1]}",) if unanswered else ()
     if len(topics) > 25:
-        topics = (*topics[:5], f"({len(topics) - 25} more queries)", *topics[-20:])
-    pending: tuple[str, ...] = ()
-    for last in exchanges[-1:]:
-        if last.reply is None or last.reply.stop in ("interrupted", "error"):
-            pending = (f"Answer to: {_beginning(last)} [{last.ref}]",)
-    return Summary(background=_condensed(parent), topics=topics, pending=pending)
-
-
-def _beginning(exchange: Exchange) -> str:
-    flat = redacted(one_line(exchange.query.text, 2_000))
-    return one_line(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
+        topics[5:-20] = [f"({len(topics) - 25} more queries)"]
+    return Summary(background=_condensed(parent), topics=tuple(topics), pending=pending)
 
 
 def _condensed(parent: Summary | None) -> str:

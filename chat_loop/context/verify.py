@@ -15,8 +15,7 @@ from chat_loop.text import sentences
 
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
-_INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")
-"""A word inside a sentence."""
+_INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")  # a word inside a sentence
 
 
 def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
@@ -95,23 +94,23 @@ class _Source:
         bare, normal = value.text.strip("`\"'"), normalize(value.text)
         if normal in self._normals or any(map(self._stands, (value.text, bare, f"v{bare}"))):
             return True
-        wanted = tuple(figures(value.text))
+        numbers = tuple(figures(value.text))
         match value.kind:
             case "date":  # one of the two may leave the year out
                 return normal in self._days if len(normal) == 5 else normal[-5:] in self._normals
             case "number":  # the narrator's own count, as in "3 recipes", is small
-                small = all(number.isdigit() and int(number) <= 12 for number in wanted)
-                return small or wanted in self._counts
+                small = all(number.isdigit() and int(number) <= 12 for number in numbers)
+                return small or numbers in self._counts
             case "quantity" | "time":
-                return wanted in self._numbers
+                return numbers in self._numbers
         return bare.isalpha()  # a word written as code: `fast`
 
     def _stands(self, text: str) -> bool:
         """Return True when a text stands in the source, not inside another number or word."""
-        wanted = _flat(text)
-        if not wanted or wanted not in self._flat:
+        flat = _flat(text)
+        if not flat or flat not in self._flat:
             return False
-        alone = rf"(?<![^\W_])(?<!\d[.,:]){re.escape(wanted)}(?![^\W_]|[.,:]\d)"
+        alone = rf"(?<![^\W_])(?<!\d[.,:]){re.escape(flat)}(?![^\W_]|[.,:]\d)"
         return re.search(alone, self._flat) is not None
 
 

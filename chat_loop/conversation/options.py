@@ -29,7 +29,7 @@ class Options(Struct, frozen=True, kw_only=True):
     compact_on_resume: bool = False
     attach_from_archive: bool = True
     limits: Limits = field(default_factory=Limits)
-    wanted: SummaryOptions = field(default_factory=SummaryOptions)
+    summary: SummaryOptions = field(default_factory=SummaryOptions)
     summarizer: Provider | None = None
     semantic: SemanticIndex | None = None
     cost: Callable[[str, Usage], float | None] = lambda model, usage: None
@@ -54,7 +54,7 @@ def options_of(
             max_messages=context.max_history_messages,
             max_tokens=context.max_history_tokens,
         ),
-        wanted=SummaryOptions(
+        summary=SummaryOptions(
             max_tokens=auto.summary_max_tokens,
             limit=config.summary.timeout,
             instructions=config.agent.summary_instructions,

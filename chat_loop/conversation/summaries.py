@@ -113,14 +113,14 @@ class SummaryWriter:
         conversation, own = self._conversation, self._conversation.agent.provider
         first = self._options.summarizer
         routes = (own,) if first is None else (first, own)
-        wanted = replace(
-            self._options.wanted,
+        options = replace(
+            self._options.summary,
             limits=conversation.agent.limits,
             optional=optional,
             retry=not quiet,
         )
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
-            wanted = replace(wanted, limit=max(wanted.limit, 600.0))
+            options = replace(options, limit=max(options.limit, 600.0))
 
         def show(event: Event) -> None:
             if not quiet:
@@ -128,7 +128,7 @@ class SummaryWriter:
 
         count = conversation.count
         return await summary.summarize(
-            routes, span, parent, count=count, show=show, wanted=wanted, focus=focus
+            routes, span, parent, count=count, show=show, options=options, focus=focus
         )
 
     def cover(

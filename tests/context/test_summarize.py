@@ -64,14 +64,14 @@ class Made:
         focus: str = "",
         parent: Summary | None = None,
         first: Model | None = None,
-        wanted: SummaryOptions | None = None,
+        options: SummaryOptions | None = None,
     ) -> None:
         self.model = Model(*steps, window=Window(window))
         self.first = first
         self.events: list[Event] = []
         clock = self.model.clock
         limits = CallLimits(attempts=1, clock=clock.monotonic, sleep=clock.sleep)
-        self.wanted = replace(wanted or SummaryOptions(), limit=timeout, limits=limits)
+        self.options = replace(options or SummaryOptions(), limit=timeout, limits=limits)
         self.outcome: Outcome = asyncio.run(self._run(exchanges, parent, focus))
 
     async def _run(
@@ -83,7 +83,7 @@ class Made:
             parent,
             count=words,
             show=self.events.append,
-            wanted=self.wanted,
+            options=self.options,
             focus=focus,
         )
 
@@ -149,7 +149,7 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
             parent,
             count=counter.count,
             show=lambda event: None,
-            wanted=SummaryOptions(instructions="Mind the boats. " * 900),
+            options=SummaryOptions(instructions="Mind the boats. " * 900),
             focus="keep " * 9_000,
         )
 
@@ -288,7 +288,7 @@ def test_a_cancelled_summary_is_closed_and_gives_nothing() -> None:
             None,
             count=words,
             show=lambda event: None,
-            wanted=SummaryOptions(),
+            options=SummaryOptions(),
         )
         task = asyncio.ensure_future(work)
         await model.silent.wait()

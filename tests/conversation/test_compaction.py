@@ -344,7 +344,7 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     options = replace(
         limited(),
         summarizer=other,
-        wanted=SummaryOptions(instructions="Mind the boats.", max_tokens=500),
+        summary=SummaryOptions(instructions="Mind the boats.", max_tokens=500),
     )
     talk = Talk(tmp_path / "own", ANSWER, SUMMED, ANSWER, options=options)
 

@@ -258,7 +258,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
 
 def test_a_summary_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     silence = Says(("**Back",), then="silence")
-    talk = Talk(tmp_path, "Hello.", silence, options=Options(wanted=SummaryOptions(limit=0.01)))
+    talk = Talk(tmp_path, "Hello.", silence, options=Options(summary=SummaryOptions(limit=0.01)))
 
     async def run() -> None:
         await talk.conversation.ask("Hi")
