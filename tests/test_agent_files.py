@@ -20,7 +20,7 @@ from chat_loop.agent.agent_files import (
     read_file,
     short_name,
 )
-from chat_loop.agent.agent_names import AgentNames, NamedAgent
+from chat_loop.agent.registry import AgentRegistry, NamedAgent
 from chat_loop.config import Config, Paths, parse, split_front
 from chat_loop.errors import AgentError, ConfigError
 
@@ -260,8 +260,8 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
         assert f"{caught.value.message} {caught.value.hint}" == message.format(tmp_path / name)
 
 
-def places(tmp_path: Path) -> AgentNames:
-    return AgentNames(Paths(tmp_path / "config" / "config.yaml", tmp_path / "data"))
+def places(tmp_path: Path) -> AgentRegistry:
+    return AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path / "data"))
 
 
 def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path: Path) -> None:

@@ -14,10 +14,12 @@ import pytest
 import chat_loop
 from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import AgentFile, Definition, read_file
-from chat_loop.agent.agent_names import Question, Trust
+from chat_loop.agent.registry import AgentRegistry, Question
+from chat_loop.config import Paths
 from chat_loop.errors import AgentError
 
 FAILED = "F/agent.py failed while it was loaded: "
+RUNS = ("to run",)
 AGENT = "from chat_loop import Agent\nagent = Agent()\n"
 
 
@@ -203,10 +205,10 @@ def test_a_docstring_is_read_without_running_anything(tmp_path: Path) -> None:
 
 
 def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
-    approvals = Trust(tmp_path / "config")
+    approvals = AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path))
     path = agent(tmp_path / "sally", AGENT)
     first = read_file(path)
-    assert approvals.question(first) == Question(file=first)
+    assert approvals.question(first) == Question(file=first, permissions=RUNS)
     approvals.approve(first)
     assert approvals.question(read_file(path)) is None
     kept = approvals.approval_of(path)
@@ -218,12 +220,16 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
         "--- approved", "+++ now", "@@ -1,3 +1,3 @@", " from chat_loop import Agent",
         "-agent = Agent()", "+agent = Agent(name='x')", " ",
     )  # fmt: skip
-    assert approvals.question(changed) == Question(file=changed, changed=True, lines=lines)
+    assert approvals.question(changed) == Question(
+        file=changed, permissions=RUNS, changed=True, lines=lines
+    )
     approvals.approve(changed)
     assert approvals.question(changed) is None
     assert approvals.question(first) is not None
     copy = read_file(agent(tmp_path / "copy", AGENT))
-    assert approvals.question(copy) == Question(file=copy)  # approved is the place as well
+    assert approvals.question(copy) == Question(
+        file=copy, permissions=RUNS
+    )  # approved is the place as well
 
 
 @pytest.mark.parametrize(
@@ -235,7 +241,7 @@ def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_damaged_file_of_approvals_approves_nothing(tmp_path: Path, text: str) -> None:
-    approvals = Trust(tmp_path)
+    approvals = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path))
     file = AgentFile(path=tmp_path / "agent.py", source=b"x")
     kept = approvals.approval_of(file.path)
     kept.parent.mkdir()

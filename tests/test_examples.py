@@ -9,7 +9,7 @@ from pathlib import Path
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.agent_files import read_file
-from chat_loop.agent.agent_names import AgentNames, Question, Trust, open_agent
+from chat_loop.agent.registry import AgentRegistry, Question
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
 from tests.test_headless import run, said, saved
@@ -37,13 +37,14 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
 def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
     asked: list[Question] = []
 
-    def consent(question: Question, wanted: tuple[str, ...]) -> bool:
+    def consent(question: Question) -> bool:
         asked.append(question)
         return False
 
-    names = AgentNames(Paths(tmp_path / "config.yaml", tmp_path))
-    definition = open_agent(str(EXAMPLES / "tools"), names, Trust(tmp_path), consent)
-    assert asked == [Question(file=read_file(EXAMPLES / "tools"))]
+    registry = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path))
+    definition = registry.open(str(EXAMPLES / "tools"), consent)
+    file = read_file(EXAMPLES / "tools")
+    assert asked == [Question(file=file, permissions=("to run",))]
     assert definition.name == "Planner"
     assert asked[0].file.description() == definition.description
     days_between, working_days = definition.functions

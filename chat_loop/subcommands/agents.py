@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 
 from chat_loop.agent.agent_files import AgentFile, Definition, read_file
-from chat_loop.agent.agent_names import AgentNames, Question, Trust, open_agent
+from chat_loop.agent.registry import AgentRegistry, Question
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
@@ -22,37 +22,37 @@ MOST_LINES = 60
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Do one of list, add, remove, show, approve. Raises AgentError."""
-    names, trust = AgentNames(paths), Trust(paths.config.parent)
+    registry = AgentRegistry(paths)
     match options.action:
         case "add":
-            file = names.add(options.name, Path(options.path))
-            _line(f"{options.name} is {file}. Talk to it with: chat-loop --agent {options.name}")
+            path = registry.add(options.name, Path(options.path))
+            _line(f"{options.name} is {path}. Talk to it with: chat-loop --agent {options.name}")
         case "remove":
-            agent = names.remove(options.name)
+            agent = registry.remove(options.name)
             _line(f"{agent.name} is no name of an agent any more. Its file stays: {agent.path}")
         case "show":
-            _show(read_file(names.find(options.name)), trust, as_json=options.as_json)
+            _show(registry, registry.read(options.name), as_json=options.as_json)
         case "approve":
-            read = read_file(names.find(options.name))
-            if read.permissions():
-                trust.approve(read)
-                _line(f"Approved {read.path} as it is now. Any change asks again.")
+            file = registry.read(options.name)
+            if file.permissions():
+                registry.approve(file)
+                _line(f"Approved {file.path} as it is now. Any change asks again.")
             else:
-                _line(f"{read.path} runs nothing: it needs no approval.")
+                _line(f"{file.path} runs nothing: it needs no approval.")
         case _:
-            _list(names, trust, as_json=options.as_json)
+            _list(registry, as_json=options.as_json)
     return 0
 
 
-def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
+def _list(registry: AgentRegistry, *, as_json: bool) -> None:
     rows = []
-    for agent in names.all():
+    for agent in registry.all():
         row = {"name": agent.name, "path": str(agent.path), "alias": agent.alias, "kind": ""}
         row |= {"description": "", "approved": True, "problem": ""}
         try:
             file = read_file(agent.path)
             row |= {"path": str(file.path), "kind": file.kind}
-            row["approved"] = not file.permissions() or trust.question(file) is None
+            row["approved"] = registry.question(file) is None
             row["description"] = file.description()
         except ChatLoopError as error:
             row["problem"] = error.message
@@ -61,7 +61,7 @@ def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
         out_json(rows)
         return
     if not rows:
-        how = f"chat-loop agents add NAME PATH gives one; so does a file in {names.folder}."
+        how = f"chat-loop agents add NAME PATH gives one; so does a file in {registry.folder}."
         _line(f"No agent has a name yet. {how}")
     width = max((len(str(row["name"])) for row in rows), default=0)
     for row in rows:
@@ -71,10 +71,10 @@ def _list(names: AgentNames, trust: Trust, *, as_json: bool) -> None:
         _line(f"{'':<{width}}  {row['path']}{note}")
 
 
-def _show(file: AgentFile, trust: Trust, *, as_json: bool) -> None:
+def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
     """Print whether an agent may run, what it asks for, and its file; or its values as JSON."""
     permissions = file.permissions()
-    approved = not permissions or trust.question(file) is None
+    approved = registry.question(file) is None
     if as_json:
         values: dict[str, object] = {"path": str(file.path), "kind": file.kind}
         values["description"] = file.description()
@@ -101,7 +101,7 @@ def open_asked(
     user stops it.
     """
 
-    def consent(question: Question, permissions: tuple[str, ...]) -> bool:
+    def consent(question: Question) -> bool:
         if trusted:
             return False
         if not asked:
@@ -110,15 +110,15 @@ def open_asked(
             hint = f"chat-loop agents approve {path}; --trust-agent runs it this once."
             raise AgentError(f"The agent {path} {state}.", f"Look at it, then: {hint}")
         if instant is None:
-            _ask(question, permissions)
+            _ask(question)
         else:
-            instant.lend(lambda: _ask(question, permissions), signals=True)
+            instant.lend(lambda: _ask(question), signals=True)
         return True
 
     if instant is not None:
         instant.terminal.silence(signals=True)  # the user may stop what an agent's file does
     try:
-        definition = open_agent(reference, AgentNames(paths), Trust(paths.config.parent), consent)
+        definition = AgentRegistry(paths).open(reference, consent)
     except KeyboardInterrupt:
         if instant is not None:
             instant.erase()
@@ -129,7 +129,7 @@ def open_asked(
     return definition, instant
 
 
-def _ask(question: Question, permissions: tuple[str, ...]) -> None:
+def _ask(question: Question) -> None:
     """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
     path = question.file.path
     if question.file.kind == "python":
@@ -137,7 +137,7 @@ def _ask(question: Question, permissions: tuple[str, ...]) -> None:
         _line("It would run with your rights, and can do whatever you can.")
     else:
         _line(f"The agent {path} asks for:")
-        for line in permissions:
+        for line in question.permissions:
             _line(f"  {line}")
     if question.changed:
         _line("It has changed since you approved it:")

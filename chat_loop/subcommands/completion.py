@@ -12,7 +12,7 @@ from argcomplete.completers import DirectoriesCompleter, FilesCompleter, Suppres
 from argcomplete.shell_integration import shellcode
 
 from chat_loop import options as command_line
-from chat_loop.agent.agent_names import AgentNames
+from chat_loop.agent.registry import AgentRegistry
 from chat_loop.config import expand_home, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError
@@ -69,7 +69,7 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
         elif kind == "models remove":
             found = [model.name for model in store.installed(paths.models)]
         elif kind in ("agents remove", "NAME|PATH"):
-            found = [agent.name for agent in AgentNames(paths).all()]
+            found = [agent.name for agent in AgentRegistry(paths).all()]
         else:
             folder = paths.sessions(config, parsed_args.sessions_dir)
             library = Library(folder, lambda: datetime.now().astimezone(), thorough=True)

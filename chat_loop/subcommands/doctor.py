@@ -27,7 +27,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop import __version__, errors
-from chat_loop.agent import agent_files, agent_names, mcp_servers
+from chat_loop.agent import mcp_servers
+from chat_loop.agent.registry import AgentRegistry
 from chat_loop.config import Config, Paths, expand_home, expand_variables, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
@@ -379,12 +380,11 @@ def connected(here: Installation) -> Iterator[Finding]:
 
 def agents(here: Installation) -> Iterator[Finding]:
     """Check the agents that have a name, and whether the one that would be used now may run."""
-    names = agent_names.AgentNames(here.paths)
-    yield good("Agents", f"{counted(len(names.all()), 'agent')} with a name")
+    registry = AgentRegistry(here.paths)
+    yield good("Agents", f"{counted(len(registry.all()), 'agent')} with a name")
     if reference := here.options.agent_reference or here.config.agent.default:
-        file = agent_files.read_file(names.find(reference))
-        trust = agent_names.Trust(here.paths.config.parent)
-        if file.permissions() and trust.question(file) is not None:
+        file = registry.read(reference)
+        if registry.question(file) is not None:
             hint = f"chat-loop agents approve {reference}"
             yield doubtful("Agent", f"{file.path} is not approved.", hint)
         else:

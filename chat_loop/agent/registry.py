@@ -14,16 +14,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from chat_loop.agent.agent_files import (
-    KINDS,
-    MAX_BYTES,
-    AgentFile,
-    Definition,
-    file_of,
-    load_python,
-    read_bytes,
-    read_file,
-)
+from chat_loop.agent import agent_files
+from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile, Definition
 from chat_loop.config import Paths, read_yaml
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import Files, opened
@@ -34,59 +26,19 @@ MAX_DIFF_LINES = 2_000
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A permission that the user has to give before an agent is used. `lines` is the diff to what
-    was approved before, if anything was.
-    """
+    """The permissions that an agent needs from the user, and the diff to an approved file."""
 
     file: AgentFile
+    permissions: tuple[str, ...]
     changed: bool = False
     lines: tuple[str, ...] = ()
 
 
-Consent = Callable[[Question, tuple[str, ...]], bool]
-"""Asks the user whether an agent may be used, with the permissions that it needs.
+Consent = Callable[[Question], bool]
+"""Asks the user whether an agent may be used; raises when the answer is no.
 
-True: it is approved from now on. False: only this once. It raises when the answer is no.
+True: it is approved from now on. False: only this once.
 """
-
-
-class Trust:
-    """The user's approvals, a file each in a folder of `directory` that only the user can read.
-
-    An approval is no sandbox: approved Python code runs with the user's rights.
-    """
-
-    def __init__(self, directory: Path) -> None:
-        self._folder = directory / "approved-agents"
-
-    def approval_of(self, path: Path) -> Path:
-        """Return the path of the approval of the agent at `path`."""
-        return self._folder / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
-
-    def question(self, file: AgentFile) -> Question | None:
-        """Return what has to be asked before the agent is used; None when exactly this was
-        approved. An approval that cannot be read or understood approves nothing.
-        """
-        try:
-            with opened(self.approval_of(file.path)) as (approval, _):
-                approved: Any = json.loads(approval.read(8 * MAX_BYTES))
-        except (OSError, ValueError, RecursionError):
-            approved = None
-        if not isinstance(approved, dict) or approved.get("path") != str(file.path):
-            return Question(file=file)
-        if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
-            return None
-        before = str(approved.get("text", "")).split("\n")[:MAX_DIFF_LINES]
-        after = file.source.decode("utf-8", "replace").split("\n")[:MAX_DIFF_LINES]
-        lines = difflib.unified_diff(before, after, "approved", "now", n=1, lineterm="")
-        return Question(file=file, changed=True, lines=tuple(lines))
-
-    def approve(self, file: AgentFile) -> None:
-        """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
-        text = file.source.decode("utf-8", "replace")  # so that a change can be shown
-        digest = hashlib.sha256(file.source).hexdigest()
-        approved = {"path": str(file.path), "sha256": digest, "text": text}
-        _write(self.approval_of(file.path), json.dumps(approved, indent=1) + "\n")
 
 
 class NamedAgent(Struct, frozen=True):
@@ -97,17 +49,26 @@ class NamedAgent(Struct, frozen=True):
     alias: bool
 
 
-class AgentNames:
-    """The user's names for agents: aliases, and the files in the user's own folder of agents."""
+class AgentRegistry:
+    """The user's names for agents, which are aliases or files in a folder, and the approvals.
+
+    An approval is no sandbox: approved Python code runs with the user's rights.
+    """
 
     def __init__(self, paths: Paths) -> None:
         self.folder = paths.agents
         self.aliases_file = paths.config.parent / "aliases.yaml"
+        self._approvals = paths.config.parent / "approved-agents"
 
     def find(self, reference: str) -> Path:
         """Return the file of an agent, by its name or its path. Raises AgentError."""
-        if _is_path(reference):
-            return file_of(Path(reference))
+        if (
+            "/" in reference
+            or os.sep in reference
+            or reference.startswith((".", "~"))
+            or reference.endswith((*KINDS,))
+        ):
+            return agent_files.file_of(Path(reference))
         agent = self._named(reference)
         if agent.alias and not agent.path.exists():
             raise AgentError(
@@ -115,7 +76,22 @@ class AgentNames:
                 f"chat-loop agents remove {agent.name} takes it away; agents add {agent.name} PATH "
                 "sets it right.",
             )
-        return file_of(agent.path)
+        return agent_files.file_of(agent.path)
+
+    def read(self, reference: str) -> AgentFile:
+        """Read the file of an agent, by its name or its path. Raises AgentError."""
+        return agent_files.read_file(self.find(reference))
+
+    def open(self, reference: str, consent: Consent) -> Definition:
+        """Return the agent with this name or path, once it may be used. Raises AgentError,
+        ConfigError, and what `consent` raises.
+        """
+        file = self.read(reference)
+        if file.kind == "python" or self.folder not in file.path.parents:
+            question = self.question(file)
+            if question is not None and consent(question):
+                self.approve(file)
+        return agent_files.load_python(file) if file.kind == "python" else file.definition()
 
     def all(self) -> list[NamedAgent]:
         """Return all agents with a name, by name; an alias counts before a file of the folder.
@@ -129,8 +105,8 @@ class AgentNames:
         order = [*KINDS]
         for path in sorted(entries, key=lambda path: [*order, path.suffix].index(path.suffix)):
             is_file = path.suffix in KINDS
-            known = is_file or any((path / f"agent{suffix}").is_file() for suffix in KINDS)
-            if known and path.name[0] not in "._" and path.name.isprintable():
+            is_agent = is_file or any((path / f"agent{suffix}").is_file() for suffix in KINDS)
+            if is_agent and path.name[0] not in "._" and path.name.isprintable():
                 name = path.stem if is_file else path.name
                 agents.setdefault(name.lower(), NamedAgent(name, path, False))
         for name, target in self._aliases().items():
@@ -142,7 +118,7 @@ class AgentNames:
         if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name) or Path(name).suffix in KINDS:
             hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
             raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
-        file = file_of(path)
+        file = agent_files.file_of(path)
         self._write_aliases({**self._aliases(without=name), name: str(file)})
         return file
 
@@ -169,21 +145,50 @@ class AgentNames:
         """Read the aliases, all but one. Raises AgentError."""
         if not os.path.lexists(self.aliases_file):
             return {}
-        hint = "Set it right, or delete it."
         try:
-            aliases = read_yaml(read_bytes(self.aliases_file), str(self.aliases_file)) or {}
-        except (AgentError, ConfigError) as error:
-            message = error.message.replace("The agent ", "The file of aliases ")
-            raise AgentError(message, hint) from error
-        try:
-            aliases = msgspec.convert(aliases, dict[str, str])
-        except msgspec.ValidationError as error:
-            raise AgentError(f"{self.aliases_file} must hold lines NAME: PATH.", hint) from error
+            text = agent_files.read_bytes(self.aliases_file)
+            aliases = msgspec.convert(read_yaml(text, str(self.aliases_file)) or {}, dict[str, str])
+        except (AgentError, ConfigError, msgspec.ValidationError) as error:
+            reason = f" {error.message}" if not isinstance(error, msgspec.ValidationError) else ""
+            message = f"{self.aliases_file} must hold lines NAME: PATH.{reason}"
+            raise AgentError(message, "Set it right, or delete it.") from error
         return {name: path for name, path in aliases.items() if name.lower() != without.lower()}
 
     def _write_aliases(self, aliases: dict[str, str]) -> None:
         lines = [f"{json.dumps(name)}: {json.dumps(path)}\n" for name, path in aliases.items()]
         _write(self.aliases_file, "".join(sorted(lines)))
+
+    def approval_of(self, path: Path) -> Path:
+        """Return the path of the approval of the agent at `path`."""
+        return self._approvals / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+
+    def question(self, file: AgentFile) -> Question | None:
+        """Return what has to be asked before the agent is used; None when it needs no permission,
+        or exactly this was approved. An approval that cannot be understood approves nothing.
+        """
+        permissions = file.permissions()
+        if not permissions:
+            return None
+        try:
+            with opened(self.approval_of(file.path)) as (approval, _):
+                approved: Any = json.loads(approval.read(8 * MAX_BYTES))
+        except (OSError, ValueError, RecursionError):
+            approved = None
+        if not isinstance(approved, dict) or approved.get("path") != str(file.path):
+            return Question(file=file, permissions=permissions)
+        if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
+            return None
+        before = str(approved.get("text", "")).split("\n")[:MAX_DIFF_LINES]
+        after = file.source.decode("utf-8", "replace").split("\n")[:MAX_DIFF_LINES]
+        lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
+        return Question(file=file, permissions=permissions, changed=True, lines=lines)
+
+    def approve(self, file: AgentFile) -> None:
+        """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
+        text = file.source.decode("utf-8", "replace")  # so that a change can be shown
+        digest = hashlib.sha256(file.source).hexdigest()
+        approved = {"path": str(file.path), "sha256": digest, "text": text}
+        _write(self.approval_of(file.path), json.dumps(approved, indent=1) + "\n")
 
 
 def _write(path: Path, text: str) -> None:
@@ -192,22 +197,3 @@ def _write(path: Path, text: str) -> None:
         Files().replace(path, text.encode())
     except OSError as error:
         raise AgentError(f"{path} cannot be written: {os_reason(error)}.") from error
-
-
-def _is_path(reference: str) -> bool:
-    """Return True when an agent is named by a path rather than by its name."""
-    separated = "/" in reference or os.sep in reference
-    return separated or reference.startswith((".", "~")) or reference.endswith((*KINDS,))
-
-
-def open_agent(reference: str, names: AgentNames, trust: Trust, consent: Consent) -> Definition:
-    """Return the agent with this name or path, once it may be used. Raises AgentError, ConfigError,
-    and what `consent` raises.
-    """
-    file = read_file(names.find(reference))
-    permissions = file.permissions()
-    if permissions and (file.kind == "python" or names.folder not in file.path.parents):
-        question = trust.question(file)
-        if question is not None and consent(question, permissions):
-            trust.approve(file)
-    return load_python(file) if file.kind == "python" else file.definition()
