@@ -9,13 +9,15 @@ import gc
 import sys
 import threading
 
+from msgspec.structs import replace
+
 from chat_loop.agent.agent import Agent
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import Offering
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
-from chat_loop.commands.tools import ToolApproval
+from chat_loop.commands.tools import tool_approval
 from chat_loop.commands.view import StatusLine
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
@@ -99,7 +101,7 @@ class Interactive:
         self._memory = app.memory(agent, self._show)
         self._servers = app.servers()
         self._conversation = Conversation(
-            ToolApproval(self._display, self._reader).needed_by(agent),
+            replace(agent, approve=tool_approval(self._display, self._reader)),
             sessions,
             count=lambda text: self._counter.count(text, self._conversation.agent.provider.model),
             show=self._show,

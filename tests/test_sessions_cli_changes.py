@@ -228,10 +228,10 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("compact",), "Which session?\n"),
-        (("compact", "--focus", "ports", "3"), "Which session?\n"),
-        (("compact", "1", "--session", "2"), "Which session: 1 or 2?\n"),
-        (("delete-summary", "--session", "2", "--summary-id", "x"), "Which session: 2 or x?\n"),
+        (("compact",), "Which session? Name one.\n"),
+        (("compact", "--focus", "ports", "3"), "Which session? Name one.\n"),
+        (("compact", "1", "--session", "2"), "Which session? Name one.\n"),
+        (("delete-summary", "--session", "2", "--summary-id", "x"), "Which session? Name one.\n"),
         (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
         (("fork", "1", "--at", "7"), "There is no query 7 in this session: it has 1 only.\n"),
         (("merge", "1"), "the following arguments are required: SESSION"),

@@ -9,8 +9,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from msgspec.structs import replace
-
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, misuse, registry
@@ -274,16 +272,10 @@ async def show_tree(chat: Chat, argument: str) -> None:
     nodes = tree(identity, links)
     rows = chat.library.rows_of(node.id for node in nodes)
     compactions = chat.library.compactions(node.id for node in nodes)
-    branches = []
-    for node in nodes:
-        row = rows[node.id]
-        branch = lists.Branch(row=row, stem=node.stem, again=node.again)
-        if not node.again:
-            made = compactions.get(node.id, "")
-            branch = replace(
-                branch, compaction=made, words=row.words, until=row.until, merged=row.merged
-            )
-        branches.append(branch)
+    branches = [
+        lists.Branch(rows[node.id], node.stem, compactions.get(node.id, ""), node.again)
+        for node in nodes
+    ]
     chat.listed, chat.hits = [node.id for node in nodes], []
     lists.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
 
@@ -403,19 +395,14 @@ async def search(chat: Chat, argument: str) -> None:
         chat.display.warn(sentence)
     chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in found]
     chat.listed = [identity for identity, _ in chat.hits]
+    marked = tuple(word for word in asked.words.split() if len(word) > 1)
     shown = []
     for hit in found:
         speakers = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
+        excerpts = tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit))
+        query, related = hit.exchange.query, hit.related
         shown.append(
-            ShownHit(
-                name=hit.row.name or hit.row.id,
-                tags=hit.row.tags,
-                number=hit.exchange.query.number,
-                at=hit.exchange.query.at,
-                excerpts=tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit)),
-                related=hit.related,
-                marked=tuple(word for word in asked.words.split() if len(word) > 1),
-            )
+            ShownHit(row=hit.row, query=query, excerpts=excerpts, related=related, marked=marked)
         )
     show_hits(chat.display, shown, chat.sessions.now())
 

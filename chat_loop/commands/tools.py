@@ -10,9 +10,7 @@ import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from msgspec.structs import replace
-
-from chat_loop.agent.tools import Approvals
+from chat_loop.agent.tools import Approvals, Approve
 from chat_loop.commands.registry import misuse, registry
 from chat_loop.display import calls
 from chat_loop.display.text import one_line
@@ -22,7 +20,6 @@ from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
-    from chat_loop.agent.agent import Agent
     from chat_loop.agent.mcp_servers import Servers
     from chat_loop.agent.mcp_tools import ServerState
     from chat_loop.commands.chat import Chat
@@ -169,35 +166,31 @@ def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
         yield f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 300)}"
 
 
-class ToolApproval:
-    """Asks on the terminal whether a tool may do what it would do."""
+def tool_approval(display: DisplayManager, reader: Reader) -> Approve:
+    """Return what asks on the terminal whether a tool may do what it would do."""
 
-    def __init__(self, display: DisplayManager, reader: Reader) -> None:
-        self._display, self._reader = display, reader
-        self._approvals = Approvals(self._show, self._ask)
+    def show(name: str, text: str) -> None:
+        display.stop_waiting()
+        calls.proposed(display, text)
+        reader.forget()  # what was typed before the question stood there is no answer to it
 
-    def needed_by(self, agent: Agent) -> Agent:
-        """Return the agent, asking here before a call changes something."""
-        return replace(agent, approve=self._approve)
-
-    async def _approve(self, name: str, text: str) -> bool:
-        try:
-            return await self._approvals.approve(name, text)
-        finally:
-            self._display.begin_waiting()
-
-    def _show(self, name: str, text: str) -> None:
-        self._display.stop_waiting()
-        calls.proposed(self._display, text)
-        self._reader.forget()  # what was typed before the question stood there is no answer to it
-
-    async def _ask(self, question: str) -> str:
+    async def ask(question: str) -> str:
         """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""
         try:
-            return await self._reader.ask(question)
+            return await reader.ask(question)
         except EOFError:
             return "no"
         except KeyboardInterrupt:
             signal.raise_signal(signal.SIGINT)  # to what stops the reply
             await asyncio.Event().wait()
             raise
+
+    approvals = Approvals(show, ask)
+
+    async def approve(name: str, text: str) -> bool:
+        try:
+            return await approvals.approve(name, text)
+        finally:
+            display.begin_waiting()
+
+    return approve

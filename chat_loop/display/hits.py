@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
-from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.wording import attached_text, counted, counts_text, when_text
 
 LAST = 5
@@ -23,10 +23,8 @@ class ShownHit(Struct, frozen=True, kw_only=True):
     `related`: it holds none of the words; only its meaning is near.
     """
 
-    name: str
-    tags: tuple[str, ...]
-    number: int
-    at: datetime
+    row: SessionRow
+    query: Query
     excerpts: tuple[tuple[str, str], ...]
     related: bool = False
     marked: tuple[str, ...] = ()
@@ -40,10 +38,10 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
         )
         return
     for number, hit in enumerate(hits, 1):
-        tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.tags)
+        tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.row.tags)
         related = " · related" if hit.related else ""
-        when = f" · query {hit.number} · {when_text(hit.at, now)}{related}"
-        name = one_line(hit.name, 100)
+        when = f" · query {hit.query.number} · {when_text(hit.query.at, now)}{related}"
+        name = one_line(hit.row.name or hit.row.id, 100)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         for who, excerpt in hit.excerpts:
             _show_excerpt(display, f"{one_line(who, 40)}: {one_line(excerpt, 600)}", hit.marked)

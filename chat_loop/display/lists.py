@@ -114,18 +114,14 @@ def numbers(row: SessionRow) -> str:
 
 
 class Branch(Struct, frozen=True):
-    """A session in a tree: what is drawn before it, whether it stands elsewhere as well, its
-    compaction's line, its first words, and what it was given: up to where its parent has it, and
-    its second parent's id.
+    """A session in a tree: what is drawn before it, its compaction's line, and whether it stands
+    elsewhere as well.
     """
 
     row: SessionRow
     stem: str
-    again: bool = False
     compaction: str = ""
-    words: str = ""
-    until: str = ""
-    merged: str = ""
+    again: bool = False
 
 
 def show_tree(
@@ -152,34 +148,32 @@ def show_tree(
             continue
         here_now, tags = arrow if row.id == here else "", tagged(row)
         room = display.console.width - len(start) - len(here_now) - len(tags)
-        name = one_line(_called(branch, called), max(room, 10))
+        name = one_line(_called(row, called), max(room, 10))
         called[row.id] = row.name
         style = "bold" if row.id == here else ""
         display.row((start, ""), (name, style), (tags, "cyan"), (here_now, "green"))
-        begun = _begun(branch, places)
+        begun = _begun(row, places)
         facts = " · ".join(
             filter(None, (begun, branch.compaction, when_text(row.updated, now), numbers(row)))
         )
         display.row((f"     {below}  ", ""), (facts, "dim"))
 
 
-def _called(branch: Branch, called: Mapping[str, str]) -> str:
+def _called(row: SessionRow, called: Mapping[str, str]) -> str:
     """A session's name; by its first words where its parent has the same name, which says nothing
     then.
     """
-    row = branch.row
-    if branch.words and called.get(row.parent) == row.name:
-        return f"“{one_line(branch.words, 200)}”"
+    if row.words and called.get(row.parent) == row.name:
+        return f"“{one_line(row.words, 200)}”"
     return one_line(row.name, 200) or row.id
 
 
-def _begun(branch: Branch, places: Mapping[str, int]) -> str:
-    if branch.merged:
+def _begun(row: SessionRow, places: Mapping[str, int]) -> str:
+    if row.merged:
         return (
-            "merged with "
-            f"{f'number {places[branch.merged]}' if branch.merged in places else branch.merged}"
+            f"merged with {f'number {places[row.merged]}' if row.merged in places else row.merged}"
         )
-    return f"forked at {branch.until}" if branch.until else ""
+    return f"forked at {row.until}" if row.until else ""
 
 
 _PLAIN = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})

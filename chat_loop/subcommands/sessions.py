@@ -36,8 +36,6 @@ if TYPE_CHECKING:
 
 SCHEMA = 2
 """Of what `sessions list --json` prints; docs/using.md describes it."""
-AT_ONCE = 500
-"""Rows that are written at once: the first stand there while the last are priced."""
 FIELDS = (
     *("id", "name", "tags", "agent", "project", "created", "updated", "queries", "tokens"),
     *("parent", "merged", "depth", "compacted", "mode", "answered", "state", "path"),
@@ -120,10 +118,7 @@ class SessionActions:
         names = (options.reference, options.session, getattr(options, "summary_id", ""))
         given = [name for name in names if name]
         if len(given) != 1:
-            raise UsageError(
-                f"Which session: {' or '.join(given)[:200]}?" if given else "Which session?",
-                "For example: --session 3. chat-loop sessions list shows the numbers.",
-            )
+            raise UsageError("Which session? Name one.", "For example: --session 3.")
         return self.load(given[0])
 
     def filter(self, options: argparse.Namespace, words: str = "") -> SessionFilter:
@@ -160,21 +155,20 @@ class SessionActions:
         if not rows:
             hidden = bool(partial.newest_first(self.sessions.directory))
             err(drawn.nothing_text(filtered=bool(wanted), hidden=hidden))
-        for start in range(0, len(rows), AT_ONCE):
-            lines = []
-            for row in rows[start : start + AT_ONCE]:
-                price, counts = drawn.cost_of(row, cost), _counts(row)
-                parts = (
-                    f"{numbers.get(row.id, ''):>4}",
-                    f"{date_text(row):<16}",
-                    row.id,
-                    row.state,
-                    f"{counts}, {dollars_text(price)}" if price else counts,
-                    drawn.compactions_text(row),
-                    " ".join((drawn.name_text(row, 60), *(f"#{tag}" for tag in row.tags))),
-                )
-                lines.append("  ".join(filter(None, parts)) + "\n")
-            out("".join(lines))
+        lines = []
+        for row in rows:
+            price, counts = drawn.cost_of(row, cost), _counts(row)
+            parts = (
+                f"{numbers.get(row.id, ''):>4}",
+                f"{date_text(row):<16}",
+                row.id,
+                row.state,
+                f"{counts}, {dollars_text(price)}" if price else counts,
+                drawn.compactions_text(row),
+                " ".join((drawn.name_text(row, 60), *(f"#{tag}" for tag in row.tags))),
+            )
+            lines.append("  ".join(filter(None, parts)) + "\n")
+        out("".join(lines))
         if more:
             err(f"… and {more:,} older")
         if names := partial.unlisted(self.sessions.directory):
