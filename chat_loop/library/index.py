@@ -13,6 +13,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -28,64 +29,10 @@ from chat_loop.wording import compact_number
 
 FILE = ".index.sqlite"
 VERSION = 9
-"""The `user_version`. An index of another version is made anew: there are no migrations."""
+"""The version of `schema.sql`. An index of another one is made anew: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
 LARGEST = (1 << 63) - 1  # that a table can hold
 LONGEST_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
-
-TABLES = """
-CREATE TABLE sessions (
-    key INTEGER PRIMARY KEY,
-    id TEXT NOT NULL,           -- the file's name without .md
-    size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
-    changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
-    used INTEGER,               -- the date of its last record in microseconds; NULL: unknown
-    state TEXT NOT NULL,
-    agent TEXT NOT NULL,        -- in lower case, as the next three
-    project TEXT NOT NULL,
-    tags TEXT NOT NULL,         -- each between blanks
-    searched TEXT NOT NULL,     -- name, id, agent, project, tags, the items of the summary block
-    queries INTEGER,
-    tokens INTEGER,
-    link TEXT NOT NULL,         -- its ties to other sessions, as JSON
-    row TEXT NOT NULL           -- everything that a listing shows, as JSON
-);
-CREATE UNIQUE INDEX sessions_stamps ON sessions (id, changed, size);
-CREATE INDEX sessions_links ON sessions (used DESC, id DESC, link);
-CREATE TABLE exchanges (
-    key INTEGER PRIMARY KEY,
-    session INTEGER NOT NULL,
-    position INTEGER NOT NULL,  -- from 1, in the order of the file
-    number INTEGER NOT NULL,    -- the query's
-    archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
-    content BLOB NOT NULL,      -- digest of query and reply
-    at TEXT NOT NULL,
-    query TEXT NOT NULL,
-    reply TEXT NOT NULL
-);
-CREATE INDEX exchanges_content ON exchanges (content, session, position);
-CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
-CREATE TABLE message_summaries (
-    session INTEGER PRIMARY KEY,
-    last INTEGER NOT NULL,      -- the last query that the summary block covers
-    tokens INTEGER NOT NULL,    -- of the block, estimated
-    before INTEGER,             -- the tokens of the compaction that made it; NULL: there was none
-    after INTEGER,
-    cost REAL                   -- US dollars; NULL: unknown
-);
-CREATE VIRTUAL TABLE sentences USING fts5 (words, tokenize='porter ascii');
-CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
-CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
-CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
-CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter ascii');
-CREATE TABLE IF NOT EXISTS vectors (content BLOB PRIMARY KEY, space TEXT NOT NULL,
-    data BLOB NOT NULL);
-"""
-"""`sentences` holds an exchange's `terms.lines` under its key; `lexicon` every distinct word and
-how many exchanges hold it, `parts` and `stems` the same by their trigrams and English stems.
-
-`clear` keeps the vectors: they are expensive, and `content` says which texts they are of.
-"""
 
 FIGURES = {
     "sessions": "SELECT count(*) FROM sessions",
@@ -135,11 +82,6 @@ class IndexedExchange(Struct, frozen=True):
     query: str
     reply: str
     lines: str
-
-    @property
-    def content(self) -> bytes:
-        """The digest that identifies its vectors."""
-        return blake2b(f"{self.query}\0{self.reply}".encode(), digest_size=16).digest()
 
 
 class IndexedSummary(Struct, frozen=True, kw_only=True):
@@ -230,7 +172,7 @@ class Index:
             self._database = sqlite3.connect(
                 ":memory:", isolation_level=None, check_same_thread=False
             )
-            self._database.executescript(TABLES)
+            self._database.executescript(_schema())
         else:
             self._database = _connect(self.path, PATIENT_SECONDS if patient else BUSY_SECONDS)
 
@@ -348,7 +290,9 @@ class Index:
                 for position, one in enumerate(session.exchanges, after + 1):
                     last += 1
                     place = last, key, position, one.number, one.number <= archived
-                    exchanges.append((*place, one.content, one.at, one.query, one.reply))
+                    text = f"{one.query}\0{one.reply}".encode()
+                    content = blake2b(text, digest_size=16).digest()
+                    exchanges.append((*place, content, one.at, one.query, one.reply))
                     sentences.append((last, one.lines))
                     words.update(_distinct_words(one.lines))
                 if after:
@@ -500,7 +444,7 @@ def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> 
                     if not (name.startswith("sqlite_") or (name == "vectors" and is_made)):
                         database.execute(f'DROP TABLE "{name}"')
             database.execute(f"PRAGMA user_version={VERSION}")
-            for statement in TABLES.split(";\n"):
+            for statement in _schema().split(";\n"):
                 database.execute(statement)
         database.execute("COMMIT")
     except BaseException:
@@ -532,6 +476,10 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:
     return IndexUnavailable(f"The index {path} is damaged: {why}.", useless="was damaged")
+
+
+def _schema() -> str:
+    return resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
 
 
 def _version(database: sqlite3.Connection) -> int:

@@ -1,0 +1,53 @@
+-- The tables of an index; its version is in `index.py`. Each statement ends at the end of a line.
+CREATE TABLE sessions (
+    key INTEGER PRIMARY KEY,
+    id TEXT NOT NULL,           -- the file's name without .md
+    size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
+    changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
+    used INTEGER,               -- the date of its last record in microseconds; NULL: unknown
+    state TEXT NOT NULL,
+    agent TEXT NOT NULL,        -- in lower case, as the next three
+    project TEXT NOT NULL,
+    tags TEXT NOT NULL,         -- each between blanks
+    searched TEXT NOT NULL,     -- name, id, agent, project, tags, the items of the summary block
+    queries INTEGER,
+    tokens INTEGER,
+    link TEXT NOT NULL,         -- its ties to other sessions, as JSON
+    row TEXT NOT NULL           -- everything that a listing shows, as JSON
+);
+CREATE UNIQUE INDEX sessions_stamps ON sessions (id, changed, size);
+CREATE INDEX sessions_links ON sessions (used DESC, id DESC, link);
+CREATE TABLE exchanges (
+    key INTEGER PRIMARY KEY,
+    session INTEGER NOT NULL,
+    position INTEGER NOT NULL,  -- from 1, in the order of the file
+    number INTEGER NOT NULL,    -- the query's
+    archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
+    content BLOB NOT NULL,      -- digest of query and reply
+    at TEXT NOT NULL,
+    query TEXT NOT NULL,
+    reply TEXT NOT NULL
+);
+CREATE INDEX exchanges_content ON exchanges (content, session, position);
+CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
+CREATE TABLE message_summaries (
+    session INTEGER PRIMARY KEY,
+    last INTEGER NOT NULL,      -- the last query that the summary block covers
+    tokens INTEGER NOT NULL,    -- of the block, estimated
+    before INTEGER,             -- the tokens of the compaction that made it; NULL: there was none
+    after INTEGER,
+    cost REAL                   -- US dollars; NULL: unknown
+);
+-- The words of an exchange under its key, a line for each sentence: `terms.lines`.
+CREATE VIRTUAL TABLE sentences USING fts5 (words, tokenize='porter ascii');
+-- Every distinct word, how many exchanges hold it, its trigrams and its English stem.
+CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
+CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
+CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
+CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter ascii');
+-- They stay when everything is read anew: they are expensive, and the digest says of what they are.
+CREATE TABLE IF NOT EXISTS vectors (
+    content BLOB PRIMARY KEY,   -- as in `exchanges`
+    space TEXT NOT NULL,
+    data BLOB NOT NULL
+);
