@@ -65,7 +65,7 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
     try:
         data, status = read_part(path)
     except OSError:
-        return _indexed_session(partial.unreadable(path), None, stamp.size, stamp.changed)
+        return _indexed_session(partial.row(path), None, stamp.size, stamp.changed)
     session = parse(data).session
     row = partial.row_in(data, path, session)
     if session is None and row.state == "plain":

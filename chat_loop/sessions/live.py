@@ -56,7 +56,7 @@ class LiveSession:
         self._torn = False  # the file ends inside a record
         self._streaming = False  # a reply was begun in the file and has no end yet
         self._lossy = False  # the system may have lost what was written
-        self._ended = False
+        self._ended = self._unsynced = False
         self._synced_at = 0.0
         self._abandoned: list[tuple[Path, str]] = []  # files that were left, with their faults
 
@@ -203,7 +203,8 @@ class LiveSession:
         for entry in self.session.entries[self._written :]:
             self._append(writer.entry_text(entry, self.header))
             self._written += 1
-        self._sync()
+        if self._unsynced:
+            self._sync()
         self.problem = None
 
     def _append(self, text: str) -> None:
@@ -213,7 +214,7 @@ class LiveSession:
 
     def _write(self, data: bytes) -> None:
         assert self._descriptor is not None
-        rest = data
+        rest, self._unsynced = data, True
         try:
             while rest:
                 rest = rest[self._files.write(self._descriptor, rest) :]
@@ -230,6 +231,7 @@ class LiveSession:
         assert self._descriptor is not None
         try:
             self._files.sync(self._descriptor)
+            self._unsynced = False
         except OSError:
             # the system may have dropped what it could not write: a second sync proves nothing
             self._lossy = True
@@ -315,7 +317,7 @@ class LiveSession:
     def _reopen(self) -> None:
         """Have a descriptor on the file that stands at `path` now."""
         self._close_file()
-        self._descriptor = self._files.append_to(self.path)
+        self._descriptor, self._unsynced = self._files.append_to(self.path), True
         self._stamp = _stamp(os.fstat(self._descriptor))
 
     def _create(self) -> int:

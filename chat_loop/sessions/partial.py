@@ -77,9 +77,9 @@ def storable(nanoseconds: int) -> int:
 
 def rows(directory: Path) -> list[SessionRow]:
     """Return the sessions of a folder, last used first, undated last. Raises OSError."""
-    found = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
+    unsorted = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
     return sorted(
-        found, key=lambda row: (instant(row.updated) or -_LARGEST_TIME, row.id), reverse=True
+        unsorted, key=lambda row: (instant(row.updated) or -_LARGEST_TIME, row.id), reverse=True
     )
 
 
@@ -89,7 +89,7 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
         with opened(path) as (file, status):
             return _row(path, file, status.st_size, quick=quick)
     except OSError:
-        return unreadable(path)
+        return SessionRow(id=path.stem, path=path, state="foreign")
 
 
 def row_in(data: bytes, path: Path, session: Session | None) -> SessionRow:
@@ -97,36 +97,33 @@ def row_in(data: bytes, path: Path, session: Session | None) -> SessionRow:
     return _row(path, io.BytesIO(data), len(data), parsed=session)
 
 
-def unreadable(path: Path) -> SessionRow:
-    """Return the row of a file that cannot be read."""
-    return SessionRow(id=path.stem, path=path, state="foreign")
-
-
 def _row(
     path: Path, file: BinaryIO, size: int, *, quick: bool = False, parsed: Session | None = None
 ) -> SessionRow:
     head = file.read(_HEAD)
+    state: records.State = "damaged"
     if not head.strip(b"\x00"):
-        return SessionRow(id=path.stem, path=path, state="damaged" if head else "empty")
-    if not head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):
-        plain, _ = legacy.read(_read_at(file, 0), path) if legacy.is_legacy(head) else (None, ())
-        if plain is not None:
-            return replace(row_of(plain, path), state="plain")
-        damaged = b"\n<!-- chat:" in head
-        return SessionRow(id=path.stem, path=path, state="damaged" if damaged else "foreign")
-    tail = _read_at(file, max(0, size - _TAIL), _TAIL)
-    seal = _seal_in(tail)
-    if seal is None and size <= _WHOLE and not quick:
-        head = _read_at(file, 0)
-    session = parse(head).session if parsed is None or len(head) < size else parsed
-    told = session is not None and session.answered and first_words(session) != ""
-    if not told and len(head) < min(size, _LONG_HEAD):
-        # a long header, restoration or query stands before what tells it
-        head = _read_at(file, 0, _LONG_HEAD)
-        session = parse(head).session
-    if session is None:
-        return SessionRow(id=path.stem, path=path, state="damaged")
-    return row_of(session, path, seal=seal, whole=size <= len(head), used=used_in(tail))
+        state = "damaged" if head else "empty"
+    elif head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):
+        tail = _read_at(file, max(0, size - _TAIL), _TAIL)
+        seal = _seal_in(tail)
+        if seal is None and size <= _WHOLE and not quick:
+            head = _read_at(file, 0)
+        session = parse(head).session if parsed is None or len(head) < size else parsed
+        complete = session is not None and session.answered and first_words(session) != ""
+        if not complete and len(head) < min(size, _LONG_HEAD):
+            # a long header, restoration or query stands before what is missing
+            head = _read_at(file, 0, _LONG_HEAD)
+            session = parse(head).session
+        if session is not None:
+            whole, used = size <= len(head), used_in(tail)
+            return row_of(session, path, seal=seal, whole=whole, used=used)
+    elif legacy.is_legacy(head):
+        session, _ = legacy.parse(_read_at(file, 0), path.stem)
+        return replace(row_of(session, path), state="plain")
+    elif b"\n<!-- chat:" not in head:
+        state = "foreign"
+    return SessionRow(id=path.stem, path=path, state=state)
 
 
 def _read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
@@ -136,8 +133,8 @@ def _read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
 
 def _seal_in(tail: bytes) -> marker.Marker | None:
     """Return the seal's marker when it is the last line of a file that ends so."""
-    found = marker.read(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
-    return found if found and found.kind == "sealed" else None
+    last = marker.read(tail.rstrip(b"\r\n").rpartition(b"\n")[2])
+    return last if last and last.kind == "sealed" else None
 
 
 def row_of(
@@ -154,11 +151,16 @@ def row_of(
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
+    if used is None:
+        unsaid = records.Name | records.Tag | records.Untag
+        dates = [header.created, session.seal.at if session.seal else EPOCH]
+        dates += [entry.at for entry in session.entries if not isinstance(entry, unsaid)]
+        used = next((date for date in reversed(dates) if date != EPOCH), None)
     return SessionRow(
         id=path.stem,
         path=path,
         state="sealed" if sealed else "unsealed",
-        updated=moment(instant(used or used_of(session))),
+        updated=moment(instant(used)),
         created=header.created if header.created != EPOCH else None,
         agent=header.agent,
         project=header.project,
@@ -178,17 +180,8 @@ def row_of(
     )
 
 
-def used_of(session: Session) -> datetime | None:
-    """Return the date of the last record of a session that has one."""
-    unsaid = records.Name | records.Tag | records.Untag
-    dates = [entry.at for entry in session.entries if not isinstance(entry, unsaid)]
-    dates.insert(0, session.seal.at if session.seal is not None else EPOCH)
-    dates.insert(0, session.header.created)
-    return next((date for date in reversed(dates) if date != EPOCH), None)
-
-
 def used_in(tail: bytes) -> datetime | None:
-    """Return the same from the end of a transcript, None when that has no date."""
+    """Return the date of the last record in the end of a transcript, None when that has none."""
     sealed, end = None, len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:
         stop = tail.find(b"\n", end + 1)

@@ -1,11 +1,9 @@
-"""The content of a transcript as values: a header, entries in their order, and a seal. What each
-attribute means in the file is in docs/format.md.
-"""
+"""The content of a transcript as values; docs/format.md says what each means in the file."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
@@ -30,8 +28,7 @@ SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
 """The maker of the summary block: a model; code, from the words themselves; nobody yet."""
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; open or crashed; another program's format; unreadable in part; no bytes; no
-transcript.
+"""Ended properly; open or crashed; another program's; unreadable in part; no bytes; no transcript.
 """
 
 
@@ -289,14 +286,16 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return (*facts.settled, *made)
 
     @cached_property
-    def active_entries(self) -> tuple[Entry, ...]:
-        """The entries without those of undone queries."""
-        return _without(self.entries, self._facts.undone)
-
-    @cached_property
     def sent(self) -> tuple[Entry, ...]:
-        """The active entries without those of failed queries: what the model is sent again."""
-        return _without(self.entries, self._facts.undone | self._facts.failed)
+        """The entries without those of undone and failed queries: what the model is sent again."""
+        left_out = self._facts.undone | self._facts.failed
+        if not left_out:
+            return self.entries
+        return tuple(
+            entry
+            for entry in self.entries
+            if not isinstance(entry, QueryEntry) or entry.number not in left_out
+        )
 
     @property
     def numbers(self) -> str:
@@ -441,17 +440,6 @@ def _remaining(
         elif isinstance(entry, remove):
             texts.pop(entry.text, None)
     return tuple(texts)
-
-
-def _without(entries: tuple[Entry, ...], numbers: Set[int]) -> tuple[Entry, ...]:
-    """Return the entries that do not belong to the queries with these numbers."""
-    if not numbers:
-        return entries
-    return tuple(
-        entry
-        for entry in entries
-        if not isinstance(entry, QueryEntry) or entry.number not in numbers
-    )
 
 
 def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchange:
