@@ -162,10 +162,11 @@ def save(live: LiveSession) -> float:
     number, at = live.next_number, datetime(2026, 1, 1, tzinfo=UTC)
     started = time.perf_counter()
     live.add(Query(number=number, at=at, text="What is it, in a hundred words?"))
-    writer = live.begin_reply(number, at)
+    live.begin_reply(number, at)
     for word in range(100):
-        writer.feed(f"word {word} ")
-    writer.finish(Reply(number=number, at=at, text=writer.text, usage=Usage(input=10, output=200)))
+        live.feed(f"word {word} ")
+    text, usage = live.reply_text, Usage(input=10, output=200)
+    live.finish(Reply(number=number, at=at, text=text, usage=usage))
     took = time.perf_counter() - started
     assert live.saved
     return took

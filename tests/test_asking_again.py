@@ -242,7 +242,8 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
         live.add(Query(number=1, at=START, text="Write it"))
         live.add(Call(number=1, at=START, id="c", name="write_file", arguments="{}"))
         live.add(Result(number=1, at=START, id="c", text=f"{ALLOWED}\ndone"))
-        live.begin_reply(1, START).finish(Reply(number=1, at=START, text="Done."))
+        live.begin_reply(1, START)
+        live.finish(Reply(number=1, at=START, text="Done."))
 
     again = run(tmp_path, [written, "/retry"], "Again.", answers=[answer])
     warned = "⚠️  For the first answer write_file ran; what was changed stays changed.\n"

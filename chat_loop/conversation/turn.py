@@ -12,7 +12,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.context.messages import INTERRUPTED
 from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
-from chat_loop.sessions.live import LiveSession, ReplyWriter
+from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.records import Call, Query, Reply, Result, Session
 from chat_loop.values import Message, StopReason, ToolCall, Usage
 
@@ -77,8 +77,9 @@ class _Turn:
         self._clock = clock
         self._estimate = estimate
         self._started = self._step_started = clock()
-        self._writer: ReplyWriter | None = live.begin_reply(number, at)
-        """The step that streams; None while tools run, and at the end."""
+        live.begin_reply(number, at)
+        self._streams = True
+        """False while tools run, and at the end."""
         self._calls: list[ToolCall] = []
         """The calls of the step that streams."""
         self._running: list[str] = []
@@ -91,7 +92,8 @@ class _Turn:
         match event:
             case TextDelta(text):
                 self._answered = self._answered or bool(text.strip())
-                self._step().feed(text)
+                self._begin_step()
+                self._live.feed(text)
             case ToolCalled(call):
                 self._answered = True
                 self._calls.append(call)
@@ -122,15 +124,15 @@ class _Turn:
         """Return the time of day, in whole seconds as everywhere in a transcript."""
         return self._at + timedelta(seconds=int(self._clock() - self._started))
 
-    def _step(self) -> ReplyWriter:
-        if self._writer is None:
-            self._step_at = self._now()
-            self._writer = self._live.begin_reply(self._number, self._step_at)
-        return self._writer
+    def _begin_step(self) -> None:
+        if not self._streams:
+            self._streams, self._step_at = True, self._now()
+            self._live.begin_reply(self._number, self._step_at)
 
     def _end_step(self, stop: StopReason, usage: Usage | None, *, failed: bool = False) -> None:
-        writer, ended, number = self._step(), self._clock(), self._number
-        text, broken_off = writer.text, stop in ("error", "interrupted")
+        self._begin_step()
+        ended, number = self._clock(), self._number
+        text, broken_off = self._live.reply_text, stop in ("error", "interrupted")
         if usage is None and (text or self._calls or not broken_off):
             calls = (f"{call.name} {call.arguments}" for call in self._calls)
             usage = self._estimate("\n".join([text, *calls]))
@@ -144,9 +146,9 @@ class _Turn:
             failed=failed or stop == "refusal",
         )
         if text or number or not broken_off:
-            writer.finish(reply)
+            self._live.finish(reply)
         self._steps.append(reply)
-        self._writer, self._step_started = None, ended
+        self._streams, self._step_started = False, ended
         for one in self._calls:
             at, name, arguments = self._now(), one.name, one.arguments
             self._live.add(Call(number=number, at=at, id=one.id, name=name, arguments=arguments))

@@ -54,6 +54,10 @@ class LiveSession:
         self._written = 0  # the number of entries that the file holds
         self._stamp: tuple[int, ...] | None = None  # the file as the last write left it
         self._torn = False  # the file ends inside a record
+        self._opening = ""  # the first piece of a reply that is not in the file yet
+        self._encoder = StreamEncoder()
+        self._pieces: list[str] = []
+        self._complete = False  # the file holds all pieces so far
         self._streaming = False  # a reply was begun in the file and has no end yet
         self._lossy = False  # the system may have lost what was written
         self._ended = self._unsynced = False
@@ -102,45 +106,61 @@ class LiveSession:
         if self.problem is not None:
             raise save_error(self.path, self.problem) from self.problem
 
-    def begin_reply(self, number: int, at: datetime) -> ReplyWriter:
-        """Start the reply to query `number` (0: the acknowledgment)."""
+    def begin_reply(self, number: int, at: datetime) -> None:
+        """Begin the reply to query `number` (0: the acknowledgment), before its text is known."""
         self._synced_at = self._monotonic()
-        return ReplyWriter(self, number, at)
+        self._opening = writer.reply_opening(number, at)
+        self._encoder = StreamEncoder()
+        self._pieces = []
+        self._complete = self._saves
 
-    def write_piece(self, text: str, *, begins: bool) -> bool:
-        """Write a piece of a reply, the first one where it `begins`. Return False when the rest of
-        it cannot be written behind it: the file was left, or cannot be written.
-        """
-        if not self._saves or not (begins or self._streaming):
-            return False
-        with self._noting_problem():
-            if begins:
-                self._flush()
-                self._append(text)
-                self._streaming = True
-            else:
-                self._write(text.encode())
-            if self._monotonic() - self._synced_at >= SYNC_SECONDS:
-                self._sync()
-                self._synced_at = self._monotonic()
-            return True
-        return False
+    @property
+    def reply_text(self) -> str:
+        """The reply's text so far."""
+        return "".join(self._pieces)
 
-    def end_reply(self, reply: records.Reply, *, complete: bool) -> None:
-        """Add a reply. When its pieces are `complete`, its end is written behind them, else all of
-        it is written once more. A failure is left in `problem`.
+    def feed(self, piece: str) -> None:
+        """Take the next piece of the reply and write what can be written."""
+        self._pieces.append(piece)
+        if encoded := self._encoder.feed(piece):
+            self._write_piece(encoded)
+
+    def finish(self, reply: records.Reply) -> None:
+        """End the reply, whose whole text `reply` holds, and sync it; when the file does not hold
+        all its pieces, it is written once more. A failure is left in `problem`.
         """
+        encoded = self._encoder.feed("", last=True)
+        if encoded or self._opening:
+            self._write_piece(encoded)
         self.session = self.session.with_entry(reply)
         self._torn = self._torn or self._streaming  # until its end is there
         with self._noting_problem():
-            if complete:
+            if self._complete:
                 self._open()  # which may leave the file with the pieces
-            if complete and self._streaming:
+            if self._complete and self._streaming:
                 self._write(writer.reply_end(reply).encode())
                 self._written += 1
                 self._torn = False
             self._flush()
         self._streaming = False
+
+    def _write_piece(self, encoded: str) -> None:
+        begins_or_goes_on = self._complete and (self._opening or self._streaming)
+        self._complete = False
+        if not begins_or_goes_on:
+            return
+        with self._noting_problem():
+            if self._opening:
+                self._flush()
+                label = writer.label(self.header.agent)
+                self._append(self._opening + writer.labelled(label, encoded))
+                self._opening, self._streaming = "", True
+            else:
+                self._write(encoded.encode())
+            if self._monotonic() - self._synced_at >= SYNC_SECONDS:
+                self._sync()
+                self._synced_at = self._monotonic()
+            self._complete = True
 
     def take_notices(self) -> list[tuple[str, str]]:
         """Return once, as sentences with hints, why the words are in another file."""
@@ -333,42 +353,6 @@ class LiveSession:
             count += 1
             suffix = f"_{count}"
             self.change_header(id=base[: 64 - len(suffix)] + suffix)
-
-
-class ReplyWriter:
-    """One reply while it streams."""
-
-    def __init__(self, live: LiveSession, number: int, at: datetime) -> None:
-        self._live = live
-        self._opening = writer.reply_opening(number, at)
-        self._encoder = StreamEncoder()
-        self._pieces: list[str] = []
-        self._begun = False
-        self._complete = True  # the file holds all pieces
-
-    @property
-    def text(self) -> str:
-        return "".join(self._pieces)
-
-    def feed(self, piece: str) -> None:
-        """Take the next piece of the text and write what can be written."""
-        self._pieces.append(piece)
-        if encoded := self._encoder.feed(piece):
-            self._write(encoded)
-
-    def finish(self, reply: records.Reply) -> None:
-        """End the reply, whose whole text `reply` holds, and sync it."""
-        encoded = self._encoder.feed("", last=True)
-        if encoded or not self._begun:
-            self._write(encoded)
-        self._live.end_reply(reply, complete=self._complete)
-
-    def _write(self, encoded: str) -> None:
-        begins, self._begun = not self._begun, True
-        if begins:
-            label = writer.label(self._live.header.agent)
-            encoded = self._opening + writer.labelled(label, encoded)
-        self._complete = self._complete and self._live.write_piece(encoded, begins=begins)
 
 
 def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:

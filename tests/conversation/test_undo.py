@@ -105,7 +105,8 @@ def test_calls_results_and_what_the_archive_gave_go_with_the_query(tmp_path: Pat
         )
         live.add(Result(number=2, at=START, id="c1", text="Tromsø"))
         reply = Reply(number=2, at=START, text=ANSWER, usage=Usage(input=500, output=50))
-        live.begin_reply(2, START).finish(reply)
+        live.begin_reply(2, START)
+        live.finish(reply)
         before = len(talk.conversation.meter.messages())
         await talk.conversation.undo()
         assert len(talk.conversation.meter.messages()) < before

@@ -79,10 +79,10 @@ def manager(directory: Path, files: Files | None = None) -> SessionManager:
 def exchange(live: LiveSession, query: str, reply: str) -> None:
     number = live.next_number
     live.add(Query(number=number, at=START, text=query))
-    writer = live.begin_reply(number, START)
+    live.begin_reply(number, START)
     for start in range(0, len(reply), 7):
-        writer.feed(reply[start : start + 7])
-    writer.finish(
+        live.feed(reply[start : start + 7])
+    live.finish(
         Reply(number=number, at=START, text=reply, seconds=1.5, usage=Usage(input=3, output=4))
     )
 
@@ -489,13 +489,13 @@ def test_a_disk_that_is_full_only_in_mid_reply_leaves_no_hole(tmp_path: Path, ro
     files = FailingFiles()
     live = manager(tmp_path, files).begin(agent="A")
     live.add(Query(number=1, at=START, text="one"))
-    writer = live.begin_reply(1, START)
+    live.begin_reply(1, START)
     files.room = room
     for piece in ("first words, ", "second words, ", "third words, "):
-        writer.feed(piece)
+        live.feed(piece)
     files.room = None
-    writer.feed("last words")
-    writer.finish(Reply(number=1, at=START, text=writer.text))
+    live.feed("last words")
+    live.finish(Reply(number=1, at=START, text=live.reply_text))
     assert live.saved
     assert spoken(manager(tmp_path).load(live.path).session) == [
         "one",
@@ -508,12 +508,12 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
     files = FailingFiles()
     live = manager(tmp_path, files).begin(agent="A")
     live.add(Query(number=1, at=START, text="one"))
-    writer = live.begin_reply(1, START)
-    writer.feed("first words, ")
+    live.begin_reply(1, START)
+    live.feed("first words, ")
     files.room = 0
-    writer.feed("second words")
+    live.feed("second words")
     files.room = None
-    writer.finish(Reply(number=1, at=START, text=writer.text))
+    live.finish(Reply(number=1, at=START, text=live.reply_text))
     live.close()
     loaded = manager(tmp_path).load(live.path)
     assert spoken(loaded.session) == ["one", "first words, second words"]
