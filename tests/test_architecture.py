@@ -74,6 +74,36 @@ DOORS = {
     "argcomplete": {"subcommands/completion.py"},
 }
 
+SEAMS = {
+    "an SDK, 0.3 to 1 s: warmed up behind the prompt": (
+        *("anthropic", "openai", "botocore", "chat_loop.providers.bedrock"),
+        *("chat_loop.agent.mcp_connection", "chat_loop.agent.functions"),
+        "chat_loop.agent.external_agents",
+    ),
+    "the embedded engine and its server": ("xllamacpp", "chat_loop.providers.local", "http.client"),
+    "the tokenizer and the prices": ("tiktoken", "genai_prices", "chat_loop.providers.prices"),
+    "the index and the archive": ("chat_loop.library",),
+    "export": ("chat_loop.export",),
+    "a terminal: pipes need none of it": (
+        *("rich", "termios", "chat_loop.input.prompt", "chat_loop.commands.browsing"),
+        "chat_loop.display",
+    ),
+    "what a part of a conversation needs alone": (
+        *("chat_loop.attach", "chat_loop.conversation.resume", "chat_loop.conversation.summaries"),
+        "chat_loop.commands.session",
+    ),
+    "the command line: the prompt is drawn before it is read": (
+        *("chat_loop.options", "chat_loop.config", "chat_loop.redact", "chat_loop.subcommands"),
+        "chat_loop.providers.catalogue",
+    ),
+    "files, folders and words that few runs read": (
+        *("yaml", "tomllib", "ast", "platformdirs", "difflib", "importlib", "urllib.parse"),
+    ),
+}
+"""Why something is imported inside a function -> what."""
+LATE = 62
+"""The number of imports inside functions."""
+
 
 def modules() -> Iterator[tuple[str, Path, ast.Module]]:
     for path in sorted(ROOT.rglob("*.py")):
@@ -131,6 +161,27 @@ def test_each_library_has_one_door() -> None:
     } == {}
 
 
+def test_what_is_imported_late_stands_at_a_seam() -> None:
+    seams = [f"{target}." for targets in SEAMS.values() for target in targets]
+    wrong, number = [], 0
+    for name, _, tree in modules():
+        kinds = ast.FunctionDef | ast.AsyncFunctionDef
+        functions = [node for node in ast.walk(tree) if isinstance(node, kinds)]
+        late = {
+            node
+            for function in functions
+            for node in ast.walk(function)
+            if isinstance(node, ast.Import | ast.ImportFrom)
+        }
+        number += len(late)
+        for node in late:
+            targets = [f"{target}." for target in imported(node)]
+            if not all(any(target.startswith(seam) for seam in seams) for target in targets):
+                wrong.append(f"{name}:{node.lineno}: {ast.unparse(node)}")
+    assert wrong == []
+    assert number <= LATE
+
+
 def test_display_prompt_and_browser_know_only_values() -> None:
     allowed = {"values", "events", "errors", "wording", "display", "input", "__version__"} | {
         "sessions.records",
@@ -157,7 +208,14 @@ def test_nothing_prints_outside_the_doors() -> None:
     # agent/isolation.py keeps what foreign code prints off the screen
     printing = {
         *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/unhurried.py"),
-        *("input/prompt.py", "input/lines.py", "input/start.py", "interactive.py", "cli.py"),
+        *(
+            "input/prompt.py",
+            "input/lines.py",
+            "input/start.py",
+            "interactive.py",
+            "headless.py",
+            "cli.py",
+        ),
     }
     wrong = []
     for name, _, tree in modules():

@@ -34,9 +34,9 @@ from tests.support.providers import entry
 from tests.talking import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
-LINE = (98, 25)
+LINE = (98, 26)
 """Functions and modules that a typed line may go through before its request."""
-RESUME = (203, 41)
+RESUME = (202, 42)
 
 
 class Crossed:
