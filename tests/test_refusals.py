@@ -197,6 +197,15 @@ def error_object(kind: str, said: str, code: str | int | None = None) -> object:
         (400, "ValidationException", None, PROFILE, UNKNOWN),
         (403, "AccessDeniedException", None, NO_ACCESS, UNKNOWN),
         (403, "ExpiredTokenException", None, EXPIRED, KEY),
+        # whoever fails
+        (408, "api_error", None, "It did not work.", LATE),
+        (409, "api_error", None, "It did not work.", FAILED),
+        (500, "api_error", None, "It did not work.", FAILED),
+        (502, "api_error", None, "It did not work.", FAILED),
+        (503, "api_error", None, "It did not work.", LOADED),
+        (504, "api_error", None, "It did not work.", LATE),
+        (529, "api_error", None, "It did not work.", LOADED),
+        (400, "api_error", None, "x" * 299 + "…", REJECTED),
         # in a stream, without a status
         (None, "overloaded_error", None, "Overloaded", LOADED),
         (None, "rate_limit_error", None, "slow down", LIMITED),
@@ -218,7 +227,7 @@ def test_a_refusal_says_what_happened_and_what_to_do(
 ) -> None:
     error = SERVICE.refused(status, error_object(kind, said, code))
 
-    ended = said if said.endswith(".") else f"{said}."
+    ended = said if said.endswith((".", "…")) else f"{said}."
     message = f"{meaning[1]} ({status or code or kind}): {ended}"
     assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
 
@@ -242,6 +251,7 @@ FIELD = {"detail": [{"loc": ["body", "max_tokens"], "msg": "Should be less", "ty
         (404, "404 page not found", "404 page not found.", UNKNOWN),
         (400, {"error": {"message": "at\n least  one"}}, "at least one.", REJECTED),
         (400, "[1, 2", "[1, 2.", REJECTED),
+        (502, "<html><title>502 Bad\nGateway</title>x</html>", "502 Bad Gateway.", FAILED),
     ],
 )
 def test_bodies_of_refusals_in_the_form_of_each_service(
@@ -251,6 +261,11 @@ def test_bodies_of_refusals_in_the_form_of_each_service(
 
     message = f"{meaning[1]} ({status}): {said}"
     assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
+
+
+@pytest.mark.parametrize("body", ["<html><body>x</body></html>", "", None])
+def test_a_failure_without_words(body: object) -> None:
+    assert SERVICE.refused(500, body).message == "api.test failed (500)."
 
 
 def test_a_limit_with_a_time_says_how_long_to_wait() -> None:

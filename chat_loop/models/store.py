@@ -35,6 +35,12 @@ def installed(directory: Path) -> tuple[EmbeddedModel, ...]:
     return tuple(model for model in CATALOGUE if is_installed(directory, model))
 
 
+def best(directory: Path) -> str:
+    """Return the name of the best model that is installed, if any."""
+    models = sorted(installed(directory), key=lambda model: (model.recommended, model.size))
+    return models[-1].name if models else ""
+
+
 def remove(directory: Path, name: str) -> int:
     """Delete a model and what an unfinished installation left of it; return the bytes freed.
 

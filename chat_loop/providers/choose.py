@@ -148,7 +148,7 @@ def _candidates(config: Config, world: World) -> Iterator[Offer]:
         entry = with_local_port(entry_of(name, config.providers), world)
         if offer := _offer_of_server(entry, world, named=name in config.providers):
             yield offer
-    if best := _embedded(world):
+    if best := store.best(world.models):
         yield Offer(f"local:{best}", "embedded")
 
 
@@ -167,13 +167,6 @@ def _offer_of_server(entry: Entry, world: World, *, named: bool) -> Offer | None
     if server.loading and not entry.model:
         return Offer(entry.name, f"{at} is loading its model", entry.title, loading=True)
     return Offer(f"{entry.name}:{model}", at, entry.title) if model else None
-
-
-def _embedded(world: World) -> str:
-    """Return the name of the best embedded model that is installed, if any."""
-    installed = store.installed(world.models)
-    best = max(installed, key=lambda model: (model.recommended, model.size), default=None)
-    return best.name if best else ""
 
 
 def with_local_port(entry: Entry, world: World) -> Entry:
@@ -195,7 +188,7 @@ def default_model(provider: str, config: Config, world: World) -> str:
 def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
     """Return an entry's model when none is named; with `tell`, wait for a server that loads it."""
     if entry.kind == "local":
-        return _embedded(world)
+        return store.best(world.models)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
     who = f"{entry.title} at {without_credentials(entry.base_url)}"

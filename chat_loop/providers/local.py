@@ -32,6 +32,7 @@ TEMPERATURE = 0.3
 REPEAT_PENALTY = 1.05
 LONGEST_HELD = 100_000  # characters of a reply that may be a call; a longer one is none
 _MARKS = ("```json", "```", "<tool_call>", "</tool_call>")  # what stands around their calls
+_CALL = re.compile(r"(```json|```|<tool_call>)?\s*(\{|\Z)")
 
 
 class LocalProvider:
@@ -51,14 +52,11 @@ class LocalProvider:
         calls_tools: bool = False,
     ) -> None:
         """`window` is the context to load; the catalogue's models call tools for everything."""
-        self.model = name_of_model
-        self.calls_tools = calls_tools
-        self.window = window
+        self.model, self.window, self.calls_tools = name_of_model, window, calls_tools
         self._path, self._threads = path, threads
         self._asking = threading.Lock()  # held by the thread that speaks with the child
         self._child: subprocess.Popen[bytes] | None = None
-        self._loaded = False
-        self._closing = False
+        self._loaded = self._closing = False
 
     def warm(self) -> None:
         """Load the model. Raises ProviderError: no runtime, processor too old, file broken."""
@@ -80,8 +78,7 @@ class LocalProvider:
         if rest:
             yield TextDelta(rest)
         if reply.stop is None:
-            what = "The embedded model stopped before its reply was complete."
-            raise errors.StreamBroken(what)
+            raise errors.StreamBroken("The embedded model stopped in the middle of its reply.")
         calls = (*reply.calls.complete(), *calls)
         for call in calls:
             yield ToolCalled(call)
@@ -294,11 +291,7 @@ class WrittenCalls:
             return text
         self._held += text
         start = self._held.lstrip()
-        may_be_call = not start or start[0] == "{"
-        for mark in _MARKS[:3]:
-            rest = start[len(mark) :].lstrip()
-            opened = start.startswith(mark) and (not rest or rest[0] == "{")
-            may_be_call = may_be_call or opened or mark.startswith(start)
+        may_be_call = _CALL.match(start) or any(mark.startswith(start) for mark in _MARKS)
         if may_be_call and len(self._held) <= LONGEST_HELD:
             return ""
         text, self._held = self._held, None

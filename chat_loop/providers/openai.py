@@ -86,7 +86,7 @@ class OpenAIProvider(wire.WireProvider):
     async def _prepare(self, connection: wire.Connection, request: Request) -> None:
         """Have Ollama load the model and say its window: it silently discards what does not fit."""
         address = str(connection.client.base_url)
-        with suppress(*connection.failures):
+        with suppress(connection.error, *connection.failures):
             url = f"{root_of(address)}/api/generate"
             await self._answer(connection, url, {"model": self.model})
             key = self._api_key or ""

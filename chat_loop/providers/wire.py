@@ -51,15 +51,10 @@ class Connection(Struct, frozen=True):
 
     client: Any
     service: Service
-    http: Any  # the HTTP library below the SDK: httpx2, or httpx for openai 2 and anthropic 0
     stream: Any  # the class of its streams
     error: type[Exception]  # raised while it sends; errors of the network are its causes
     credentials_errors: tuple[type[Exception], ...]
-
-    @property
-    def failures(self) -> tuple[type[Exception], ...]:
-        """Every error of an answer that cannot be read."""
-        return (Refusal, self.error, self.http.HTTPError, ValueError, RecursionError)
+    failures: tuple[type[Exception], ...]  # of a refused request, and of a body while it is read
 
 
 class WireProvider:
@@ -195,22 +190,25 @@ class WireProvider:
                 absent_hint=absent if self.entry.is_local else "",
                 stream=self.stream_type,
             )
-            http, stream = http_library(sdk), sdk.AsyncStream[object]
-            connection = Connection(client, service, http, stream, error, credentials_errors)
+            http = http_library(sdk)
+            http_errors = (http.HTTPError, http.InvalidURL)
+            failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
+            connection = Connection(
+                client, service, sdk.AsyncStream[object], error, credentials_errors, failures
+            )
             if self.entry.kind != "bedrock":  # whose credentials would be read
-                asyncio.run(self._rehearse(connection))
+                asyncio.run(self._rehearse(connection, http))
             for library in (sdk.__name__, http.__name__):
                 # what they warn of would reach the terminal
                 logging.getLogger(library).setLevel(logging.ERROR)
             self._connection = connection
             return connection
 
-    async def _rehearse(self, connection: Connection) -> None:
+    async def _rehearse(self, connection: Connection, http: Any) -> None:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
-        http = connection.http.AsyncClient(verify=False, trust_env=False, timeout=1.0)
-        async with http:
+        async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as client:
             unreachable = connection.client.with_options(
-                base_url="http://127.0.0.1:0", http_client=http
+                base_url="http://127.0.0.1:0", http_client=client
             )
             with suppress(connection.error):
                 body = {"model": "-", "stream": True}
@@ -225,8 +223,7 @@ class WireProvider:
             connection = await asyncio.to_thread(self._connected)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
-        service, http, reply = connection.service, connection.http, Reply()
-        stream = None
+        service, reply, stream = connection.service, Reply(), None
         try:
             stream = await self._send(connection, request)
             async with aclosing(self._events(connection, stream, reply)) as events:
@@ -237,10 +234,7 @@ class WireProvider:
             if reply.stop is None and not reply.done:
                 content_type = stream.response.headers.get("content-type", "")
                 raise service.unfinished(content_type, started=reply.started)
-        except (
-            *(Refusal, ProviderError, http.HTTPError, http.InvalidURL),
-            *(ValueError, RecursionError),
-        ) as cause:
+        except connection.failures as cause:
             if error := self._failure(service, cause, request, reply):
                 raise error from (None if error is cause else cause)
         finally:
@@ -309,7 +303,7 @@ class WireProvider:
                     yield event
                 reply.done = reply.done or data == DONE
                 if reply.done:  # a body that is read to its end keeps its connection
-                    with suppress(TimeoutError, connection.http.HTTPError, ValueError):
+                    with suppress(TimeoutError, *connection.failures):
                         async with asyncio.timeout(0.1):
                             async for _ in events:
                                 pass
@@ -320,7 +314,7 @@ class WireProvider:
         if self.entry.kind in ("azure", "bedrock"):  # which list no deployments, or nothing
             return None
         answer: Capabilities | None = NOTHING
-        with suppress(TimeoutError, *connection.failures):
+        with suppress(TimeoutError, connection.error, *connection.failures):
             async with asyncio.timeout(seconds):
                 answer = await self._ask(connection)
             self.learn(answer or NOTHING)

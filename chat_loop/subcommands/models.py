@@ -47,8 +47,8 @@ def ensure_installed(directory: Path) -> str:
 
     Raises ModelError without a terminal to ask on, or when the user declines.
     """
-    if installed := store.installed(directory):
-        return max(installed, key=lambda model: (model.recommended, model.size)).name
+    if installed := store.best(directory):
+        return installed
     again, choices = "chat-loop models install", _choices()
     if not sys.stdin.isatty():
         hint = f"Fetch one: {again} {choices[0].name}"
