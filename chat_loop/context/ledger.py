@@ -118,9 +118,7 @@ class Sentence(Struct, frozen=True):
         return bool(self.words - other.words and other.words - self.words)
 
     def replaces(self, old: Sentence) -> bool:
-        """Return True when it has all that an older sentence has and another value beside, or its
-        label announces a correction of the last value.
-        """
+        """Return True when it has all of an older one and another value, or corrects it."""
         if not (self.measures & old.measures):
             return False
         named = old.figures < self.figures and old.words <= self.words
@@ -272,9 +270,7 @@ class Index:
         self._weights = {word: log(1 + (1 + total) / number) for word, number in counts.items()}
 
     def near(self, sentence: Sentence, before: int) -> list[int]:
-        """Return the numbers below `before` of sentences that share a telling word or a value: of
-        the four rarest the newest 40 each.
-        """
+        """Return numbers below `before` of sentences with the same rare words or values."""
         keys = [key for key in (*sentence.figures, *sentence.words) if key in self._places]
         ends = {key: bisect_left(self._places[key], before) for key in keys}
         rarest = sorted((end, key) for key, end in ends.items() if end)[:4]
@@ -293,17 +289,13 @@ class Index:
         return self.weight(one.words & other.words) / self.weight(one.words)
 
     def repeats(self, one: Sentence, other: Sentence, *, bullet: bool = False) -> bool:
-        """Return True when `other` has all values of `one` and nearly all its words. A model's
-        bullet says the same in other words.
-        """
+        """Return True when `other` has all values and nearly all words of `one`."""
         if not set(one.normals) <= set(other.normals) or (not bullet and one.apart(other)):
             return False
         return self.covered(one, other) >= (0.7 if bullet else 0.8 if one.normals else 1.0)
 
     def likeness(self, new: Sentence, old: Sentence) -> float:
-        """Return how surely a sentence gives another value of what an older one is about, from 0
-        to 1: then nothing else differs.
-        """
+        """Return how surely a sentence only gives an older one another value, from 0 to 1."""
         if not (new.measures & old.measures) or set(new.normals) & set(old.normals):
             return 0.0
         common = self.weight(new.words & old.words)
@@ -398,9 +390,7 @@ def ledger(
 
 
 def _replace(entries: Iterable[_Entry], index: Index) -> int:
-    """Mark what newer sentences replace, and open points that are done; return how many values
-    were replaced. Pasted text replaces nothing, and no reply what the user decided.
-    """
+    """Mark what newer sentences replace, and open points that are done; return how many values."""
     superseded = 0
     for new in entries:
         done = new.sentence.label == "done"

@@ -108,9 +108,7 @@ def _moved(summary: Summary, fork: int, shift: int) -> Summary:
 
 
 def in_room(summary: Summary, dropped: Collection[str], room: int, count: Count) -> Summary:
-    """Return a block without the lines `dropped`, whose other lines fit into `room` tokens: those
-    of the lowest scores go.
-    """
+    """Return a block without the lines `dropped`, whose best other lines fit into `room` tokens."""
     summary = _changed(
         summary,
         lambda name, lines: [one for one in lines if name not in SECTIONS or one not in dropped],

@@ -91,9 +91,7 @@ class Thread(Struct, frozen=True):
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return the messages of a whole thread. Without `tools`, for a provider that knows none, calls
-    and results stand as text in the user's messages.
-    """
+    """Return a thread's messages. Without `tools` calls and results stand in the user's text."""
     return alternating(message for _, message in pieces(thread, tools=tools))
 
 
@@ -199,10 +197,7 @@ def alternating(pieces: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def query_message(text: str, attached: Sequence[Attachment]) -> Message:
-    """Return a query as it is sent: what its files hold, then its own words, if any.
-
-    The line around a file is made of a digest of all of them, so that none can hold it.
-    """
+    """Return a query as it is sent: its files between lines that none can hold, then its words."""
     if not attached:
         return Message("user", text)
     whole = "".join(one.text for one in attached).encode("utf-8", "surrogatepass")
@@ -323,11 +318,7 @@ def block_room(window: int) -> int:
 
 
 def shorten_block(text: str, most: int, count: Count) -> str:
-    """Return a summary block's inner text with at most `most` tokens, as far as its pins allow.
-
-    Key facts go first, the oldest before the newest, then topics, open points and decisions; pins
-    stay.
-    """
+    """Return a block in at most `most` tokens: key facts go first, the oldest before the newest."""
     if count(text) <= most:
         return text
     summary = summary_block.parse(text)

@@ -74,9 +74,7 @@ class InvalidSummary(ValueError):
 
 
 class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """The settings of a summary call: `max_tokens` of its reply, `limit` in seconds, the agent's
-    `instructions`. `optional`: Ctrl-C does without. Without `retry` no provider is asked twice.
-    """
+    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without."""
 
     max_tokens: int = 2048
     limit: float = 120.0
@@ -103,9 +101,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A compaction that could be carried out: `span` is what its block newly covers. `answered` is
-    False when the model failed to answer when it was asked for the summary.
-    """
+    """A compaction that could be carried out. `span` is what its block newly covers."""
 
     plan: Plan
     span: tuple[Exchange, ...]
@@ -210,9 +206,7 @@ class _Writer(Struct, kw_only=True):
                     await self._ask(provider, half, part)
 
     async def _next(self, provider: Provider, error: ProviderError | InvalidSummary) -> Provider:
-        """Return the provider to ask after an error, the same one after a short pause when there is
-        no other. Raises the error when nobody is asked.
-        """
+        """Return another provider after an error, or the same after a pause, or raise it."""
         other = next((route for route in self.routes if route is not provider), None)
         reason, pause = f"{str(error).capitalize()}.", 0.0
         if isinstance(error, ProviderError):
@@ -230,9 +224,7 @@ class _Writer(Struct, kw_only=True):
         return other or provider
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
-        """Return the ceiling of this model's narrative, the parent's narrative as it is shown it,
-        and the tokens of a span that one call takes, beside 700 of the prompt's own words.
-        """
+        """Return the most tokens of a narrative, the parent's narrative, the most of a span."""
         window, before = provider.window.tokens, ""
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
@@ -287,9 +279,7 @@ class _Writer(Struct, kw_only=True):
 
 
 def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
-    """Return an exchange as the summarizer reads it, under its reference; `redactor` takes the
-    span's secrets out. Of a file it reads the beginning: what matters in it was spoken of.
-    """
+    """Return an exchange as the summarizer reads it, without secrets; of files the beginning."""
     lines = [f"User: {exchange.query.text}"]
     for file in exchange.attached:
         name = encode_line(file.name)
@@ -329,9 +319,7 @@ def request(
     instructions: str = "",
     max_tokens: int | None = None,
 ) -> Request:
-    """Return the summary call for one part, behind the parent's block `before`; it is never part of
-    the chat. `focus` is what the user asks to keep.
-    """
+    """Return the call for one part of a span, with the parent's block `before` above it."""
     background = FIRST
     if before:
         background = "[the previous summary condensed to 1-2 sentences]"
@@ -384,9 +372,7 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
-    """Return the narratives of a span's parts as one. A model that says nothing about the time
-    before does not erase it.
-    """
+    """Return the narratives of a span's parts as one, with the parent's background for none."""
     lists = {
         name: _items(one for part in summaries for one in getattr(part, name)) for name in NAMES
     }

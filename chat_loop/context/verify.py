@@ -69,11 +69,7 @@ class _Source:
         return self._stands(bare) or all(self._holds(value) for value in find(bare))
 
     def names_all_of(self, line: str) -> bool:
-        """Return True when the text names whatever a line names, as far as capitals show.
-
-        Other forms of a word count as the word. Where all nouns have capitals, as in German, only
-        those tell that are written as no noun is.
-        """
+        """Return True when the text names whatever a line names, as far as capitals show."""
         bare = REFERENCE.sub("", line)
         for match in _TERM.finditer(bare):
             before = bare[: match.start()].rstrip(" \"'`“„«*_([-–—")
