@@ -11,7 +11,7 @@ import errno
 import os
 import re
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from msgspec import Struct
@@ -110,7 +110,7 @@ class ProjectMemory:
 
     def look(self) -> Memory:
         """Read the file that counts now."""
-        path = nearest(self.place.directory, self.place.home) or self.place.own
+        path = locate(self.place.directory, self.place.home)[0] or self.place.own
         found = Memory(path=path, exists=os.path.lexists(path), own=path == self.place.own)
         if not found.exists:
             return found
@@ -166,7 +166,7 @@ class ProjectMemory:
         if self.seen.problem:
             raise ChatLoopError(self.seen.problem, "Nothing is noted while it is so.")
         if project and (self.seen.own or not self.seen.exists):
-            return project_root(self.place.directory, self.place.home) / NAME
+            return locate(self.place.directory, self.place.home)[1] / NAME
         return self.seen.path
 
     def add(self, path: Path, facts: Sequence[str]) -> int:
@@ -234,33 +234,28 @@ class ProjectMemory:
         self.reread()
 
 
-def nearest(directory: Path, home: Path) -> Path | None:
-    """Return the first MEMORY.md from `directory` upwards within the project, whatever it is."""
-    paths = (folder / NAME for folder in _upwards(directory, home))
-    return next(filter(os.path.lexists, paths), None)
+def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
+    """Return the first MEMORY.md from `directory` upwards, and the project's root.
 
-
-def project_root(directory: Path, home: Path) -> Path:
-    """Return the directory with `.git` that holds `directory`, else `directory` itself."""
-    folders = _upwards(directory, home)
-    return next((one for one in folders if os.path.lexists(one / ".git")), directory)
-
-
-def _upwards(directory: Path, home: Path) -> Iterator[Path]:
-    """Yield `directory` and its parents, up to the one with `.git`, the home directory or the root.
-
-    A parent that everybody may write to, such as /tmp, ends it too: a file there may be anybody's.
+    The search ends at the directory with `.git`, at home, and below a directory that everybody may
+    write to, such as /tmp: a file there may be anybody's. Without `.git` the root is `directory`.
     """
+    found: Path | None = None
     for folder in (directory, *directory.parents):
         if folder is not directory and os.name != "nt":
             try:
-                if folder.stat().st_mode & 0o002:
-                    return
+                shared = bool(folder.stat().st_mode & 0o002)
             except OSError:
-                return
-        yield folder
-        if folder == home or os.path.lexists(folder / ".git"):
-            return
+                shared = True
+            if shared:
+                break
+        if found is None and os.path.lexists(folder / NAME):
+            found = folder / NAME
+        if os.path.lexists(folder / ".git"):
+            return found, folder
+        if folder == home:
+            break
+    return found, directory
 
 
 def _read(path: Path) -> str:

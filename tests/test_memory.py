@@ -33,8 +33,7 @@ from chat_loop.memory import (
     fact_of,
     find_facts,
     find_place,
-    nearest,
-    project_root,
+    locate,
     remove_fact,
 )
 from chat_loop.sessions.files import Files
@@ -233,21 +232,21 @@ def test_the_nearest_file_counts_up_to_the_projects_root_or_home(tmp_path: Path)
     home = tmp_path / "home"
     here = home / "work" / "shop" / "src"
     here.mkdir(parents=True)
-    assert nearest(here, home) is None
+    assert locate(here, home)[0] is None
     above = written(tmp_path / "MEMORY.md", "- not mine\n")
-    assert nearest(here, home) is None
+    assert locate(here, home)[0] is None
     at_home = written(home / "MEMORY.md", "- home\n")
-    assert nearest(here, home) == at_home
+    assert locate(here, home)[0] == at_home
     (home / "work" / "shop" / ".git").mkdir()
-    assert nearest(here, home) is None
-    assert project_root(here, home) == home / "work" / "shop"
+    assert locate(here, home)[0] is None
+    assert locate(here, home)[1] == home / "work" / "shop"
     project = written(home / "work" / "shop" / "MEMORY.md", "- shop\n")
-    assert nearest(here, home) == project
+    assert locate(here, home)[0] == project
     nearer = written(here / "MEMORY.md", "- src\n")
-    assert nearest(here, home) == nearer
-    assert nearest(home / "work", home) == at_home
-    assert project_root(home / "work", home) == home / "work"
-    assert nearest(tmp_path, home) == above
+    assert locate(here, home)[0] == nearer
+    assert locate(home / "work", home)[0] == at_home
+    assert locate(home / "work", home)[1] == home / "work"
+    assert locate(tmp_path, home)[0] == above
 
 
 def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_path: Path) -> None:
@@ -255,10 +254,10 @@ def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_
     here = shared / "mine"
     here.mkdir(parents=True)
     planted = written(shared / "MEMORY.md", "- planted\n")
-    assert nearest(here, tmp_path) == planted
+    assert locate(here, tmp_path)[0] == planted
     shared.chmod(0o1777)
-    assert nearest(here, tmp_path) is None
-    assert nearest(shared, tmp_path) == planted
+    assert locate(here, tmp_path)[0] is None
+    assert locate(shared, tmp_path)[0] == planted
 
 
 def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None:
