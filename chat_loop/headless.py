@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop import errors, events
-from chat_loop.agent.tools import NO_MORE, anything, refuser
+from chat_loop.agent.tools import NO_MORE
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.references import find_session
 from chat_loop.config import expand_home
@@ -133,12 +133,11 @@ class Run:
     async def ask(self) -> tuple[int, bool]:
         """Return the exit code, and True when the reply came to its end."""
         app, agent = self._app, self._agent
-        approve = refuser(lambda sentence, hint: self._show(events.Warned(sentence, hint)))
         memory = app.memory(agent, self._show)
         if memory is not None and memory.trouble:
             self._show(events.Warned(memory.trouble))
         conversation = Conversation(
-            replace(agent, approve=anything if app.options.allow else approve),
+            replace(agent, approve=self._approve),
             app.sessions,
             count=TokenCounter().count,
             show=self._show,
@@ -225,6 +224,16 @@ class Run:
             left_out = counted(offer.left_out, "exchange")
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(offer, acknowledge=False)
+
+    async def _approve(self, name: str, text: str) -> bool:
+        """Allow a call with --yes. Raises ToolDenied, since there is nobody to ask."""
+        if self._app.options.allow:
+            return True
+        why = "has to be allowed, and there is nobody to ask."
+        self._show(events.Warned(f"{name} was not run: it {why}", "--yes allows all such calls."))
+        raise errors.ToolDenied(
+            "Not run: the user has to allow it, and there is nobody to ask.", "Go on without it."
+        )
 
     def _show(self, event: events.Event) -> None:
         match event:

@@ -24,6 +24,7 @@ from chat_loop.agent.registry import AgentRegistry, NamedAgent
 from chat_loop.config import Config, Paths, parse, split_front
 from chat_loop.errors import AgentError, ConfigError
 
+LISTED = "chat-loop agents lists those that have a name."
 MARKDOWN = """\
 ---
 name: Simple Sally
@@ -247,13 +248,13 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
         "a folder."
     )
     for name, message in {
-        "none.md": "There is no agent {}. chat-loop agents lists those that have a name.",
+        "none.md": "The agent {} cannot be read: no such file or directory. " + LISTED,
         "no.txt": f"{{}} is no agent. {forms}",
         "empty": f"{{}} is no agent. {forms}",
-        "loop.md": "The agent {} cannot be read: too many levels of symbolic links. ",
-        "no.txt/x.md": "There is no agent {}. chat-loop agents lists those that have a name.",
-        "x\0y.md": "The agent {} cannot be read: it is not a regular file. ",
-        "pipe.md": "The agent {} cannot be read: it is not a regular file. ",
+        "loop.md": "The agent {} cannot be read: too many levels of symbolic links. " + LISTED,
+        "no.txt/x.md": "The agent {} cannot be read: not a directory. " + LISTED,
+        "x\0y.md": "The agent {} cannot be read: it is not a regular file. " + LISTED,
+        "pipe.md": "The agent {} cannot be read: it is not a regular file. " + LISTED,
     }.items():
         with pytest.raises(AgentError) as caught:
             read_file(tmp_path / name)

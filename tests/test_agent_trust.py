@@ -122,14 +122,18 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
         (
             "agent = 3",
             (
-                "F/agent.py: agent is of type int, which cannot be asked anything. "
+                "F/agent.py: agent is 3, which cannot be asked anything. "
                 "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or "
                 "however it is asked."
             ),
         ),
         (
             "class Sally:\n    def __call__(self, text): ...\nagent = Sally",
-            "F/agent.py: agent is the class Sally. Make one of it: agent = Sally(…)",
+            (
+                "F/agent.py: agent is <class 'agent_file.Sally'>, which cannot be asked anything. "
+                "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or "
+                "however it is asked."
+            ),
         ),
         (
             "\n\nraise ValueError('two\\nlines.')",

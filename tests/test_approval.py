@@ -14,8 +14,6 @@ from chat_loop.agent.tools import (
     Approve,
     Tool,
     Toolbox,
-    anything,
-    refuser,
 )
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
@@ -103,24 +101,6 @@ def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
     user = User(*[""] * MAX_ANSWERS)
     assert user.approve("edit_file", "diff") is False
     assert user.answers == []
-
-
-def test_nobody_and_anything() -> None:
-    told: list[tuple[str, str]] = []
-    assert asyncio.run(anything("rm", "-rf /")) is True
-
-    async def refused() -> bool:
-        return await refuser(lambda sentence, hint: told.append((sentence, hint)))("rm", "-rf /")
-
-    with pytest.raises(ChatLoopError) as caught:
-        asyncio.run(refused())
-    assert caught.value.message == "Not run: the user has to allow it, and there is nobody to ask."
-    assert told == [
-        (
-            "rm was not run: it has to be allowed, and there is nobody to ask.",
-            "--yes allows all such calls.",
-        )
-    ]
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -20,8 +20,8 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.functions import tool_of
-from chat_loop.agent.tools import refuser
 from chat_loop.display.manager import DisplayManager
+from chat_loop.errors import ToolDenied
 from chat_loop.events import Event, TextDelta, ToolReturned
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Call, Result
@@ -158,15 +158,14 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
     async def talk() -> None:
         await turns.ask("Write it")
         (project / "a.txt").unlink()
-        warned: list[str] = []
-        refusing = refuser(lambda sentence, hint: warned.append(sentence))
+
+        async def refusing(name: str, text: str) -> bool:
+            raise ToolDenied("Not run: there is nobody to ask.", "Go on without it.")
+
         turns.agent = Agent(
             name="Sally", system_prompt="", provider=provider, tools=tools, approve=refusing
         )
         await turns.ask("Again")
-        assert warned == [
-            "write_file was not run: it has to be allowed, and there is nobody to ask."
-        ]
         await provider.close()
 
     asyncio.run(talk())
@@ -174,7 +173,7 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
     results = [entry for entry in turns.live.session.entries if isinstance(entry, Result)]
     assert {(entry.text, entry.failed) for entry in results if entry.id != "c2"} == {
         ("[allowed by the user]\nWrote a.txt: 1 line.", False),
-        ("Not run: the user has to allow it, and there is nobody to ask. Go on without it.", True),
+        ("Not run: there is nobody to ask. Go on without it.", True),
     }
     assert not (project / "a.txt").exists()
     assert "**Sally:** Not done." in turns.text

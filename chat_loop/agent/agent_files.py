@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import errno
 import os
 import shlex
 import sys
@@ -184,11 +183,9 @@ def read_bytes(path: Path) -> bytes:
 
 
 def _unreadable(path: Path, error: Exception) -> AgentError:
-    if isinstance(error, OSError) and error.errno in (errno.ENOENT, errno.ENOTDIR):
-        named = "chat-loop agents lists those that have a name."
-        return AgentError(f"There is no agent {path}.", named)
     reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
-    return AgentError(f"The agent {path} cannot be read: {reason}.")
+    hint = "chat-loop agents lists those that have a name."
+    return AgentError(f"The agent {path} cannot be read: {reason}.", hint)
 
 
 def _checked(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
@@ -281,14 +278,10 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
             functions = [tool for tool in found.tools if callable(tool)]
             values["tools"] = [tool for tool in found.tools if not callable(tool)]
         return _checked(values, path, tuple(functions))
-    if isinstance(found, type):
-        example = f"Make one of it: agent = {found.__name__}(…)"
-        raise AgentError(f"{path}: agent is the class {found.__name__}.", example)
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
-    if not any(callable(getattr(found, way, None)) for way in ways):
+    if isinstance(found, type) or not any(callable(getattr(found, way, None)) for way in ways):
         raise AgentError(
-            f"{path}: agent is of type {short_name(type(found).__name__)}, which cannot be asked "
-            "anything.",
+            f"{path}: agent is {plain_line(repr(found), 100)}, which cannot be asked anything.",
             "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however "
             "it is asked.",
         )

@@ -27,7 +27,7 @@ POWERFUL = "This file can run code or steer later sessions"
 """How questions begin about such files; “always” is then for the same call only."""
 MAX_ANSWERS = 5
 NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
-_TYPES: Mapping[object, tuple[type, ...]] = {
+_TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
     "number": (int, float),
@@ -85,24 +85,6 @@ READ_RESULT = spec_of(
         "offset": ("integer", "How many characters of the result are skipped."),
     },
 )
-
-
-async def anything(name: str, text: str) -> bool:
-    """Approve everything: the user allowed all calls beforehand."""
-    return True
-
-
-def refuser(tell: Callable[[str, str], None]) -> Approve:
-    """Return an approval that refuses, as nobody can be asked; `tell(sentence, hint)` says so."""
-
-    async def refuse(name: str, text: str) -> bool:
-        unasked = f"{name} was not run: it has to be allowed, and there is nobody to ask."
-        tell(unasked, "--yes allows all such calls.")
-        raise ToolDenied(
-            "Not run: the user has to allow it, and there is nobody to ask.", "Go on without it."
-        )
-
-    return refuse
 
 
 class Approvals:
@@ -268,34 +250,32 @@ def call_text(title: str, arguments: Arguments) -> str:
     return "\n".join(lines)
 
 
-def fault(arguments: Arguments, schema: Mapping[str, object]) -> str:
+def fault(arguments: Arguments, schema: Mapping[str, Any]) -> str:
     """Return a sentence about what is wrong with a call's arguments by its JSON schema, or "".
 
     Only the top level is checked, and no pattern is run: schemas may come from strangers.
     """
-    properties, required = schema.get("properties"), schema.get("required")
-    properties = properties if isinstance(properties, dict) else {}
-    for name in required if isinstance(required, list | tuple) else ():
+    properties = schema.get("properties", {})
+    for name in schema.get("required", ()):
         if name not in arguments:
             return f"The argument “{name}” is missing."
     for name, value in arguments.items():
         if name not in properties and schema.get("additionalProperties") is False:
             return f"There is no argument “{name[:64]}”; there are: {', '.join(properties)}."
-        argument = properties.get(name)
-        argument = argument if isinstance(argument, dict) else {}
-        wanted, choices = argument.get("type"), argument.get("enum")
-        names = wanted if isinstance(wanted, list | tuple) else [wanted] if wanted else []
-        if names and not any(_is_of_type(value, name) for name in names):
-            return f"The argument “{name}” must be of type {' or '.join(map(str, names))}."
-        if isinstance(choices, list | tuple) and value not in choices:
+        types = properties.get(name, {}).get("type", [])
+        types = [types] if isinstance(types, str) else types
+        if types and not any(_is_of_type(value, name) for name in types):
+            return f"The argument “{name}” must be of type {' or '.join(types)}."
+        choices = properties.get(name, {}).get("enum")
+        if choices is not None and value not in choices:
             return f"The argument “{name}” must be one of {', '.join(map(str, choices))}."
     return ""
 
 
-def _is_of_type(value: object, name: object) -> bool:
+def _is_of_type(value: object, name: str) -> bool:
     if isinstance(value, bool):
         return name == "boolean"
-    return not isinstance(name, str) or isinstance(value, _TYPES.get(name, (object,)))
+    return isinstance(value, _TYPES.get(name, (object,)))
 
 
 def cut(call: ToolCall, text: str, limit: int, cut_results: dict[str, str]) -> str:
