@@ -9,16 +9,14 @@ from __future__ import annotations
 
 import os
 import stat
-from difflib import get_close_matches
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.attach import pictures
-from chat_loop.attach.mentions import Mention, mentions
+from chat_loop.attach.mentions import mentions
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.redact import redacted
 from chat_loop.sessions.images import LARGEST_IMAGE
@@ -73,8 +71,8 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
     """Return the files that a query names, as (name as typed, path), each once, and words that may
     have been meant so; paths begin in `directory`.
 
-    Raises UsageError for a name that can only be meant as a path, or is nearly a file's, when there
-    is nothing; and for too many files.
+    Raises UsageError for a name that can only be meant as a path when there is nothing, and for too
+    many files.
     """
     found: dict[Path, str] = {}
     doubtful: list[str] = []
@@ -85,9 +83,13 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
                 found.setdefault(path, name)
                 break
         else:
-            _refuse_missing(mention, directory)
+            name = mention.names[-1]
+            path = _path(name, directory)
+            in_folder = path is not None and "/" in name and path.parent.is_dir()
+            if path is not None and (mention.is_path or (mention.is_doubtful and in_folder)):
+                raise UsageError(f"There is no file {name}.", AS_TEXT)
             if mention.is_doubtful:
-                doubtful.append(mention.names[-1])
+                doubtful.append(name)
     if len(found) > MAX_FILES:
         text = f"A message takes {MAX_FILES} files, and this one names {len(found)}."
         raise UsageError(text, "Nothing was sent.")
@@ -98,24 +100,6 @@ def _path(name: str, directory: Path) -> Path | None:
     if "\0" in name:
         return None
     return Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111 - Path's own fails without a home
-
-
-def _refuse_missing(mention: Mention, directory: Path) -> None:
-    """Raise UsageError for what looks like a path, or nearly like a name in its folder."""
-    name = mention.names[-1]
-    path = _path(name, directory)
-    if path is None or not (mention.is_path or mention.is_doubtful):
-        return
-    try:
-        with os.scandir(path.parent) as entries:
-            names = {entry.name.lower(): entry.name for entry in islice(entries, 1_000)}
-    except OSError:
-        names = {}
-    near = get_close_matches(path.name.lower(), names, 1, 0.8)
-    if mention.is_path or near or ("/" in name and path.parent.is_dir()):
-        folder, slash, _ = name.rpartition("/")
-        meant = f"Did you mean {folder}{slash}{names[near[0]]}? " if near else ""
-        raise UsageError(f"There is no file {name}.", f"{meant}{AS_TEXT}")
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
@@ -173,14 +157,12 @@ def _text(name: str, data: bytes) -> str:
     """Return the text that a file holds. Raises UsageError when it is none."""
     if not data.strip():
         raise UsageError(f"{name} is empty.", AS_TEXT)
-    if data.startswith(b"%PDF-"):
-        raise UsageError(f"{name} is a PDF, which is not taken.", "pdftotext makes a text of it.")
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
     try:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
-    if "\0" in text:
+    if "\0" in text or text.startswith("%PDF-"):
         kinds = "a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)"
         raise UsageError(f"{name} is neither {kinds}.", AS_TEXT)
     return text.replace("\r\n", "\n")

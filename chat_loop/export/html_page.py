@@ -16,9 +16,6 @@ from hashlib import sha256
 from html import escape
 from importlib.resources import files
 
-from msgspec import Struct
-from msgspec.structs import asdict
-
 from chat_loop import wording
 from chat_loop.export.markup import code, plain, prose
 from chat_loop.sessions import records, summary_block
@@ -28,6 +25,7 @@ from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import accounting, restored_text
+from chat_loop.text import one_line
 from chat_loop.values import Usage
 
 _LONG = 100
@@ -79,7 +77,7 @@ def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
     depths = range(last - len(sessions) + 1, last + 1)
     names = (sessions[-1].name, sessions[-1].header.title) if sessions else ()
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
-    title = escape(_cut(title, _MAX_TITLE))
+    title = escape(one_line(title, _MAX_TITLE))
     style = style_sheet()
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = (
@@ -108,7 +106,7 @@ def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
         ends = [_day(sessions[0].header.created), _day(sessions[-1].header.created)]
         about.append(" to ".join(dict.fromkeys(ends)))
         about.append(" ".join(f"#{tag}" for tag in sessions[-1].tags))
-    kicker = f"Conversation with {_cut(agents, _MAX_TITLE)}" if agents else "Conversation"
+    kicker = f"Conversation with {one_line(agents, _MAX_TITLE)}" if agents else "Conversation"
     yield f'<header class="top">\n<p class="kicker">{escape(kicker)}</p>\n'
     yield f'<h1 dir="auto">{title}</h1>\n'
     yield f'<p class="soft">{escape(" · ".join(filter(None, about)))}</p>\n</header>\n'
@@ -139,7 +137,7 @@ def _contents(session: Session, depth: int) -> Iterator[str]:
         summary = wording.counted(len(queries), "query").capitalize()
         yield f"<details><summary>{summary}</summary>\n<ol>\n"
         for count, query in enumerate(queries, 1):
-            words = f"<bdi>{escape(_cut(query.text, _MAX_ENTRY) or '…')}</bdi>"
+            words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
             link = f'<a href="#s{depth}q{count}">'
             yield f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
         yield "</ol>\n</details>\n"
@@ -153,21 +151,18 @@ def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
     yield f'<h2 id="s{depth}t">Session {depth}</h2>\n'
     yield f'<p class="soft">{_when(session)} · {escape(_counts([session]) + model)}</p>\n'
-    about = [pair for pair in _fields(session.header) if pair[0] != "Minor"]
-    about += accounting(session.totals)
-    if seal is not None:
-        about += [(f"Seal: {name.lower()}", value) for name, value in _fields(seal)]
-    about += [("Damage", sentence) for sentence in loaded.damage]
-    yield _fold("About this session", _facts(about), " about")
+    about = [("Id", session.header.id), ("Parent", session.header.parent)]
+    about += [*accounting(session.totals), *(("Damage", sentence) for sentence in loaded.damage)]
+    items = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in about if value)
+    yield _fold("About this session", f"<dl>\n{''.join(items)}</dl>\n", " about")
     yield "</header>\n"
     yield from _entries(session, depth, images)
     if seal is None:
         return
     if (made := seal.compaction) is not None:
-        title = f"<b>Compacted {escape(made.first)} to {escape(made.last)}</b> "
-        title += f'<span class="soft">{escape(wording.compaction_text(made))}</span>'
-        pairs = [(name, value) for name, value in _fields(made) if name != "Cost"]
-        yield _fold(title, _facts([*pairs, ("Cost", wording.dollars_text(made.cost))]))
+        what = f"Compacted {made.first} to {made.last}: {wording.compaction_text(made)}"
+        cost = wording.dollars_text(made.cost)
+        yield _note(escape(f"{what} · {made.model or 'without a model'} · {cost}"), "")
     title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
     if seal.summary is not None:
         yield _fold(title, _summary(seal.summary))
@@ -271,35 +266,6 @@ def _fold(title: str, inner: str, kind: str = "") -> str:
     return f'<details class="fold{kind}"><summary>{title}</summary>\n<div>{inner}</div></details>\n'
 
 
-def _facts(pairs: Sequence[tuple[str, str]]) -> str:
-    """Return a list of names and values, which are plain text."""
-    items = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in pairs)
-    return f"<dl>\n{''.join(items)}</dl>\n"
-
-
-def _fields(record: Struct) -> list[tuple[str, str]]:
-    """Return every simple field of a record that holds something, under its own name."""
-    return [
-        (name.replace("_", " ").capitalize(), _value_text(value))
-        for name, value in asdict(record).items()
-        if value not in (None, "", (), False) and not isinstance(value, Struct)
-    ]
-
-
-def _value_text(value: object) -> str:
-    match value:
-        case datetime():
-            return value.isoformat(" ")
-        case tuple():
-            return ", ".join(map(_value_text, value))
-        case bool():
-            return "yes"
-        case int():
-            return f"{value:,}"
-        case _:
-            return str(value)
-
-
 def _note(label: str, inner: str) -> str:
     return f'<div class="note"><p class="label">{label}</p>{inner}</div>\n'
 
@@ -333,12 +299,3 @@ def _day(at: datetime) -> str:
 def _time(at: datetime, shown: str = "") -> str:
     """Return a time element that shows the time of day, or `shown`."""
     return f'<time datetime="{at.isoformat()}">{shown or f"{at:%H:%M:%S}"}</time>'
-
-
-def _cut(text: str, length: int) -> str:
-    """Return the beginning of a text on one line, up to a word's end."""
-    flat = " ".join(text[: length * 4].split())
-    if len(flat) <= length:
-        return flat
-    words, space, _ = flat[:length].rpartition(" ")
-    return f"{words if space and len(words) > length // 2 else flat[: length - 1]}…"
