@@ -5,11 +5,11 @@ requests.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
+from chat_loop.attach.reading import AS_TEXT, QueryFile
 from chat_loop.context.budget import Count, room, size
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.events import Attached, Event, Warned
@@ -18,9 +18,6 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message
 from chat_loop.wording import window_text
-
-if TYPE_CHECKING:
-    from chat_loop.attach.reading import QueryFile
 
 MAX_IMAGES = 20
 """Images of a request. With more of them Anthropic's wire takes only small ones
@@ -36,7 +33,7 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
         raise UsageError(
             f"{images[0]} is an image, and {agent.model} takes none as far as is known.",
             f"If it does: models: {{{agent.provider.model}: {{images: true}}}} in the config. "
-            "A backslash before the @ sends it as text.",
+            f"{AS_TEXT}",
         )
     window = agent.provider.window.tokens
     tokens = sum(size(file.attachment.text, count) for file in files if not file.data)

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from chat_loop import errors, events
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
+from chat_loop.attach.reading import QueryFile, read_files
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation import attachments
@@ -32,7 +33,6 @@ from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
-    from chat_loop.attach.reading import QueryFile
     from chat_loop.context.summary import Draft
     from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
@@ -63,8 +63,7 @@ class Conversation:
         self.count = count
         self.show = show
         self.agent = replace(agent, memory=memory())
-        self.archive: Archive | None = None
-        """The sealed ancestors; None until there is one."""
+        self.archive: Archive | None = None  # the sealed ancestors, once there are some
         self._own_tools = agent.tools
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
@@ -84,8 +83,7 @@ class Conversation:
         self.live = live
         self._carried = offer.carried if offer is not None else ()
         self._block_path = offer.path if offer is not None and offer.in_file else None
-        self._edited: records.Summary | None = None
-        """The parent's block as it is now, when it changed since this session began."""
+        self._edited: records.Summary | None = None  # the parent's block, when it was changed
         self._begun_shown = self._problem_shown = False
 
     @property
@@ -133,8 +131,6 @@ class Conversation:
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError for one not to be sent."""
-        from chat_loop.attach.reading import read_files  # not before a file is named
-
         files, doubtful = await asyncio.to_thread(read_files, typed)
         attachments.check(files, self.agent, self.count)
         if doubtful:
@@ -448,10 +444,8 @@ class Conversation:
         self.begin_child(offer, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal and close the live session, and tell it with `reason`, or the seal's.
-
-        Raises SaveError, with everything as it was, when the disk refuses; `anyway`, that is told,
-        and the session ends as far as the disk allows.
+        """Seal and close the live session, and tell it with `reason`, or the seal's. Raises
+        SaveError, with everything as it was, when the disk refuses; `anyway`, that is told only.
         """
         live = self.live
         try:
@@ -488,10 +482,8 @@ class Conversation:
         return replace(seal, source="extracted", summary=made)
 
     def begin_child(self, offer: Offer, reason: str) -> None:
-        """Begin a session that is given the offered block and words.
-
-        Its file comes with its acknowledgment or its first query; that of a merge at once, for what
-        the user decided about it.
+        """Begin a session that is given the offered block and words. Its file comes with its first
+        words; that of a merge at once, for what the user decided about it.
         """
         from chat_loop.library.archive import Archive  # the index: not before there is an archive
 

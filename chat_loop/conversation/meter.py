@@ -32,18 +32,15 @@ class ContextMeter:
         self._conversation = conversation
         self._limits = conversation.options.limits
         self._count = conversation.count
-        self._ratio = 1.0
-        """The server's tokens for one of ours, by the last report."""
-        self._reported_fixed = 0
-        """Tokens of system prompt, memory and tools in the last reported request, by our count."""
+        self._ratio = 1.0  # the server's tokens for one of ours, by the last report
+        self._reported_fixed = 0  # our count of prompt, memory and tools in the last report
         self._budget: tuple[tuple[object, ...], Budget] | None = None
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
+        # session -> tokens that its restored block may take, once a query has needed its room
         self._block_limits: dict[str, int] = {}
-        """Session -> tokens that its restored block may take, once a query has needed its room."""
-        self._truncates = not self._limits.enabled and bool(
-            self._limits.max_messages or self._limits.max_tokens
-        )
-        """True when the limits leave words out, since nothing is compacted automatically."""
+        # the limits leave words out where nothing is compacted automatically
+        some = self._limits.max_messages or self._limits.max_tokens
+        self._truncates = not self._limits.enabled and bool(some)
         self._truncation_shown = False
         self._shortened = 0
 

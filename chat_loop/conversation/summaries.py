@@ -75,9 +75,8 @@ class SummaryWriter:
         optional: bool = False,
     ) -> Outcome:
         """Have the model tell `span`, while the user waits, and use what is ready of it.
-
-        `otherwise` says what happens when it fails and the summary is not made without a model
-        instead. `optional`: Ctrl-C does without.
+        `otherwise` says what follows a failure instead of a summary without a model; Ctrl-C skips
+        an `optional` one.
         """
         outcome = None if focus else self._background.ready(span)
         await self._background.cancel()

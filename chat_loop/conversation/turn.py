@@ -28,14 +28,12 @@ async def answer(
     show: Callable[[Event], None],
     max_tokens: int | None = None,
 ) -> Reply:
-    """Ask, write the text as it arrives, end the record. `number` is the query's, 0 the
-    acknowledgment's, which gets no tools and is not saved when nothing comes.
+    """Ask, write the text as it arrives, and return all steps as one reply. `number` is the
+    query's, 0 the acknowledgment's, which gets no tools and is not saved when nothing comes.
 
-    When tools are called, each step is a record of its own, its calls are written before they run
-    and their results when they come; the reply that is returned is all steps joined.
+    Each step is a record of its own; calls are written before they run, results when they come.
     `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and
-    CancelledError after saving what came; a query that the model refuses, or that fails before
-    anything is said, is marked as failed.
+    CancelledError after saving what came.
     """
     turn = _Turn(live, number, at, agent.limits.clock, estimate)
     stop: StopReason = "error"
@@ -78,12 +76,9 @@ class _Turn:
         self._estimate = estimate
         self._started = self._step_started = clock()
         live.begin_reply(number, at)
-        self._streams = True
-        """False while tools run, and at the end."""
-        self._calls: list[ToolCall] = []
-        """The calls of the step that streams."""
-        self._running: list[str] = []
-        """The ids of the calls that run."""
+        self._streams = True  # False while tools run, and at the end
+        self._calls: list[ToolCall] = []  # those of the step that streams
+        self._running: list[str] = []  # the ids of the calls that run
         self._steps: list[Reply] = []
         self._complete = self._answered = False
 
@@ -104,17 +99,18 @@ class _Turn:
                 self._end_call(event.id, event.text, event.failed, event.seconds)
 
     def close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """End what is open: with `stop`, unless the reply is complete. Return all steps as one
-        reply.
+        """End what is open, with `stop` unless the reply is complete; return all steps as one.
 
-        The query has failed when nothing came before an error, and when the server `rejected` what
-        it was sent: the same words would be rejected with the next query too.
+        The query has failed when nothing came before an error, and when the server `rejected` it:
+        the same words would be rejected with the next query too.
         """
         if not self._complete:
-            self._interrupt_calls()
+            for identity in tuple(self._running):
+                self._end_call(identity, INTERRUPTED, failed=True)
             failed = stop == "error" and (rejected or not self._answered)
             self._end_step(stop, None, failed=failed)
-            self._interrupt_calls()
+            for identity in tuple(self._running):  # the calls of that step
+                self._end_call(identity, INTERRUPTED, failed=True)
         query = Query(number=self._number, at=self._at, text="")
         [exchange] = Session(header=self._live.header, entries=(query, *self._steps)).exchanges
         assert exchange.reply is not None
@@ -154,10 +150,6 @@ class _Turn:
             self._live.add(Call(number=number, at=at, id=one.id, name=name, arguments=arguments))
             self._running.append(one.id)
         self._calls = []
-
-    def _interrupt_calls(self) -> None:
-        for identity in tuple(self._running):
-            self._end_call(identity, INTERRUPTED, failed=True)
 
     def _end_call(
         self, identity: str, text: str, failed: bool, seconds: float | None = None

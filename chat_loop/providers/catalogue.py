@@ -66,7 +66,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return `headers` with the values of their variables. Raises NoProvider."""
         try:
-            return expand_variables(self.headers, environment)
+            return expand_variables(self.headers, environment) if self.headers else {}
         except ConfigError as error:
             raise NoProvider(error.message, error.hint) from error
 
