@@ -34,20 +34,19 @@ BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process
 LARGEST = (1 << 63) - 1  # that a table can hold
 LONGEST_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
 
+_SUMMARIES = "FROM message_summaries"
 FIGURES = {
-    "sessions": "SELECT count(*) FROM sessions",
+    "sessions": "count(*) FROM sessions",
     "conversations": "",  # counted in their lineage
-    "queries": "SELECT coalesce(sum(queries), 0) FROM sessions",
-    "tokens": "SELECT coalesce(sum(tokens), 0) FROM sessions",
-    "bytes": "SELECT coalesce(sum(size), 0) FROM sessions",
-    "exchanges_in_archives": "SELECT count(*) FROM exchanges WHERE archived = 1",
-    "summaries": "SELECT count(*) FROM message_summaries",
-    "tokens_of_summaries": "SELECT coalesce(sum(tokens), 0) FROM message_summaries",
-    "compactions": "SELECT count(before) FROM message_summaries",
-    "tokens_saved_by_compactions": "SELECT coalesce(sum(max(before - after, 0)), 0) FROM "
-    "message_summaries",
-    "cost_of_compactions": "SELECT CASE WHEN count(cost) < count(before) THEN NULL ELSE "
-    "coalesce(sum(cost), 0.0) END FROM message_summaries",
+    "queries": "coalesce(sum(queries), 0) FROM sessions",
+    "tokens": "coalesce(sum(tokens), 0) FROM sessions",
+    "bytes": "coalesce(sum(size), 0) FROM sessions",
+    "exchanges_in_archives": "count(*) FROM exchanges WHERE archived = 1",
+    "summaries": f"count(*) {_SUMMARIES}",
+    "tokens_of_summaries": f"coalesce(sum(tokens), 0) {_SUMMARIES}",
+    "compactions": f"count(before) {_SUMMARIES}",
+    "tokens_saved_by_compactions": f"coalesce(sum(max(before - after, 0)), 0) {_SUMMARIES}",
+    "cost_of_compactions": f"iif(count(cost) < count(before), NULL, total(cost)) {_SUMMARIES}",
 }
 
 _DAMAGE = frozenset(
@@ -267,7 +266,10 @@ class Index:
 
     def figures(self) -> dict[str, int | float | None]:
         """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
-        return {name: self.ask(text)[0][0] if text else None for name, text in FIGURES.items()}
+        return {
+            name: self.ask(f"SELECT {text}")[0][0] if text else None
+            for name, text in FIGURES.items()
+        }
 
     def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
         """Store sessions anew, but for exchanges up to the position `after`.

@@ -7,8 +7,13 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library import index as indexes
-from chat_loop.library.index import Index, IndexedExchange, IndexedSession, IndexedSummary
+from chat_loop.library.index import (
+    Index,
+    IndexedExchange,
+    IndexedSession,
+    IndexedSummary,
+    Stale,
+)
 from chat_loop.library.terms import lines
 from chat_loop.redact import redacted
 from chat_loop.sessions import legacy, partial, records, summary_block
@@ -21,6 +26,7 @@ BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
 """A transaction holds at most these, so that nobody waits long for the index or the processor."""
 LONG = 4 << 20  # bytes; a longer file is read in pieces
+LARGEST = 10**14  # number of queries or tokens of a session: sums of them fit into a table
 LONGEST = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
 _GROUP = 1 << 18  # characters of a long file that are stored at once
 _ROW_TEXT = 1_000  # characters of a text that its row needs
@@ -29,7 +35,7 @@ _INCOMPLETE = -1  # the size of a file that is not wholly in the index yet
 
 def refresh(
     index: Index,
-    stale: indexes.Stale,
+    stale: Stale,
     *,
     rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
@@ -131,10 +137,10 @@ def _indexed_session(
         block, made = seal.summary, seal.compaction
         sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
         summary = IndexedSummary(
-            last=_number(max(numbers, default=0) if seal.covers is None else seal.covers) or 0,
+            last=max(numbers, default=0) if seal.covers is None else seal.covers,
             tokens=estimate(summary_block.render(block)),
-            before=None if made is None else _number(made.before),
-            after=None if made is None else _number(made.after),
+            before=None if made is None else made.before,
+            after=None if made is None else made.after,
             cost=None if made is None else made.cost,
             items="\n".join(_text(item) for section in sections for item in section),
         )
@@ -147,7 +153,7 @@ def indexed_exchange(exchange: Exchange, texts: Iterable[str] | None = None) -> 
     query = _text(exchange.query.text)
     reply = _text(exchange.reply.text) if exchange.reply is not None else ""
     return IndexedExchange(
-        number=min(exchange.query.number, indexes.LARGEST),
+        number=exchange.query.number,
         at=exchange.query.at.isoformat(),
         query=query,
         reply=reply,
@@ -161,15 +167,9 @@ def without_secrets(row: SessionRow) -> SessionRow:
         row,
         **{name: _text(getattr(row, name)) for name in ("agent", "project", "name", "words")},
         spent=None if row.spent is None else tuple((_text(name), one) for name, one in row.spent),
-        queries=_number(row.queries),
-        tokens=_number(row.tokens),
-        depth=min(row.depth, indexes.LARGEST),
+        queries=None if row.queries is None else min(row.queries, LARGEST),
+        tokens=None if row.tokens is None else min(row.tokens, LARGEST),
     )
-
-
-def _number(value: int | None) -> int | None:
-    """Return a number as a table can hold it."""
-    return None if value is None else min(max(value, -indexes.LARGEST), indexes.LARGEST)
 
 
 def _text(text: str) -> str:

@@ -166,12 +166,12 @@ def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[FolderHit]:
         if one.position not in stored or stored[one.position][0] not in rows:
             continue
         identity, number, at, query, reply = stored[one.position]
-        try:
-            moment = datetime.fromisoformat(at) if isinstance(query + reply, str) else None
-        except (TypeError, ValueError):
-            moment = None
-        if moment is None:
+        if not all(isinstance(value, str) for value in (at, query, reply)):
             raise index.damage()
+        try:
+            moment = datetime.fromisoformat(at)
+        except ValueError:
+            raise index.damage() from None
         asked = Query(number=number, at=moment, text=query)
         answer = Reply(number=number, at=moment, text=reply) if reply else None
         exchange = Exchange(asked, answer, rows[identity].depth)
@@ -238,12 +238,12 @@ def _candidates(
     likely = (
         f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) "
         "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
-        f"WHERE sentences MATCH ? {where} ORDER BY {{}} LIMIT {_LIKELY}"
+        f"WHERE sentences MATCH ? {where} ORDER BY"
     )
     if not question.terms:
         return []
     match = " OR ".join(f"({one.match})" for one in question.terms)
-    found = index.ask(likely.format("rank"), (match, *values))
+    found = index.ask(f"{likely} rank LIMIT {_LIKELY}", (match, *values))
     around = {(session, position): score for _, session, position, score in found}
     scores = {
         (at, session, position): max(
@@ -255,7 +255,7 @@ def _candidates(
     chosen = set(sorted(newest_first, key=lambda one: -scores[one])[:CANDIDATES])
     for one in question.terms:
         if one.term.exact:
-            rows = index.ask(likely.format("e.at DESC"), (one.match, *values))
+            rows = index.ask(f"{likely} e.at DESC LIMIT {_LIKELY}", (one.match, *values))
             chosen.update((at, session, position) for at, session, position, _ in rows)
     return [(session, position) for _, session, position in sorted(chosen)]
 

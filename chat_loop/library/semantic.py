@@ -44,19 +44,15 @@ class SemanticIndex:
         self._embedder: vectors.Embedder | None = None
         self._stamp: tuple[int, int | None] = (0, None)
         self._vectors: vectors.Vectors | None = None
-        self._contents: list[bytes] = []
+        self._numbers: dict[bytes, int] = {}
 
     def embed_batch(self, index: Index) -> bool:
         """Embed a few exchanges that have no vectors. Return False when there are none."""
         with self._lock:
-            keys = unembedded(index, BATCH)
-            embedder = self._loaded() if keys else None
+            found = unembedded(index, BATCH)
+            embedder = self._loaded() if found else None
             if embedder is None:
                 return False
-            found = index.ask(
-                "SELECT content, CAST(query AS TEXT), CAST(reply AS TEXT) FROM exchanges "
-                f"WHERE key IN ({', '.join(map(str, keys))})"
-            )
             index.keep_vectors(
                 (content, SPACE, embedder.exchange(query, reply)) for content, query, reply in found
             )
@@ -81,16 +77,15 @@ class SemanticIndex:
             embedder = self._loaded() if known is not None else None
             if known is None or embedder is None:
                 return {}
-            numbers = {content: number for number, content in enumerate(self._contents)}
             found = index.ask(
                 "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), e.content "
                 f"FROM exchanges e WHERE 1 {where}",
                 values,
             )
             places = {
-                (session, position): numbers[content]
+                (session, position): self._numbers[content]
                 for session, position, content in found
-                if content in numbers
+                if content in self._numbers
             }
             asked = [places[place] for place in also if place in places]
             vector = embedder.embed(question)
@@ -126,18 +121,18 @@ class SemanticIndex:
                 "ORDER BY rowid",
                 (SPACE,),
             )
-            self._contents = [content for content, _ in found]
+            self._numbers = {content: number for number, (content, _) in enumerate(found)}
             self._vectors = embedder.collect([data for _, data in found])
             self._stamp = stamp
         return self._vectors
 
 
-def unembedded(index: Index, limit: int) -> list[int]:
-    """Return the keys of exchanges of ended sessions without vectors, the newest first."""
-    found = index.ask(
-        "SELECT e.key FROM exchanges e JOIN sessions s ON s.key = e.session WHERE s.state != "
-        "'unsealed' AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
+def unembedded(index: Index, limit: int) -> list[tuple[bytes, str, str]]:
+    """Return digests, queries and replies of ended sessions without vectors, the newest first."""
+    return index.ask(
+        "SELECT e.content, CAST(e.query AS TEXT), CAST(e.reply AS TEXT) FROM exchanges e "
+        "JOIN sessions s ON s.key = e.session WHERE s.state != 'unsealed' "
+        "AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
         "ORDER BY s.changed DESC, e.position LIMIT ?",
         (SPACE, limit),
     )
-    return [int(key) for (key,) in found]
