@@ -8,6 +8,7 @@ import errno
 import gc
 import sys
 import threading
+from importlib import import_module
 
 from msgspec.structs import replace
 
@@ -209,6 +210,7 @@ class Interactive:
             with contextlib.suppress(ChatLoopError):  # the first request says it to who waits
                 agent.provider.warm()
             self._display.load()
+            import_module("chat_loop.conversation.summaries")  # for after the first reply
         finally:
             gc.freeze()  # modules are no garbage: no collection looks through them
             gc.enable()

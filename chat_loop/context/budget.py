@@ -10,12 +10,13 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from chat_loop.agent.ask import CallLimits
 from chat_loop.sessions import records
-from chat_loop.sessions.records import Attachment, Entry, Exchange
+from chat_loop.sessions.records import Attachment, Entry, Exchange, Summary, SummarySource
 from chat_loop.tokens import image_tokens
-from chat_loop.values import Message, ToolSpec, Window
+from chat_loop.values import Compaction, Message, ToolSpec, Usage, Window
 from chat_loop.wording import window_text
 
 SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
@@ -63,6 +64,46 @@ class Plan(Struct, frozen=True, kw_only=True):
     reason: str
     compact: tuple[Exchange, ...] = ()
     keep: tuple[Exchange, ...] = ()
+
+
+class SummaryOptions(Struct, frozen=True, kw_only=True):
+    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without."""
+
+    max_tokens: int = 2048
+    limit: float = 120.0
+    instructions: str = ""
+    limits: CallLimits = field(default_factory=CallLimits)
+    optional: bool = False
+    retry: bool = True
+
+
+class Outcome(Struct, frozen=True, kw_only=True):
+    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`.
+
+    `model` is provider:model of whoever wrote it. `answered` is False when a provider failed at
+    last; one that wrote something else has answered.
+    """
+
+    narrative: Summary | None
+    covered: tuple[Exchange, ...] = ()
+    usage: Usage | None = None
+    seconds: float = 0.0
+    model: str = ""
+    problem: str = ""
+    answered: bool = True
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A compaction that could be carried out. `span` is what its block newly covers."""
+
+    plan: Plan
+    span: tuple[Exchange, ...]
+    summary: Summary
+    source: SummarySource
+    compaction: Compaction
+    usage: Usage | None = None
+    seconds: float | None = None
+    answered: bool = True
 
 
 # Shares of a window

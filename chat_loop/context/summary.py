@@ -17,8 +17,8 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.agent.ask import CallLimits, ask
-from chat_loop.context.budget import Count, Plan, room
+from chat_loop.agent.ask import ask
+from chat_loop.context.budget import Count, Draft, Outcome, Plan, SummaryOptions, room
 from chat_loop.context.ledger import Kept, ledger, read
 from chat_loop.context.messages import PROMPTS, Thread, clip, shorten_block
 from chat_loop.context.verify import verify
@@ -28,7 +28,7 @@ from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redacted
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.escape import encode_line
-from chat_loop.sessions.records import Exchange, Summary, SummarySource
+from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.text import one_line
 from chat_loop.values import Compaction, Message, Request, Usage
 from chat_loop.wording import size_text
@@ -71,46 +71,6 @@ _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 class InvalidSummary(ValueError):
     """Raised when no summary came back; the message says why, as the rest of a sentence."""
-
-
-class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without."""
-
-    max_tokens: int = 2048
-    limit: float = 120.0
-    instructions: str = ""
-    limits: CallLimits = field(default_factory=CallLimits)
-    optional: bool = False
-    retry: bool = True
-
-
-class Outcome(Struct, frozen=True, kw_only=True):
-    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`.
-
-    `model` is provider:model of whoever wrote it. `answered` is False when a provider failed at
-    last; one that wrote something else has answered.
-    """
-
-    narrative: Summary | None
-    covered: tuple[Exchange, ...] = ()
-    usage: Usage | None = None
-    seconds: float = 0.0
-    model: str = ""
-    problem: str = ""
-    answered: bool = True
-
-
-class Draft(Struct, frozen=True, kw_only=True):
-    """A compaction that could be carried out. `span` is what its block newly covers."""
-
-    plan: Plan
-    span: tuple[Exchange, ...]
-    summary: Summary
-    source: SummarySource
-    compaction: Compaction
-    usage: Usage | None = None
-    seconds: float | None = None
-    answered: bool = True
 
 
 # The calls

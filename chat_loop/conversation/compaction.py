@@ -16,9 +16,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import budget
-from chat_loop.context.budget import Plan
+from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
-from chat_loop.context.summary import Draft, Outcome
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, Warned
 from chat_loop.sessions import records, summary_block

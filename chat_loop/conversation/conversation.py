@@ -33,7 +33,7 @@ from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import Servers
-    from chat_loop.context.summary import Draft
+    from chat_loop.context.budget import Draft
     from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
 

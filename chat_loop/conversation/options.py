@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from chat_loop.config import Config
-from chat_loop.context.budget import Limits
-from chat_loop.context.summary import SummaryOptions
+from chat_loop.context.budget import Limits, SummaryOptions
 from chat_loop.providers import Provider, prices
 from chat_loop.values import Usage
 

@@ -14,8 +14,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import budget, ledger, merge
+from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
-from chat_loop.context.summary import Outcome
 from chat_loop.conversation.compaction import Offer, uncancel
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop.context import budget, summary
+from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread
-from chat_loop.context.summary import Draft, Outcome
 from chat_loop.conversation.compaction import Background, to_its_end
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded

@@ -13,8 +13,9 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import CallLimits
 from chat_loop.context import ledger
+from chat_loop.context.budget import Outcome, SummaryOptions
 from chat_loop.context.messages import Thread
-from chat_loop.context.summary import FIRST, Outcome, SummaryOptions, join_outcomes, summarize
+from chat_loop.context.summary import FIRST, join_outcomes, summarize
 from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block

@@ -13,8 +13,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Received, Reply, failing
 from benchmarks.support.loopback import talk as loopback_talk
 from chat_loop.agent.agent import Agent
-from chat_loop.context.budget import Limits
-from chat_loop.context.summary import SummaryOptions
+from chat_loop.context.budget import Limits, SummaryOptions
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, Overloaded

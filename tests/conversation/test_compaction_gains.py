@@ -16,9 +16,8 @@ from benchmarks.support.loopback import Loopback, Received, Reply, failing
 from benchmarks.support.loopback import talk as spoken
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
-from chat_loop.context.budget import Limits
+from chat_loop.context.budget import Limits, Outcome
 from chat_loop.context.messages import shorten_block
-from chat_loop.context.summary import Outcome
 from chat_loop.conversation.compaction import Background
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.summary import SummaryOptions
+from chat_loop.context.budget import SummaryOptions
 from chat_loop.conversation.options import Options
 from chat_loop.errors import (
     Overloaded,
