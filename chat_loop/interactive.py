@@ -19,7 +19,7 @@ from chat_loop.commands.completing import Offering
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import tool_approval
-from chat_loop.commands.view import StatusLine
+from chat_loop.commands.view import status_of
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
@@ -110,7 +110,6 @@ class Interactive:
             memory=self._memory.block if self._memory is not None else str,
             servers=self._servers,
         )
-        self._status_line = StatusLine(self._conversation, self._conversation.options.cost)
         self._templates = Templates(app.paths.prompts, registry.names())
         chat = Chat(
             conversation=self._conversation,
@@ -187,7 +186,8 @@ class Interactive:
 
     def _status(self) -> str:
         symbols = self._display.has_symbols
-        return status_line(self._status_line(), self._config.status, columns() - 2, symbols=symbols)
+        status = status_of(self._conversation, self._conversation.options.cost)
+        return status_line(status, self._config.status, columns() - 2, symbols=symbols)
 
     def _show(self, event: Event) -> None:
         self._used.set()

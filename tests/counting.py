@@ -26,7 +26,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.view import StatusLine
+from chat_loop.commands.view import status_of
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
@@ -243,7 +243,7 @@ class CountedChat:
             await loop.handle("/context")
             await loop.handle("/info")
             shown = out.getvalue()[start:]
-            status = StatusLine(conversation, conversation.options.cost)()
+            status = status_of(conversation, conversation.options.cost)
             used = round(status.share * status.window.tokens)
             info = re.search(r"^Context: +~?([\d,]+) of", shown, re.MULTILINE)
             headline = re.search(r"^Context: ~?([\d,]+) of [\d,]+ tokens \(", shown, re.MULTILINE)

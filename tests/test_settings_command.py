@@ -105,5 +105,5 @@ def test_the_names_of_variables_are_no_secrets() -> None:
         b'"x${TOKEN}"}}}'
     )
     found = settings_of(parse(text, "c.yaml"))
-    assert found["mcp.n.headers.Authorization"] == "Bearer ${TOKEN}"
-    assert found["mcp.n.headers.B"] == "(not shown)"
+    assert found["mcp.n.headers.Authorization"][0] == "Bearer ${TOKEN}"
+    assert found["mcp.n.headers.B"][0] == "(not shown)"

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.commands.view import StatusLine
+from chat_loop.commands.view import status_of
 from chat_loop.config import STATUS
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
@@ -116,7 +116,7 @@ def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
     options = replace(QUIET, cost=priced)
     lines = ["Hi", "/rename The gateway", "And now?", "/info", "/stats"]
     screen = Screen(tmp_path, list(lines), "Hello.", "So.", options=options, window=Window(1_000))
-    status = StatusLine(screen.talk.conversation, priced)()
+    status = status_of(screen.talk.conversation, priced)
     assert status.cost == pytest.approx(0.0009)
     assert replace(status, cost=None) == Status(
         model="scripted:test",
@@ -135,13 +135,13 @@ def test_the_numbers_are_those_of_info_and_stats(tmp_path: Path) -> None:
 
 
 def test_before_anything_is_said_and_while_nothing_is_saved(tmp_path: Path) -> None:
-    assert status_line(StatusLine(Talk(tmp_path).conversation, priced)(), STATUS, 80) == (
+    assert status_line(status_of(Talk(tmp_path).conversation, priced), STATUS, 80) == (
         "scripted:test · ░░░░░░ context ~0% of 100K"
     )
     files = FailingFiles()
     files.room = 0
     screen = Screen(tmp_path, ["Hi"], "Hello.", files=files, options=QUIET)
-    assert status_line(StatusLine(screen.talk.conversation, priced)(), STATUS, 80).endswith(
+    assert status_line(status_of(screen.talk.conversation, priced), STATUS, 80).endswith(
         " · Hi · NOT SAVED"
     )
 
@@ -242,11 +242,9 @@ def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
 
 def test_it_is_never_behind_the_conversation(tmp_path: Path) -> None:
     told: list[Status] = []
-    standing: list[StatusLine] = []
 
     def look(talk: Talk) -> None:
-        standing[:] = standing or [StatusLine(talk.conversation, priced)]
-        told.append(standing[0]())
+        told.append(status_of(talk.conversation, priced))
 
     lines: list[Line] = [
         look,

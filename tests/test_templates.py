@@ -62,7 +62,7 @@ def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
         f"""\
   /explain WORD  Explain it simply
   /long_one      {"x" * 99}…
-⚠️  The template {prompts}/bad.md is not used: above its text it may only say description and argument, as texts.
+⚠️  The template {prompts}/bad.md is not used: Object contains unknown field `foo`.
 ⚠️  The template Compact is not used: /Compact is a command. Give its file another name.
 {FURTHER}
 {RULE}
@@ -95,15 +95,18 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
-        (b"\xff", "it is not UTF-8"),
+        (
+            b"\xff",
+            "'utf-8' codec can't decode byte 0xff in position 0: invalid start byte",
+        ),
         (b"x" * 300_000, "it is larger than 256 KB"),
         (b"", "it has no text"),
         (b"---\ndescription: x\n---\n \n", "it has no text"),
         (b"---\nx", "the line --- that ends its beginning is missing"),
-        (b"---\n- a\n---\nx", "above its text it may only say description and argument, as texts"),
+        (b"---\n- a\n---\nx", "Expected `object`, got `array`"),
         (
             b"---\ndescription: 3\n---\nx",
-            "above its text it may only say description and argument, as texts",
+            "Expected `str`, got `int` - at `$.description`",
         ),
     ],
 )

@@ -63,7 +63,7 @@ class Offering:
             "resume": self._resumable,
             "help": self._helped,
             "model": self._models,
-            "config": lambda typed: keys(settings_of(chat.config), typed),
+            "config": lambda typed: keys(self._settings(), typed),
         }
 
     def choices(self, before: str) -> Iterator[Choice]:
@@ -119,6 +119,9 @@ class Offering:
             if text and text.isprintable():
                 shown, note = one_line(text, 60), one_line(about, 80)
                 yield Choice(text=text, length=len(typed), shown=shown, note=note)
+
+    def _settings(self) -> dict[str, str]:
+        return {key: text for key, (text, _) in settings_of(self._chat.config).items()}
 
     def _helped(self, typed: str) -> Found:
         found = sorted((command.name, command.help) for command in registry.commands)

@@ -29,13 +29,10 @@ from chat_loop.wording import counted, dollars_text
 
 if TYPE_CHECKING:
     from chat_loop.conversation.resume import Merge
-    from chat_loop.library.search import FolderHit
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MOST_TAGS = 20
 HITS = 10
-EXCERPT = 60
-"""Tokens of a text that are shown of a hit."""
 SHOWN = 8
 """Items of each list of a summary that are shown when it is resumed."""
 _CHOICES: dict[str, tuple[int, ...]] = {"1": (1,), "2": (0,), "b": (), "both": ()}
@@ -381,7 +378,8 @@ async def search(chat: Chat, argument: str) -> None:
     Ids, numbers and paths are found as they stand.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    from chat_loop.library.search import search_all  # loads the index
+    from chat_loop.library.archive_text import excerpts_of  # loads the index
+    from chat_loop.library.search import search_all
 
     asked = registry.arguments("search", argument)
     if not asked.words:
@@ -399,25 +397,12 @@ async def search(chat: Chat, argument: str) -> None:
     shown = []
     for hit in found:
         speakers = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
-        excerpts = tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit))
+        excerpts = tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit, estimate))
         query, related = hit.exchange.query, hit.related
         shown.append(
             ShownHit(row=hit.row, query=query, excerpts=excerpts, related=related, marked=marked)
         )
     show_hits(chat.display, shown, chat.sessions.now())
-
-
-def excerpts_of(hit: FolderHit) -> list[tuple[str, str]]:
-    """Return who said what of a hit: the sentences that fit, and a word of what stands around."""
-    from chat_loop.library.archive_text import excerpt
-    from chat_loop.library.search import texts
-
-    excerpts = []
-    for part, (who, text) in enumerate(texts(hit.exchange)):
-        places = [place for place in hit.places if place.part == part]
-        if text.strip() and (places or (part < 2 and not hit.places)):
-            excerpts.append((who, excerpt(text, places, EXCERPT, estimate)))
-    return excerpts
 
 
 @registry.command("show", "Sessions", argument="N|ID [QUERY]")

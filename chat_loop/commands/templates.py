@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from chat_loop.config import read_yaml, split_front
-from chat_loop.errors import ChatLoopError, ConfigError
+from chat_loop.errors import ChatLoopError, ConfigError, os_reason
 from chat_loop.sessions.files import opened
 
 LARGEST = 256 * 1024
@@ -48,9 +48,7 @@ class Template(Struct, frozen=True, kw_only=True):
 
 
 class Templates:
-    """The templates of a folder; `taken` names belong to commands. Texts are read at each use, so
-    that an edit counts at once.
-    """
+    """The templates of a folder, read at each use; `taken` names belong to commands."""
 
     def __init__(self, folder: Path | None = None, taken: Sequence[str] = ()) -> None:
         self._folder = folder
@@ -105,16 +103,9 @@ def read(path: Path, name: str) -> Template:
     except ConfigError as error:
         raise ChatLoopError(error.message, "Fix or remove it.") from error
     except (OSError, ValueError) as error:
-        reason = str(error)
-        if isinstance(error, OSError):
-            reason = (error.strerror or "it is not a regular file").lower()
-        elif isinstance(error, UnicodeDecodeError):
-            reason = "it is not UTF-8"
-        elif isinstance(error, msgspec.ValidationError):
-            reason = "above its text it may only say description and argument, as texts"
-        raise ChatLoopError(
-            f"The template {path} is not used: {reason}.", "Fix or remove it."
-        ) from error
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        text = f"The template {path} is not used: {reason}."
+        raise ChatLoopError(text, "Fix or remove it.") from error
     description = " ".join(about.description.split())[:200]
     argument = " ".join(about.argument.split())[:200]
     return Template(name=name, text=body.strip("\n"), description=description, argument=argument)

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chat_loop.commands.registry import Command, misuse, registry
-from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
+from chat_loop.config import Config
 from chat_loop.context.budget import messages_in
 from chat_loop.display import panels
 from chat_loop.display.lists import Cost
@@ -279,35 +279,21 @@ def session_cost(session: Session, cost: Cost) -> float | None:
     return sum(known) if len(known) == len(costs) else None
 
 
-class StatusLine:
-    """The contents of the status line. Asked for with every key, it keeps what it has added up."""
-
-    def __init__(self, conversation: Conversation, cost: Cost) -> None:
-        self._conversation = conversation
-        self._cost = cost
-        self._key = ("", 0)
-        self._sums: tuple[int, float | None, str] = (0, None, "")
-
-    def __call__(self) -> Status:
-        conversation = self._conversation
-        live, budget, session = conversation.live, conversation.budget, conversation.session
-        key = (live.header.id, len(session.entries))
-        if key != self._key:
-            tokens = session.totals.combined
-            price = session_cost(session, self._cost) if tokens else None
-            self._key, self._sums = key, (tokens, price, name_of(session))
-        tokens, price, name = self._sums
-        return Status(
-            model=conversation.agent.model,
-            share=budget.share,
-            window=budget.window,
-            estimated=budget.estimated,
-            tokens=tokens,
-            cost=price,
-            session=name if live.empty else name or live.header.id,
-            unsaved=not live.empty and not live.saved,
-            summary=conversation.compaction.background.state,
-        )
+def status_of(conversation: Conversation, cost: Cost) -> Status:
+    """Return the contents of the status line."""
+    live, budget, session = conversation.live, conversation.budget, conversation.session
+    tokens, name = session.totals.combined, name_of(session)
+    return Status(
+        model=conversation.agent.model,
+        share=budget.share,
+        window=budget.window,
+        estimated=budget.estimated,
+        tokens=tokens,
+        cost=session_cost(session, cost) if tokens else None,
+        session=name if live.empty else name or live.header.id,
+        unsaved=not live.empty and not live.saved,
+        summary=conversation.compaction.background.state,
+    )
 
 
 @registry.command("config", "View", argument="[KEY]")
@@ -321,28 +307,21 @@ async def config(chat: Chat, argument: str) -> None:
     count over both.
     """
     display, settings = chat.display, settings_of(chat.config)
-    named = {
-        "providers": dict.fromkeys(chat.config.providers, ProviderConfig()),
-        "models": dict.fromkeys(chat.config.models, ModelConfig()),
-        "mcp": dict.fromkeys(chat.config.mcp, McpServer()),
-    }
-    defaults = settings_of(Config(**named))  # type: ignore[arg-type]
     if not argument:
         if path := dict(chat.facts).get("Config", ""):
             missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240 - one look
             display.line(f"Config: {one_line(path, 2000)}{missing}")
-        changed = {key: text for key, text in settings.items() if defaults.get(key) != text}
+        changed = [(key, text) for key, (text, default) in settings.items() if text != default]
         if not changed:
             text = "All settings are at their defaults; config.example.yaml shows them."
             display.line(text, "dim")
-        display.lines(changed.items())
+        display.lines(changed)
         return
     key = argument.strip().rstrip(".:")
     rows = []
-    for name, text in settings.items():
+    for name, (text, default) in settings.items():
         if f"{name}.".startswith(f"{key}."):
-            default = defaults.get(name, text)
-            rows.append((name, text if default == text else f"{text} (by default: {default})"))
+            rows.append((name, text if text == default else f"{text} (by default: {default})"))
     if not rows:
         known = sorted({*settings, *(name.partition(".")[0] for name in settings)})
         near = get_close_matches(key, known, 1)
@@ -351,19 +330,23 @@ async def config(chat: Chat, argument: str) -> None:
     display.lines(rows)
 
 
-def settings_of(config: Config) -> dict[str, str]:
-    """Return every setting by its whole key, as text, without what may be a secret."""
-    settings: dict[str, str] = {}
+def settings_of(config: Config) -> dict[str, tuple[str, str]]:
+    """Return every setting and its default by the whole key, as text, without secrets."""
+    settings: dict[str, tuple[str, str]] = {}
 
-    def collect(value: object, parts: tuple[str, ...]) -> None:
-        inner = asdict(value) if isinstance(value, Struct) else value
-        if isinstance(inner, Mapping) and inner:
-            for name, one in inner.items():
-                collect(one, (*parts, str(name)))
+    def collect(value: object, default: object, parts: tuple[str, ...]) -> None:
+        if isinstance(value, Struct):
+            defaults = asdict(default if isinstance(default, Struct) else type(value)())
+            for name, one in asdict(value).items():
+                collect(one, defaults[name], (*parts, name))
+        elif isinstance(value, Mapping) and value:
+            for name, one in value.items():
+                collect(one, None, (*parts, str(name)))
         else:
-            settings[".".join(parts)] = _setting_text(value, parts)
+            texts = _setting_text(value, parts), _setting_text(default, parts)
+            settings[".".join(parts)] = texts
 
-    collect(config, ())
+    collect(config, Config(), ())
     return settings
 
 

@@ -23,6 +23,7 @@ RECALL_ROOM = 400
 STRONG = 0.36  # hits below this strength are not attached to a query on their own account
 _MOST_RECALLED = 3
 _SENTENCE_ROOM = 90
+_EXCERPT_ROOM = 60
 _BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
 _CHARACTERS = 8  # more than these make a token in hardly any text
 _CUT_ROOM = 30  # tokens for the note that a text was cut
@@ -140,6 +141,16 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
         if size <= _LEAST or count(cut) <= room:
             return cut
         size = max(_LEAST, size * 4 // 5)
+
+
+def excerpts_of(hit: Hit, count: Count) -> list[tuple[str, str]]:
+    """Return who said what of a hit: the sentences that fit, or the beginnings where none does."""
+    excerpts = []
+    for part, (who, text) in enumerate(texts(hit.exchange)):
+        places = [place for place in hit.places if place.part == part]
+        if text.strip() and (places or (part < 2 and not hit.places)):
+            excerpts.append((who, excerpt(text, places, _EXCERPT_ROOM, count)))
+    return excerpts
 
 
 def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:

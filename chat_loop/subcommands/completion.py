@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import re
 from datetime import datetime
 from functools import partial
@@ -22,9 +23,9 @@ from chat_loop.models.catalogue import CATALOGUE
 
 MOST = 50
 """Sessions that are offered: those that were used last."""
-KINDS = ("FILE", "FILE|FOLDER", "PATH", "DIR", "NAME|PATH", "SESSION", "N|ID")
-"""Metavars whose values are completed; a NAME goes by its command."""
-NAMES = ("agents remove", "models install", "models remove")
+FILES = ("FILE", "FILE|FOLDER", "PATH", "DIR")
+NAMES = ("NAME|PATH", "SESSION", "N|ID", "agents remove", "models install", "models remove")
+"""The other metavars whose values are completed; a NAME goes by its command."""
 _SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")
 """Values that no shell reads otherwise."""
 
@@ -50,16 +51,14 @@ def _assign(parser: argparse.ArgumentParser) -> None:
             for child in action.choices.values():
                 _assign(child)
         kind = parser.prog.partition(" ")[2] if action.metavar == "NAME" else action.metavar
-        if kind in (*KINDS, *NAMES):
+        if kind in FILES + NAMES:
             action.completer = partial(_values, kind)  # type: ignore[attr-defined]
 
 
 def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object) -> list[str]:
     """Return what a kind of value can be now; nothing when that cannot be told."""
-    if kind in ("FILE", "FILE|FOLDER", "PATH"):
-        return list(FilesCompleter()(prefix))
-    if kind == "DIR":
-        return list(DirectoriesCompleter()(prefix))
+    if kind in FILES:
+        return list((DirectoriesCompleter() if kind == "DIR" else FilesCompleter())(prefix))
     try:
         paths = find_paths()
         file = expand_home(parsed_args.config) if parsed_args.config else paths.config
@@ -73,10 +72,8 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
         else:
             folder = paths.sessions(config, parsed_args.sessions_dir)
             library = Library(folder, lambda: datetime.now().astimezone(), thorough=True)
-            try:
+            with contextlib.closing(library):
                 found = ["last", *library.listed()[:MOST]]
-            finally:
-                library.close()
     except (ChatLoopError, OSError):
         found = []
     files = FilesCompleter()(prefix) if kind == "NAME|PATH" else ()

@@ -27,6 +27,7 @@ from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Seal, Session, SessionRow
+from chat_loop.tokens import estimate
 from chat_loop.wording import compaction_text, counted, counts_text, dollars_text
 
 if TYPE_CHECKING:
@@ -219,7 +220,7 @@ class SessionActions:
 
     def search(self, options: argparse.Namespace) -> int:
         """Print the exchanges that fit, the best first."""
-        from chat_loop.commands.session import excerpts_of
+        from chat_loop.library.archive_text import excerpts_of
         from chat_loop.library.search import search_all
         from chat_loop.library.semantic import SemanticIndex
 
@@ -234,7 +235,7 @@ class SessionActions:
             err("No matches.")
         rows = []
         for hit in hits:
-            query, excerpts = hit.exchange.query, excerpts_of(hit)
+            query, excerpts = hit.exchange.query, excerpts_of(hit, estimate)
             row: dict[str, object] = {
                 "number": hit.listed,
                 "session": hit.row.id,
