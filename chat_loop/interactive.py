@@ -104,7 +104,7 @@ class Interactive:
         self._conversation = Conversation(
             replace(agent, approve=tool_approval(self._display, self._reader)),
             sessions,
-            count=lambda text: self._counter.count(text, self._conversation.agent.provider.model),
+            count=self._counter.count,
             show=self._show,
             options=options_of(config, app.summarizer(agent), semantic),
             memory=self._memory.block if self._memory is not None else str,
@@ -220,7 +220,7 @@ class Interactive:
         self._indexer.start()
         self._used.wait()  # the tokenizer holds up every other thread for 0.1 s
         agent = self._conversation.agent
-        self._counter.load(agent.provider.model)
+        self._counter.load()
         if "cost" in self._config.status:
             self._conversation.options.cost(agent.model, Usage())  # loads the prices
         self._sessions.remove_leftovers()

@@ -223,7 +223,7 @@ class ProjectMemory:
                     mode = path.stat().st_mode & 0o7777
                     if not mode & 0o222:  # a rename would ignore what somebody wanted
                         raise OSError(errno.EACCES, "it is write-protected")
-                    self._files.replace(_target(path), data)
+                    self._files.replace(path, data)
                     path.chmod(mode)
         except SessionLocked as error:
             message = f"{path} is being changed by another process. Nothing is changed."
@@ -260,31 +260,23 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
 
 def _read(path: Path) -> str:
     """Return the text of a memory file, other bytes as `surrogateescape`. Raises ChatLoopError."""
-    data = b""
+    data, reason = b"", ""
     try:
-        data, _ = read_part(_target(path), LARGEST + 1)
-        reason = f"it is larger than {LARGEST // 1024} KB" if len(data) > LARGEST else ""
-        if b"\0" in data:
-            reason = "it is no text file"
-    except FileNotFoundError:
-        reason = "it is a symbolic link to nothing"
+        if path.is_symlink():  # its target may be anybody's
+            reason = "it is a symbolic link"
+        else:
+            data, _ = read_part(path, LARGEST + 1)
     except OSError as error:
         special = error.errno is None or error.errno in (errno.EISDIR, errno.ENXIO)
         reason = "it is not a regular file" if special else os_reason(error)
+    if len(data) > LARGEST:
+        reason = f"it is larger than {LARGEST // 1024} KB"
+    elif b"\0" in data:
+        reason = "it is no text file"
     if reason:
         message = f"{path} is not used as memory: {reason}."
         raise ChatLoopError(message, "Set it right, or take it away.")
     return data.decode("utf-8", "surrogateescape")
-
-
-def _target(path: Path) -> Path:
-    """Return a path's file, which a link has in its own directory. Raises OSError for others."""
-    if not path.is_symlink():
-        return path
-    target = Path(os.path.realpath(path, strict=True))
-    if not target.is_relative_to(os.path.realpath(path.parent)):
-        raise OSError(errno.ELOOP, "it is a symbolic link out of its directory")
-    return target
 
 
 # The text (pure)

