@@ -65,9 +65,8 @@ class World(Struct, frozen=True, kw_only=True):
 
 def real_world(models: Path, *, discover: bool = True) -> World:
     """Return the process's environment and, to `discover` servers, the usual ports."""
-    return World(
-        environment=os.environ, models=models, servers=catalogue.LOCAL_SERVERS if discover else {}
-    )
+    servers = catalogue.LOCAL_SERVERS if discover else {}
+    return World(environment=os.environ, models=models, servers=servers)
 
 
 class Offer(Struct, frozen=True):
@@ -104,15 +103,12 @@ def choose(
         return create(reference, config, world, base_url=base_url, tell=tell)
     for offer in _candidates(config, world):
         if offer.foreign:
-            tell(
-                f"{offer.server} {offer.note}: it is not used unless you name it (--model "
-                f"{offer.reference})."
-            )
+            unless = f"it is not used unless you name it (--model {offer.reference})."
+            tell(f"{offer.server} {offer.note}: {unless}")
             continue
         if offer.server and not offer.loading:
-            tell(
-                f"{offer.reference} answers, {offer.note}: a server that was found on this machine."
-            )
+            found = "a server that was found on this machine."
+            tell(f"{offer.reference} answers, {offer.note}: {found}")
         return create(offer.reference, config, world, tell=tell)
     raise NoProvider("There is no model to talk to.", WAYS)
 
@@ -131,12 +127,8 @@ def offered(config: Config, world: World) -> list[Offer]:
 def _candidates(config: Config, world: World) -> Iterator[Offer]:
     """Yield who could answer, the best first; each server is asked when its turn comes."""
     for entry in entries(config.providers).values():
-        is_service = entry.needs_key or entry.kind == "bedrock"
-        if (
-            entry.model
-            and is_service
-            and catalogue.missing_requirement(entry, world.environment) is None
-        ):
+        is_service = entry.model and (entry.needs_key or entry.kind == "bedrock")
+        if is_service and not catalogue.missing_requirement(entry, world.environment):
             key = next((name for name in entry.keys if world.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
             yield Offer(f"{entry.name}:{entry.model}", note)

@@ -56,7 +56,7 @@ class LocalProvider:
         self._path, self._threads = path, threads
         self._asking = threading.Lock()  # held by the thread that speaks with the child
         self._child: subprocess.Popen[bytes] | None = None
-        self._loaded = self._closing = False
+        self._closing = False
 
     def warm(self) -> None:
         """Load the model. Raises ProviderError: no runtime, processor too old, file broken."""
@@ -147,7 +147,7 @@ class LocalProvider:
                     if answer.ended:
                         break
                     if answer.context:
-                        self.window, self._loaded = Window(answer.context), True
+                        self.window = Window(answer.context)
                     elif not stopped.is_set():
                         put(answer.chunk)
                     if stopped.is_set() and not stop_sent:
@@ -158,8 +158,6 @@ class LocalProvider:
             except OSError as error:  # its end of a pipe is closed
                 raise self._gone(child) from error
             if answer.error:
-                if not self._loaded:
-                    self._drop()
                 raise getattr(errors, answer.error)(answer.message, answer.hint)
 
     def _running(self) -> subprocess.Popen[bytes]:
@@ -203,7 +201,7 @@ class LocalProvider:
         )
 
     def _drop(self) -> None:
-        child, self._child, self._loaded = self._child, None, False
+        child, self._child = self._child, None
         if child is None:
             return
         atexit.unregister(child.kill)
