@@ -16,7 +16,7 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig, parse
 from chat_loop.errors import NoProvider
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import World, choose, completed, offered, real_world
+from chat_loop.providers.choose import World, choose, full_reference, offered, real_world
 from chat_loop.providers.servers import is_foreign
 from chat_loop.subcommands.providers import providers
 from tests.support.providers import clear_environment
@@ -254,7 +254,7 @@ def test_a_model_s_name_alone_means_the_same_everywhere(
         "ollama",
         "openrouter",
     )
-    assert completed(name, known, provider) == reference
+    assert full_reference(name, known, provider) == reference
 
 
 @pytest.mark.parametrize(

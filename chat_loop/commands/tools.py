@@ -15,7 +15,7 @@ from chat_loop.commands.registry import misuse, registry
 from chat_loop.display import calls
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
-from chat_loop.providers.choose import completed
+from chat_loop.providers.choose import full_reference
 from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import counted, window_text
 
@@ -44,7 +44,7 @@ async def model(chat: Chat, argument: str) -> None:
         return
     if len(argument.split()) > 1:
         raise misuse("model")
-    reference = completed(argument, chat.models.providers, conversation.agent.provider.name)
+    reference = full_reference(argument, chat.models.providers, conversation.agent.provider.name)
     if reference == now:
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
         return

@@ -200,7 +200,7 @@ def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
         time.sleep(0.25)
 
 
-def completed(name: str, providers: Collection[str], provider: str = "") -> str:
+def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:
     """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
     if name.partition(":")[0] in providers:
         return name
@@ -216,7 +216,9 @@ def create(
 ) -> Provider:
     """Build the provider for PROVIDER:MODEL, PROVIDER or MODEL. Raises as `choose` does."""
     known = entries(config.providers)
-    name, _, model = completed(reference, known, "compatible" if base_url else "").partition(":")
+    name, _, model = full_reference(reference, known, "compatible" if base_url else "").partition(
+        ":"
+    )
     if name not in known:
         raise UsageError(
             f"“{reference[:80]}” is not a model reference.",
