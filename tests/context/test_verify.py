@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.context.verify import verify
+from chat_loop.context.summary import verify
 from chat_loop.sessions.records import Summary
 from tests.said import CHATTER, FACTS
 from tests.strategies import lines
