@@ -86,8 +86,8 @@ class Archive:
         self._directory = sessions.directory
         self._semantic = semantic
         self._count = count
+        self._followed: Session | None = None
         self._thread: threading.Thread | None = None
-        """The thread that reads the ancestors of the session that was followed last."""
         self._closed = False
         self._index: ExchangeIndex | None = None
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
@@ -102,11 +102,13 @@ class Archive:
     def follow(self, session: Session, depth: int) -> None:
         """Have a thread read the ancestors of a session that begins, the depth-th of its chain."""
         if not self._closed:
+            self._followed = session
             arguments = session, depth, self._thread
-            self._thread = threading.Thread(
+            thread = threading.Thread(
                 target=self._read, args=arguments, daemon=True, name="archive"
             )
-            self._thread.start()
+            thread.start()
+            self._thread = thread  # only now can another thread wait for it
 
     def wait(self, timeout: float | None = None) -> bool:
         """Wait until the index is ready, at most `timeout` seconds; return whether it is."""
@@ -183,7 +185,7 @@ class Archive:
         """Read and index the ancestors of a session, unless another one was followed meanwhile."""
         if before is not None:
             before.join()
-        if self._closed or self._thread is not threading.current_thread():
+        if self._closed or self._followed is not session:
             return
         problem = "reading it failed."
         try:

@@ -274,8 +274,6 @@ def _conversation(
 
 def _part(row: SessionRow, number: int) -> SessionRow:
     """Return the row of a session up to a query, as the sessions that fork there go on from it."""
-    from chat_loop.library.refresh import without_secrets
-
     if row.queries is None or number >= row.queries:
         return row if number == ALL else replace(row, compacted=False)
     part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
@@ -286,5 +284,5 @@ def _part(row: SessionRow, number: int) -> SessionRow:
     session = parse(data).session
     if session is None or status.st_size > len(data):
         return part
-    found = without_secrets(partial.row_of(session.until(number), row.path))
+    found = partial.row_of(session.until(number), row.path)
     return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)

@@ -7,13 +7,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library.index import (
-    Index,
-    IndexedExchange,
-    IndexedSession,
-    IndexedSummary,
-    Stale,
-)
+from chat_loop.library.index import Index, IndexedExchange, IndexedSession, IndexedSummary, Stale
 from chat_loop.library.terms import lines
 from chat_loop.redact import redacted
 from chat_loop.sessions import legacy, partial, records, summary_block
