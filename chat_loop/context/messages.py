@@ -8,12 +8,12 @@ holds; only what is too long for the window is shortened.
 
 from __future__ import annotations
 
-import tomllib
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -31,8 +31,12 @@ INTERRUPTED = "interrupted"
 _LONG = (records.Query, records.Reply, records.Result, Attachment)
 """The kinds of entries that may be too long for the window."""
 Long = TypeVar("Long", bound=records.Query | records.Reply | records.Result | Attachment)
-PROMPTS: dict[str, Any] = tomllib.loads(Path(__file__).with_name("prompts.toml").read_text("utf-8"))
-"""The texts that the program sends a model beside the conversation's own."""
+
+
+@cache
+def prompt(name: str) -> str:
+    """Return a text that the program sends a model beside the conversation's own."""
+    return (Path(__file__).parent / "prompts" / name).read_text("utf-8").removesuffix("\n")
 
 
 def place(ref: str) -> tuple[int, int]:
@@ -247,12 +251,12 @@ Previous session summary (Session ID: {header.parent}, {counts}):
 {restoration.block}
 {marker.SUMMARY_END}
 
-{PROMPTS["guide"]}{since}"""
+{prompt("guide.txt")}{since}"""
 
 
 def with_task(text: str) -> str:
     """Return a restoration's text with the request to confirm it."""
-    return f"{text}\n\n{PROMPTS['task']}"
+    return f"{text}\n\n{prompt('acknowledge.txt')}"
 
 
 # Shortening

@@ -21,7 +21,7 @@ from chat_loop.agent.ask import ask
 from chat_loop.context.budget import Count, Draft, Outcome, Plan, SummaryOptions, room
 from chat_loop.context.exact import Value, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE, Kept, ledger, read
-from chat_loop.context.messages import PROMPTS, Thread, clip, shorten_block
+from chat_loop.context.messages import Thread, clip, prompt, shorten_block
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
@@ -33,9 +33,8 @@ from chat_loop.text import one_line, sentences
 from chat_loop.values import Compaction, Message, Request, Usage
 from chat_loop.wording import size_text
 
-SYSTEM, PROMPT, FORMAT, GRAMMAR = (
-    PROMPTS["summary"][name] for name in ("system", "request", "form", "grammar")
-)
+SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
+GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
 SMALL_WINDOW = 16_384
 """Tokens up to which a model is not shown the parent's block: small ones copy it (seen with 1.5
 billion parameters) instead of summarizing what is new.
