@@ -19,7 +19,7 @@ from chat_loop.agent import agent as built
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, plain_line
 from chat_loop.config import Config, overlay, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
-from chat_loop.sessions.files import opened
+from chat_loop.sessions.files import open_regular
 
 MAX_BYTES = 256 * 1024
 KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
@@ -173,7 +173,7 @@ def read_file(path: Path) -> AgentFile:
 def read_bytes(path: Path) -> bytes:
     """Read a file of at most 256 KB. Raises AgentError."""
     try:
-        with opened(path) as (file, _):
+        with open_regular(path) as (file, _):
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _unreadable(path, error) from error

@@ -18,7 +18,7 @@ from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile, Definition
 from chat_loop.config import Paths, read_yaml
 from chat_loop.errors import AgentError, ConfigError, os_reason
-from chat_loop.sessions.files import Files, opened
+from chat_loop.sessions.files import Files, open_regular
 
 MAX_AGENTS = 1_000
 """Files of a folder of agents that are looked at."""
@@ -170,7 +170,7 @@ class AgentRegistry:
         if not permissions:
             return None
         try:
-            with opened(self.approval_of(file.path)) as (approval, _):
+            with open_regular(self.approval_of(file.path)) as (approval, _):
                 approved: Any = json.loads(approval.read(8 * MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             approved = None

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from chat_loop.agent.tools import OUTSIDE, POWERFUL
 from chat_loop.errors import ChatLoopError, os_reason
-from chat_loop.sessions.files import opened
+from chat_loop.sessions.files import open_regular
 from chat_loop.wording import counted, size_text
 
 MAX_FILE_BYTES = 10_000_000
@@ -250,7 +250,7 @@ class Workspace:
 def read_text(place: Place) -> str:
     """Return a file's text, line ends as they are. Raises ChatLoopError when it has none."""
     try:
-        with opened(place.path) as (file, status):
+        with open_regular(place.path) as (file, status):
             if status.st_size > MAX_FILE_BYTES:
                 size = size_text(status.st_size)
                 raise ChatLoopError(f"{place.shown} is too large to be read: {size}.")

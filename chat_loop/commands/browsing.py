@@ -12,7 +12,7 @@ from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import SessionRow
-from chat_loop.sessions.trash import take_away
+from chat_loop.sessions.trash import move_to_trash
 from chat_loop.wording import dollars_text
 
 
@@ -46,7 +46,7 @@ class BrowsedSessions:
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
-        take_away(row.path)
+        move_to_trash(row.path)
         return f"{row.id} is in the trash; chat-loop sessions restore {row.id} brings it back."
 
     async def edit(self, row: SessionRow) -> None:

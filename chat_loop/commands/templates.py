@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from chat_loop.config import read_yaml, split_front
 from chat_loop.errors import ChatLoopError, ConfigError, os_reason
-from chat_loop.sessions.files import opened
+from chat_loop.sessions.files import open_regular
 
 LARGEST = 256 * 1024
 """Bytes of a template."""
@@ -92,7 +92,7 @@ class Templates:
 def read(path: Path, name: str) -> Template:
     """Read a template. Raises ChatLoopError."""
     try:
-        with opened(Path(os.path.realpath(path))) as (file, _):
+        with open_regular(Path(os.path.realpath(path))) as (file, _):
             data = file.read(LARGEST + 1)
         if len(data) > LARGEST:
             raise ValueError(f"it is larger than {LARGEST // 1024} KB")

@@ -189,7 +189,7 @@ def reported(session: records.Session, count: Count, most: int) -> int | None:
     The acknowledgment is no turn: its request holds neither tools nor the carried words.
     """
     after = 0
-    for entry in reversed(session.sent):
+    for entry in reversed(session.sent_entries):
         if isinstance(entry, records.ModelChange):
             return None
         usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None

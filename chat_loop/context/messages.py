@@ -115,7 +115,7 @@ def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message
             yield budget.CARRIED, query_message(exchange.query.text, exchange.attached)
             if exchange.reply is not None and exchange.reply.text.strip():
                 yield budget.CARRIED, Message("assistant", exchange.reply.text)
-    yield from _own(session.sent, tools=tools)
+    yield from _own(session.sent_entries, tools=tools)
 
 
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:

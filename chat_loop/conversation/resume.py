@@ -22,7 +22,7 @@ from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.redact import redacted
 from chat_loop.sessions import records, summary_block
-from chat_loop.sessions.chain import ChainReader, known_to, placed
+from chat_loop.sessions.chain import ChainReader, before_fork, chain_exchanges
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
@@ -137,7 +137,7 @@ class Offers:
             seen.add(parent)
             after = (*session.exchanges, *after)
             loaded = self._sessions.load(self._sessions.session_file(parent))
-            session = known_to(loaded.session, given)
+            session = before_fork(loaded.session, given)
             thread, missing = thread_of(self._sessions, session)
             if missing or any(exchange.ref not in known for exchange in thread.exchanges):
                 until = given.until if given is not None else ""
@@ -274,7 +274,7 @@ class Offers:
         if chain.broken:
             raise SessionError(chain.broken)
         known = self._conversation.known()
-        before = (one for ancestor in placed(chain, session.depth) for one in ancestor)
+        before = (one for ancestor in chain_exchanges(chain, session.depth) for one in ancestor)
         lines = [item.text for item in ledger.items(thread.inherited or Summary())]
         lines += [*thread.pins, *(fact.text for fact in ledger.harvest(thread.exchanges))]
         whole = frozenset(lines)
@@ -425,7 +425,7 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
         except SessionError as error:
             missing = f"The words from {given.verbatim_from} on are not all there: {error.message}"
             break
-        here = known_to(parent, child.restoration).exchanges
+        here = before_fork(parent, child.restoration).exchanges
         carried = [replace(one, depth=depth) for one in here if (depth, one.query.number) >= first]
         words = (*carried, *words)
         depth, child = depth - 1, parent

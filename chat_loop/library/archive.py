@@ -16,7 +16,7 @@ from chat_loop.library.ranking import Position
 from chat_loop.library.refresh import indexed_exchange
 from chat_loop.library.search import Hit, Near, places_of, search, texts
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.sessions.chain import ChainReader, placed
+from chat_loop.sessions.chain import ChainReader, chain_exchanges
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 from chat_loop.tokens import estimate
@@ -190,7 +190,7 @@ class Archive:
         problem = "reading it failed."
         try:
             chain = self._reader.read(session)
-            archived = placed(chain, depth)
+            archived = chain_exchanges(chain, depth)
             if archived[: len(self._archived)] != self._archived:
                 self._drop()
             if any(archived) and self._index is None:

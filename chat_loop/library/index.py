@@ -23,7 +23,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library.lineage import Link
-from chat_loop.sessions.partial import Stamp, instant, moment
+from chat_loop.sessions.partial import Stamp, from_microseconds, to_microseconds
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import compact_number
 
@@ -244,7 +244,7 @@ class Index:
             if row.id != identity:
                 raise self.damage()
             path = self.directory / f"{identity}.md"
-            rows[identity] = replace(row, path=path, updated=moment(used))
+            rows[identity] = replace(row, path=path, updated=from_microseconds(used))
         return rows
 
     def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
@@ -351,7 +351,7 @@ class Index:
         searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
         ties = row.compacted, row.until, row.queries, row.mode, row.answered
         link = msgspec.json.encode(Link(row.id, row.parent, row.merged, *ties)).decode()
-        stamp = row.id, session.size, session.changed, instant(row.updated), row.state
+        stamp = row.id, session.size, session.changed, to_microseconds(row.updated), row.state
         text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
         details = agent, project, tags, searched, row.queries, row.tokens
         if key is None:

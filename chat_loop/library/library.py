@@ -226,7 +226,7 @@ class Library:
 
     def _latest(self) -> int:
         """Return the microsecond after which no record can have been written."""
-        return partial.instant(self.now() + AHEAD) or 0
+        return partial.to_microseconds(self.now() + AHEAD) or 0
 
 
 def _conversation(

@@ -70,7 +70,7 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
     row = partial.row_in(data, path, session)
     if session is None and row.state == "plain":
         session, _ = legacy.read(data, path)
-    changed = partial.storable(status.st_mtime_ns)
+    changed = partial.clamp_time(status.st_mtime_ns)
     exchanges = session.exchanges if session is not None else ()
     return _indexed_session(
         row, session, status.st_size, changed, [indexed_exchange(one) for one in exchanges]

@@ -56,7 +56,7 @@ class ChainReader:
             loaded = self._load(parent, main=main) if parent else None
             if loaded is None:
                 return line
-            line.append(replace(loaded, session=known_to(loaded.session, restoration)))
+            line.append(replace(loaded, session=before_fork(loaded.session, restoration)))
             session = loaded.session
 
     def _load(self, parent: str, *, main: bool) -> Loaded | None:
@@ -87,13 +87,13 @@ class ChainReader:
         return None
 
 
-def known_to(parent: Session, restoration: Restoration | None) -> Session:
+def before_fork(parent: Session, restoration: Restoration | None) -> Session:
     """Return a parent as its child knows it: a fork leaves out what was said after it."""
     number = restoration.until.partition(".")[2] if restoration is not None else ""
     return parent.until(int(number)) if number else parent
 
 
-def placed(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
+def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
     """Return the exchanges of every ancestor, the oldest first, under their references. `depth` is
     that of the live session; one that the chain is too long for is not believed.
     """

@@ -98,7 +98,7 @@ class Files:
 
 
 @contextlib.contextmanager
-def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
+def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, without following links or waiting. Raises OSError."""
     descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _SAFE)
     status = os.fstat(descriptor)
@@ -111,7 +111,7 @@ def opened(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_r
 
 def read_part(path: Path, most: int | None = None) -> tuple[bytes, os.stat_result]:
     """Return the first `most` bytes (None: all) of a regular file, and its status."""
-    with opened(path) as (file, status):
+    with open_regular(path) as (file, status):
         return file.read() if most is None else file.read(most) or b"", status
 
 

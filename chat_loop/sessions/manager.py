@@ -115,13 +115,9 @@ class SessionManager:
             header, self.directory, files=files, monotonic=monotonic, saves=self._saves
         )
 
-    def rows(self, limit: int | None = None) -> list[records.SessionRow]:
-        """Return the sessions, last used first. Raises SessionError."""
-        try:
-            return partial.rows(self.directory)[:limit]
-        except OSError as error:
-            message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
-            raise SessionError(message) from error
+    def rows(self) -> list[records.SessionRow]:
+        """Return the sessions, last used first. Raises OSError."""
+        return partial.rows(self.directory)
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
         """Return the file of a session given by its number in the listing `shown` (ids), its id, or

@@ -14,7 +14,7 @@ from typing import BinaryIO, NamedTuple
 from msgspec.structs import replace
 
 from chat_loop.sessions import legacy, marker, records
-from chat_loop.sessions.files import opened
+from chat_loop.sessions.files import open_regular
 from chat_loop.sessions.naming import first_words, name_of
 from chat_loop.sessions.parser import BOM, Reader, parse
 from chat_loop.sessions.records import EPOCH, ID_PATTERN, Query, Session, SessionRow, Totals
@@ -55,13 +55,13 @@ def newest_first(directory: Path) -> list[Stamp]:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
                         continue  # somebody deleted or renamed it meanwhile
-                    stamps.append(Stamp(storable(status.st_mtime_ns), name[:-3], status.st_size))
+                    stamps.append(Stamp(clamp_time(status.st_mtime_ns), name[:-3], status.st_size))
     except FileNotFoundError:
         return []
     return sorted(stamps, reverse=True)
 
 
-def unlisted(directory: Path) -> list[str]:
+def misnamed(directory: Path) -> list[str]:
     """Return the names of markdown files that are no session ids, such as conflict copies."""
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".md")]  # noqa: PTH208
@@ -70,23 +70,25 @@ def unlisted(directory: Path) -> list[str]:
     return sorted(name for name in names if not ID_PATTERN.fullmatch(name[:-3]))
 
 
-def storable(nanoseconds: int) -> int:
+def clamp_time(nanoseconds: int) -> int:
     """Return a file's time in 64 bits, which a file system may exceed."""
     return min(max(nanoseconds, -_LARGEST_TIME), _LARGEST_TIME)
 
 
 def rows(directory: Path) -> list[SessionRow]:
     """Return the sessions of a folder, last used first, undated last. Raises OSError."""
-    unsorted = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
-    return sorted(
-        unsorted, key=lambda row: (instant(row.updated) or -_LARGEST_TIME, row.id), reverse=True
-    )
+
+    def last_used(row: SessionRow) -> tuple[int, str]:
+        return to_microseconds(row.updated) or -_LARGEST_TIME, row.id
+
+    files = newest_first(directory)
+    return sorted((row(directory / f"{file.id}.md") for file in files), key=last_used, reverse=True)
 
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
     """Return one file's row, of an unreadable one too. `quick`: without an open file's numbers."""
     try:
-        with opened(path) as (file, status):
+        with open_regular(path) as (file, status):
             return _row(path, file, status.st_size, quick=quick)
     except OSError:
         return SessionRow(id=path.stem, path=path, state="foreign")
@@ -160,7 +162,7 @@ def row_of(
         id=path.stem,
         path=path,
         state="sealed" if sealed else "unsealed",
-        updated=moment(instant(used)),
+        updated=from_microseconds(to_microseconds(used)),
         created=header.created if header.created != EPOCH else None,
         agent=header.agent,
         project=header.project,
@@ -195,7 +197,7 @@ def used_in(tail: bytes) -> datetime | None:
     return sealed
 
 
-def instant(date: datetime | None) -> int | None:
+def to_microseconds(date: datetime | None) -> int | None:
     """Return microseconds since 1970, None for what is no date of a session."""
     if date is None:
         return None
@@ -205,7 +207,7 @@ def instant(date: datetime | None) -> int | None:
         return None
 
 
-def moment(microseconds: int | None) -> datetime | None:
+def from_microseconds(microseconds: int | None) -> datetime | None:
     """Return a date in the local zone."""
     if microseconds is None:
         return None
@@ -219,7 +221,7 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
     """Read the ends of a sealed session: its entries before the second query, at least the `last`
     exchanges, and all that its summary block does not cover. None: not possible. Raises OSError.
     """
-    with opened(path) as (file, status):
+    with open_regular(path) as (file, status):
         size = status.st_size
         head = file.read(_LONG_HEAD) if size > SHORT else b""
         end = head.find(_QUERY, head.find(_QUERY) + 1)
@@ -241,7 +243,7 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
                 is_enough = len(active.intersection(numbers)) >= max(1, last)
                 if is_enough and (covers is None or numbers[0] <= covers + 1):
                     totals = Totals(queries=queries, session=Usage(input=tokens))
-                    return replace(session, counted=totals) if session.seal.summary else None
+                    return replace(session, partial_totals=totals) if session.seal.summary else None
             length *= 4
     return None
 
@@ -260,8 +262,8 @@ class Pieces:
 
     def __iter__(self) -> Iterator[tuple[records.Entry, ...]]:
         """Read the file. Raises OSError."""
-        with opened(self.path, 1 << 16) as (file, status):
-            self.size, self.changed = status.st_size, storable(status.st_mtime_ns)
+        with open_regular(self.path, 1 << 16) as (file, status):
+            self.size, self.changed = status.st_size, clamp_time(status.st_mtime_ns)
             while line := file.readline(LONGEST_RECORD):
                 if line.startswith(_UNDO) and (found := marker.read(line)):
                     self.undone.add(found.number("n") or 0)

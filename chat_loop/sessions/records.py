@@ -39,7 +39,7 @@ class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
 
 
 class QueryEntry(Entry, frozen=True, kw_only=True):
-    """A record that belongs to query `number`, counted from 1 in each session."""
+    """A record that belongs to query `number`, partial_totals from 1 in each session."""
 
     number: int
 
@@ -247,7 +247,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     header: Header
     entries: tuple[Entry, ...] = ()
     seal: Seal | None = None
-    counted: Totals | None = None  # the totals, where only a part of the entries was read
+    partial_totals: Totals | None = None  # the totals, where only a part of the entries was read
 
     def with_entry(self, entry: Entry) -> Session:
         """Return the session with another entry. It takes over what is known of the others, so that
@@ -286,7 +286,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return (*facts.settled, *made)
 
     @cached_property
-    def sent(self) -> tuple[Entry, ...]:
+    def sent_entries(self) -> tuple[Entry, ...]:
         """The entries without those of undone and failed queries: what the model is sent again."""
         left_out = self._facts.undone | self._facts.failed
         if not left_out:
@@ -367,7 +367,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def totals(self) -> Totals:
         facts = self._facts
-        return self.counted or Totals(
+        return self.partial_totals or Totals(
             queries=facts.queries, session=facts.usage, restoration=facts.restoration_usage
         )
 

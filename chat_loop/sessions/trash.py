@@ -14,7 +14,7 @@ from chat_loop.sessions.records import ID_PATTERN, SessionRow
 FOLDER = ".trash"
 
 
-def take_away(path: Path) -> Path:
+def move_to_trash(path: Path) -> Path:
     """Move a session's file to the trash. Raises SessionLocked, SessionNotFound and SaveError."""
     try:
         with closing(take_lock(path.parent, path.stem)):
@@ -30,7 +30,7 @@ def take_away(path: Path) -> Path:
         raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
 
 
-def bring_back(directory: Path, identity: str) -> Path:
+def restore(directory: Path, identity: str) -> Path:
     """Move a session out of the trash. Raises SessionNotFound and SaveError."""
     source, target = directory / FOLDER / f"{identity}.md", directory / f"{identity}.md"
     if not ID_PATTERN.fullmatch(identity) or not (source.is_file() or source.is_symlink()):
@@ -45,7 +45,7 @@ def bring_back(directory: Path, identity: str) -> Path:
         raise SaveError(f"{source} cannot be moved: {os_reason(error)}.") from error
 
 
-def trashed(directory: Path) -> list[SessionRow]:
+def list_trash(directory: Path) -> list[SessionRow]:
     """Return the sessions in the trash, last used first. Raises SessionError."""
     folder = directory / FOLDER
     try:

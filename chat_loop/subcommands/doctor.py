@@ -222,7 +222,7 @@ def sessions(here: Installation) -> Iterator[Finding]:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
         except errors.SessionError as error:
             damaged.append(error.message)
-    if unlisted := folder_listing.unlisted(here.sessions):
+    if unlisted := folder_listing.misnamed(here.sessions):
         hint = "Sync tools leave such copies where two machines wrote."
         yield doubtful("Not listed", unlisted_text(unlisted), hint)
     states = Counter[str](row.state for row in folder_listing.rows(here.sessions))

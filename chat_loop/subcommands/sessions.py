@@ -172,7 +172,7 @@ class SessionActions:
         out("".join(lines))
         if more:
             err(f"… and {more:,} older")
-        if names := partial.unlisted(self.sessions.directory):
+        if names := partial.misnamed(self.sessions.directory):
             err(drawn.unlisted_text(names))
         return int(bool(wanted) and not rows)
 
@@ -331,12 +331,12 @@ class SessionActions:
     def trash(self, options: argparse.Namespace) -> int:
         """Move sessions to the trash; without any, list what is there."""
         if not options.references:
-            _print_rows(trash.trashed(self.sessions.directory), as_json=options.as_json)
+            _print_rows(trash.list_trash(self.sessions.directory), as_json=options.as_json)
             return 0
         # all are looked up before one is gone and the numbers change
         ids = [self.path(reference).stem for reference in options.references]
         rows = [*self.library.rows_of(ids).values()]
-        moved = [row for row in rows if _done(trash.take_away, row.path)]
+        moved = [row for row in rows if _done(trash.move_to_trash, row.path)]
         if options.as_json:
             out_json([row_values(None, row) for row in moved])
         for row in () if options.as_json else moved:
@@ -352,7 +352,7 @@ class SessionActions:
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
         ids = [*dict.fromkeys(options.ids)]
-        back = [one for one in ids if _done(trash.bring_back, self.sessions.directory, one)]
+        back = [one for one in ids if _done(trash.restore, self.sessions.directory, one)]
         out("".join(f"{identity} is back.\n" for identity in back))
         return int(len(back) < len(ids))
 
@@ -387,7 +387,7 @@ class SessionActions:
         for row in chosen:  # children first: what a session that stays goes on from stays as well
             if row.id in staying:
                 err(f"{row.id} stays: a session that stays goes on from it.")
-            elif _done(trash.take_away, row.path):
+            elif _done(trash.move_to_trash, row.path):
                 moved += 1
             elif not options.originals:
                 staying |= ancestry([row.id], links)

@@ -184,7 +184,7 @@ def test_every_call_is_answered_at_once_and_nothing_else_is(entries: list[Entry]
         assert [result.id for result in message.results] == [call.id for call in before.calls]
         assert not message.calls or message.role == "assistant"
         assert not message.results or message.role == "user"
-    standing = Session(header=HEADER, entries=tuple(entries)).sent
+    standing = Session(header=HEADER, entries=tuple(entries)).sent_entries
     failed = {entry.number for entry in standing if isinstance(entry, Reply) and entry.failed}
     assert [call for message in messages for call in message.calls] == [
         ToolCall(entry.id, entry.name, entry.arguments)

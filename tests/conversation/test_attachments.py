@@ -136,7 +136,7 @@ def test_what_was_undone_is_not_sent() -> None:
         query(1, "one"), IMAGE, NOTES, reply(1, "1"), Undo(number=1, at=START), query(2, "two")
     )
     assert messages_of(Thread(session)) == (Message("user", "two"),)
-    assert session.sent == (query(2, "two"),)
+    assert session.sent_entries == (query(2, "two"),)
     assert session.until(1).entries == (*session.entries[:4], session.entries[4])
 
 

@@ -17,7 +17,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
 from chat_loop.library.archive_tools import READ
-from chat_loop.sessions.chain import ChainReader, placed
+from chat_loop.sessions.chain import ChainReader, chain_exchanges
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Pin, Session, Unpin
@@ -285,7 +285,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         }
         assert found == {"1.1", "1.2", "2.1"}
         chain = ChainReader(talk.sessions).read(conversation.session)
-        assert [refs(part) for part in placed(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
+        assert [refs(part) for part in chain_exchanges(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
         await say(talk, 6)
         await conversation.leave("exit")
         # The parent goes on meanwhile: its summary is of words that the fork does not have.

@@ -15,7 +15,7 @@ from chat_loop.context.merge import Contradiction, in_room, merge
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.chain import ChainReader, placed
+from chat_loop.sessions.chain import ChainReader, chain_exchanges
 from chat_loop.sessions.manager import Loaded
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
@@ -217,7 +217,7 @@ def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
     session = session or talk.conversation.session
     chain = ChainReader(talk.sessions).read(session)
     assert chain.broken == ""
-    return [[one.query.text for one in part] for part in placed(chain, session.depth)]
+    return [[one.query.text for one in part] for part in chain_exchanges(chain, session.depth)]
 
 
 def block_of(talk: Talk) -> Summary:

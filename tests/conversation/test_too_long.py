@@ -144,7 +144,7 @@ def test_the_window_that_a_server_tells_is_the_one_that_holds(tmp_path: Path) ->
     asked = [
         entry.text.partition(":")[0]
         for path in sorted(tmp_path.glob("*.md"))
-        for entry in SessionManager(tmp_path).load(path).session.sent
+        for entry in SessionManager(tmp_path).load(path).session.sent_entries
         if isinstance(entry, Query)
     ]
     assert asked == [str(number) for number in range(12)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.sessions.chain import Chain, ChainReader, placed
+from chat_loop.sessions.chain import Chain, ChainReader, chain_exchanges
 from chat_loop.sessions.records import Header, Session
 from tests.archives import START, Counting, chained, session
 
@@ -18,7 +18,7 @@ def ids(chain: Chain) -> list[str]:
 
 
 def refs(chain: Chain, depth: int) -> list[list[str]]:
-    return [[exchange.ref for exchange in exchanges] for exchanges in placed(chain, depth)]
+    return [[exchange.ref for exchange in exchanges] for exchanges in chain_exchanges(chain, depth)]
 
 
 def test_ancestors_come_nearest_first_and_keep_their_places(tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_ancestors_come_nearest_first_and_keep_their_places(tmp_path: Path) -> N
     assert refs(chain, 7) == [["4.1", "4.2"], ["5.1"], ["6.1", "6.2"]]
     assert refs(chain, 2) == refs(chain, 4)
     assert [
-        exchange.query.text for exchanges in placed(chain, 4) for exchange in exchanges
+        exchange.query.text for exchanges in chain_exchanges(chain, 4) for exchange in exchanges
     ] == list("abcde")
 
 
@@ -40,7 +40,7 @@ def test_a_session_without_a_parent_has_no_ancestors(tmp_path: Path) -> None:
         ChainReader(sessions).read(Session(header=Header(id="x", created=START, agent="A")))
         == Chain()
     )
-    assert placed(Chain(), 1) == ()
+    assert chain_exchanges(Chain(), 1) == ()
 
 
 def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
@@ -58,7 +58,7 @@ def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
     os.utime(path, ns=(1, 1))
     chain = reader.read(child)
     assert sessions.told() == [path.stem]
-    assert placed(chain, 4)[0][0].query.text == "A"
+    assert chain_exchanges(chain, 4)[0][0].query.text == "A"
 
 
 def gone(path: Path) -> None:
@@ -138,4 +138,6 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
         Session(header=Header(id="x", created=START, agent="A", parent="old"))
     )
     assert [loaded.plain for loaded in chain.loaded] == [True]
-    assert refs(chain, 2) == [[f"1.{number}" for number in range(1, 1 + len(placed(chain, 2)[0]))]]
+    assert refs(chain, 2) == [
+        [f"1.{number}" for number in range(1, 1 + len(chain_exchanges(chain, 2)[0]))]
+    ]

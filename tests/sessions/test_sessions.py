@@ -556,7 +556,7 @@ def test_a_session_that_grows_is_the_session_read_at_once() -> None:
             ModelChange(at=START, text=f"model:{number}"),
         ]
     entries += [Undo(number=3, at=START), Query(number=6, at=START, text="q6")]
-    facts = ("exchanges", "sent", "totals", "usage_of_models", "pins", "depth")
+    facts = ("exchanges", "sent_entries", "totals", "usage_of_models", "pins", "depth")
     for asked in (facts, ("exchanges",), ()):
         header = Header(id="a", created=START, agent="A", model="model:0")
         growing = Session(header=header)

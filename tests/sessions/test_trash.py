@@ -14,55 +14,55 @@ import pytest
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.sessions.files import take_lock
-from chat_loop.sessions.trash import FOLDER, bring_back, take_away, trashed
+from chat_loop.sessions.trash import FOLDER, list_trash, move_to_trash, restore
 from tests.stocked import OLD, OPEN, put
 
 
 def test_there_and_back(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
     before, status = path.read_bytes(), path.stat()
-    gone = take_away(path)
+    gone = move_to_trash(path)
     assert (gone, path.exists()) == (tmp_path / FOLDER / path.name, False)
     assert stat.S_IMODE(gone.parent.stat().st_mode) == 0o700
-    [row] = trashed(tmp_path)
+    [row] = list_trash(tmp_path)
     assert (row.id, row.name, row.path) == (OLD.header.id, "What is a monad?", gone)
-    assert bring_back(tmp_path, OLD.header.id) == path
+    assert restore(tmp_path, OLD.header.id) == path
     assert path.read_bytes() == before
     assert (path.stat().st_mtime_ns, path.stat().st_mode) == (status.st_mtime_ns, status.st_mode)
-    assert trashed(tmp_path) == []
+    assert list_trash(tmp_path) == []
 
 
 def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
     long = tmp_path / f"{'x' * 64}.md"
     for content in ("one", "two", "three"):
         long.write_text(content)
-        take_away(long)
+        move_to_trash(long)
     names = sorted(path.name for path in (tmp_path / FOLDER).iterdir())
     assert names == [f"{'x' * 58}_2.md", f"{'x' * 58}_3.md", f"{'x' * 64}.md"]
     assert {path.read_text() for path in (tmp_path / FOLDER).iterdir()} == {"one", "two", "three"}
-    bring_back(tmp_path, f"{'x' * 58}_3")
+    restore(tmp_path, f"{'x' * 58}_3")
 
 
 def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
-    take_away(path)
+    move_to_trash(path)
     path.symlink_to("nowhere")
     with pytest.raises(SaveError, match="already: nothing is brought back"):
-        bring_back(tmp_path, OLD.header.id)
+        restore(tmp_path, OLD.header.id)
     assert path.is_symlink()
     (tmp_path / FOLDER / f"{OLD.header.id}_2.md").symlink_to("nowhere")
-    assert take_away(path).name == f"{OLD.header.id}_3.md"
-    assert bring_back(tmp_path, f"{OLD.header.id}_3").readlink() == Path("nowhere")
+    assert move_to_trash(path).name == f"{OLD.header.id}_3.md"
+    assert restore(tmp_path, f"{OLD.header.id}_3").readlink() == Path("nowhere")
 
 
 def test_an_open_session_stays(tmp_path: Path) -> None:
     [path] = put(tmp_path, OPEN)
     held = take_lock(tmp_path, OPEN.header.id)
     with pytest.raises(SessionLocked):
-        take_away(path)
+        move_to_trash(path)
     assert path.exists()
     held.close()
-    take_away(path)
+    move_to_trash(path)
 
 
 @pytest.mark.parametrize(
@@ -71,12 +71,12 @@ def test_an_open_session_stays(tmp_path: Path) -> None:
 def test_what_is_not_there(tmp_path: Path, identity: str) -> None:
     (tmp_path / FOLDER / "folder.md").mkdir(parents=True)
     with pytest.raises(SessionNotFound, match="in the trash"):
-        bring_back(tmp_path, identity)
+        restore(tmp_path, identity)
 
 
 def test_a_session_that_went_away_meanwhile(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound, match="no session gone any more"):
-        take_away(tmp_path / "gone.md")
+        move_to_trash(tmp_path / "gone.md")
 
 
 def test_a_trash_that_is_none(tmp_path: Path) -> None:
@@ -84,10 +84,10 @@ def test_a_trash_that_is_none(tmp_path: Path) -> None:
     (tmp_path / FOLDER).write_text("in the way")
     before = path.read_bytes()
     with pytest.raises(SaveError, match=r"cannot be moved: file exists\.$"):
-        take_away(path)
+        move_to_trash(path)
     assert path.read_bytes() == before
     with pytest.raises(SessionError, match="cannot be read"):
-        trashed(tmp_path)
+        list_trash(tmp_path)
 
 
 @contextmanager
@@ -117,5 +117,5 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
         read_only(folder),
         pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"),
     ):
-        take_away(path)
+        move_to_trash(path)
     assert path.exists()
