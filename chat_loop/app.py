@@ -18,7 +18,6 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, configured, equipped
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.mcp_servers import Servers, servers_of
 from chat_loop.agent.tools import Tool
 from chat_loop.config import Config, Paths, choose_servers
@@ -33,7 +32,6 @@ from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.subcommands.agents import open_asked
 
 PROMPT_SECONDS = 10.0
 """How long the first prompt of a chat waits for a server that loads its model."""
@@ -58,6 +56,8 @@ class App:
             self._module, mode = "interactive" if chats else "subcommands.sessions", ""
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
+            from chat_loop.subcommands.agents import open_asked  # most have the built-in agent
+
             asks = options.question is None and os.isatty(0) and os.isatty(1)
             self.definition, self.instant = open_asked(
                 reference, paths, instant, asked=asks, trusted=options.trust_agent
@@ -138,6 +138,8 @@ class App:
         names = wanted or self.config.agent.tools
         if not names:
             return ()
+        from chat_loop.agent.builtin import builtin_tools  # most agents have none
+
         protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
         if self.options.config:
             protected.append(Path(self.options.config).expanduser())

@@ -19,8 +19,6 @@ from chat_loop import errors
 from chat_loop.input import start
 
 OK, FAILED, MISUSED, INTERRUPTED = 0, 1, 2, 130
-SIGNALLED = 128
-"""From here on an exit code names the signal that ended the program."""
 MISUSES = (errors.AgentError, errors.ConfigError, errors.UsageError, errors.NoProvider)
 REFUSED = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EBADF}
 """The errors of a standard output that takes nothing: a full disk, a limit, a closed descriptor."""
@@ -61,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _leave(number: int, frame: object) -> None:
     """End the program on a signal, with the terminal given back, until the chat handles signals."""
-    raise SystemExit(SIGNALLED + number)
+    raise SystemExit(start.SIGNALED + number)
 
 
 def _prepare_streams() -> None:

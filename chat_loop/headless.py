@@ -20,6 +20,7 @@ from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
 from chat_loop.display.text import one_line
 from chat_loop.input.lines import clean
+from chat_loop.input.start import SIGNALED
 from chat_loop.library.library import Library
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter
@@ -152,7 +153,7 @@ class Run:
             if self._stop in CUT:
                 self._show(events.Warned(*CUT[self._stop]))
         except asyncio.CancelledError:
-            return (0 if self._left else 128 + received[0] if received else 130), False
+            return (0 if self._left else SIGNALED + received[0] if received else 130), False
         except errors.ChatLoopError as error:
             if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."

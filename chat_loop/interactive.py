@@ -32,7 +32,7 @@ from chat_loop.display.unhurried import settle, unhurried_output
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
-from chat_loop.input.start import ENDING, banner, columns
+from chat_loop.input.start import ENDING, SIGNALED, banner, columns
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
@@ -41,8 +41,6 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
 from chat_loop.wording import when_text
 
-SIGNALLED = 128
-"""From here on an exit code names the signal that ended the program."""
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to, as after SIGHUP."""
 SWITCH_SECONDS = 0.0005
@@ -54,7 +52,7 @@ def run(app: App) -> int:
     agent = app.agent()
     with unhurried_output():
         code = asyncio.run(Interactive(app, agent).run())
-        if code < SIGNALLED:  # else who asked it to go does not wait
+        if code < SIGNALED:  # else who asked it to go does not wait
             settle(sys.stdout)
     return code
 
@@ -146,7 +144,7 @@ class Interactive:
         except asyncio.CancelledError:
             if not received:
                 raise
-            return SIGNALLED + received[0]
+            return SIGNALED + received[0]
         except OSError as error:
             if error.errno != errno.EIO:
                 raise

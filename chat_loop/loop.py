@@ -44,20 +44,13 @@ class ChatLoop:
         chat, display = self.chat, self._display
         try:
             with self._interruptible():
-                while True:
-                    if line or chat.replacing is not None:
-                        await self.handle(line)
-                    try:
-                        line = await self._reader.read()
-                    except KeyboardInterrupt:
-                        line = ""
-                        if chat.replacing is None:
-                            display.line("exit or Ctrl-D leaves.", "dim")
-                        else:
-                            self._cancel_edit()
-        except (Quit, EOFError):
-            with self._interruptible():
-                await self._cancellable(chat.conversation.end())
+                try:
+                    while True:
+                        if line or chat.replacing is not None:
+                            await self.handle(line)
+                        line = await self._read()
+                except (Quit, EOFError):
+                    await self._cancellable(chat.conversation.end())
             if chat.conversation.live.empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
@@ -70,6 +63,17 @@ class ChatLoop:
         finally:
             chat.conversation.close()
         return 0 if chat.conversation.live.empty or chat.conversation.live.saved else 1
+
+    async def _read(self) -> str:
+        """Return the next entry; Ctrl-C takes back an edit, or is told how to leave."""
+        while True:
+            try:
+                return await self._reader.read()
+            except KeyboardInterrupt:
+                if self.chat.replacing is not None:
+                    self._cancel_edit()
+                else:
+                    self._display.line("exit or Ctrl-D leaves.", "dim")
 
     async def handle(self, line: str) -> None:
         """Do what one line asks for; show failures. Raises Quit."""

@@ -84,6 +84,7 @@ SEAMS = {
     "the tokenizer and the prices": ("tiktoken", "genai_prices", "chat_loop.providers.prices"),
     "the index and the archive": ("chat_loop.library",),
     "export": ("chat_loop.export",),
+    "tools that change something": ("chat_loop.agent.builtin",),
     "a terminal: pipes need none of it": (
         *("rich", "termios", "chat_loop.input.prompt", "chat_loop.commands.browsing"),
         "chat_loop.display",

@@ -16,6 +16,8 @@ from chat_loop import __version__
 PROMPT = "You: "
 ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """The signals that end the program after it has given the terminal back; a system may lack some."""
+SIGNALED = 128
+"""From here on an exit code names the signal that ended the program."""
 VALUED = frozenset(
     {"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"}
 )
