@@ -23,12 +23,12 @@ from chat_loop.commands.view import status_of
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
+from chat_loop.display.greeting import greeting, offer
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.notice import Notifier
-from chat_loop.display.offer import greeting, offer
+from chat_loop.display.nonblocking import drain, nonblocking_output
+from chat_loop.display.notifier import Notifier
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line
-from chat_loop.display.unhurried import settle, unhurried_output
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
@@ -50,10 +50,10 @@ SWITCH_SECONDS = 0.0005
 def run(app: App) -> int:
     """Chat until the user leaves; return the exit code."""
     agent = app.agent()
-    with unhurried_output():
+    with nonblocking_output():
         code = asyncio.run(Interactive(app, agent).run())
         if code < SIGNALED:  # else who asked it to go does not wait
-            settle(sys.stdout)
+            drain(sys.stdout)
     return code
 
 

@@ -30,7 +30,7 @@ from chat_loop.commands.view import status_of
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.notice import Notifier
+from chat_loop.display.notifier import Notifier
 from chat_loop.events import Compacted, Event
 from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library

@@ -59,6 +59,7 @@ DOORS = {
     "pygments": {"export/markup.py"},
     "filelock": {"models/install.py"},
     "platformdirs": {"config.py"},
+    "wcwidth": {"display/text.py", "input/keys.py"},
     "termios": {"input/start.py"},
     "sqlite3": {"library/index.py"},
     "numpy": {"library/vectors.py"},
@@ -86,7 +87,7 @@ SEAMS = {
     "export": ("chat_loop.export",),
     "tools that change something": ("chat_loop.agent.builtin",),
     "a terminal: pipes need none of it": (
-        *("rich", "termios", "chat_loop.input.prompt", "chat_loop.commands.browsing"),
+        *("rich", "termios", "wcwidth", "chat_loop.input.prompt", "chat_loop.commands.browsing"),
         "chat_loop.display",
     ),
     "what a part of a conversation needs alone": (
@@ -208,7 +209,7 @@ def test_display_prompt_and_browser_know_only_values() -> None:
 def test_nothing_prints_outside_the_doors() -> None:
     # agent/isolation.py keeps what foreign code prints off the screen
     printing = {
-        *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/unhurried.py"),
+        *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/nonblocking.py"),
         *(
             "input/prompt.py",
             "input/lines.py",

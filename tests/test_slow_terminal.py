@@ -22,7 +22,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.display.unhurried import settle, unhurried_output
+from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.sessions.records import Exchange
 from tests.pty_chat import PtyChat
 from tests.test_signals import chatting, exchanges
@@ -183,12 +183,12 @@ def terminal() -> Iterator[tuple[int, int]]:
 
 def test_what_is_written_waits_in_its_order_until_it_is_read() -> None:
     pieces = [f"piece {number}, 漢字 and more\n" for number in range(50_000)]
-    with terminal() as (reading, _), unhurried_output():
+    with terminal() as (reading, _), nonblocking_output():
         for piece in pieces[:-1]:
             sys.stdout.write(piece)
         sys.stdout.write(pieces[-1])
         whole = "".join(pieces).encode()
-        settling = threading.Thread(target=settle, args=(sys.stdout,))
+        settling = threading.Thread(target=drain, args=(sys.stdout,))
         settling.start()
         read = b""
         while len(read) < len(whole):
@@ -200,7 +200,7 @@ def test_what_is_written_waits_in_its_order_until_it_is_read() -> None:
 def test_what_is_not_read_is_given_up_at_the_end_and_standard_output_is_what_it_was() -> None:
     with terminal():
         before = sys.stdout
-        with unhurried_output():
+        with nonblocking_output():
             assert (sys.stdout.fileno(), sys.stdout.isatty()) == (before.fileno(), True)
             sys.stdout.write("x" * 1_000_000)
             sys.stdout.flush()
@@ -208,11 +208,11 @@ def test_what_is_not_read_is_given_up_at_the_end_and_standard_output_is_what_it_
 
 
 def test_a_terminal_that_is_gone_is_told_with_a_later_piece() -> None:
-    with terminal() as (reading, _), unhurried_output():
+    with terminal() as (reading, _), nonblocking_output():
         sys.stdout.write("x" * 1_000_000)
         sys.stdout.flush()
         os.close(reading)
-        settle(sys.stdout)
+        drain(sys.stdout)
         with pytest.raises(OSError, match="Input/output error"):
             settle_written("more")
 
@@ -227,9 +227,9 @@ def test_a_process_with_many_files_open_waits_for_its_terminal_as_any_other() ->
         while (taken := os.open(os.devnull, os.O_RDONLY)) < 1030:
             files.callback(os.close, taken)
         files.callback(os.close, taken)
-        with unhurried_output():
+        with nonblocking_output():
             sys.stdout.write("x" * 1_000_000)
-            settling = threading.Thread(target=settle, args=(sys.stdout,), daemon=True)
+            settling = threading.Thread(target=drain, args=(sys.stdout,), daemon=True)
             settling.start()
             read = 0
             while read < 1_000_000 and select.select([reading], [], [], PATIENCE)[0]:
@@ -242,14 +242,14 @@ def test_a_process_with_many_files_open_waits_for_its_terminal_as_any_other() ->
 
 def settle_written(text: str) -> None:
     sys.stdout.write(text)
-    settle(sys.stdout)
+    drain(sys.stdout)
 
 
 def test_what_is_no_terminal_is_left_alone(tmp_path: Path) -> None:
     with (
         (tmp_path / "file").open("w") as file,
         contextlib.redirect_stdout(file),
-        unhurried_output(),
+        nonblocking_output(),
     ):
         assert sys.stdout is file
-        settle(sys.stdout)
+        drain(sys.stdout)

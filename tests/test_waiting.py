@@ -6,12 +6,12 @@ from __future__ import annotations
 
 import io
 import re
-import unicodedata
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from wcwidth import width
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.manager import DisplayManager
@@ -30,10 +30,6 @@ ENDED = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
 def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "80")
-
-
-def width(text: str) -> int:
-    return sum(1 + (unicodedata.east_asian_width(sign) in "WF") for sign in text)
 
 
 @given(st.text().map(printable), st.floats(0, 1e6), st.integers(12, 120), st.booleans())

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import QueryFile
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.display.manager import DisplayManager
-    from chat_loop.display.notice import Notifier
+    from chat_loop.display.notifier import Notifier
     from chat_loop.input.lines import Reader
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory

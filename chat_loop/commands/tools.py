@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 
 from chat_loop.agent.tools import Approvals, Approve
 from chat_loop.commands.registry import misuse, registry
-from chat_loop.display import calls
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
@@ -171,7 +170,7 @@ def tool_approval(display: DisplayManager, reader: Reader) -> Approve:
 
     def show(name: str, text: str) -> None:
         display.stop_waiting()
-        calls.proposed(display, text)
+        display.proposal(text)
         reader.forget()  # what was typed before the question stood there is no answer to it
 
     async def ask(question: str) -> str:

@@ -4,17 +4,18 @@ them.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO
 
-from chat_loop.display import told
 from chat_loop.display.reply import ReplyText, reply_on
 from chat_loop.display.text import one_line, printable, wrapped
 from chat_loop.display.waiting import CALM_SECONDS, TURN_SECONDS, Waiting
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
+    FIRST_RETRY,
     Attached,
     Compacted,
     Connecting,
@@ -36,10 +37,24 @@ from chat_loop.events import (
     ToolReturned,
     Warned,
 )
-from chat_loop.wording import STOPS, tokens_text
+from chat_loop.wording import (
+    ALLOWED,
+    STOPS,
+    compact_number,
+    compaction_text,
+    counted,
+    counts_text,
+    tokens_text,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
+
+LONGEST_CALL = 160
+"""Characters of a tool call's arguments."""
+LONGEST_VALUE = 60
+SHORT_RESULT = 60
+"""Characters of a tool's result that are shown; of a longer one also how much it is."""
 
 
 class DisplayManager:
@@ -101,41 +116,43 @@ class DisplayManager:
             case ThinkingDelta():
                 self._thinking(event.text)
             case Retrying():
-                told.retrying(self, event)
-            case ToolCalled() | ToolReturned():
-                from chat_loop.display import calls  # not before a tool is called
-
-                calls.shown(self, event)
+                self._retrying(event)
+            case ToolCalled():
+                self.begin_waiting()
+                call = f"{event.call.name}: {_arguments(event.call.arguments)}"
+                self.line(call.rstrip(": "), "dim", symbol="🔧")
+            case ToolReturned():
+                self._tool_returned(event)
             case ReplyEnded():
                 self._reply_ended(event)
             case SessionFound():
-                told.found(self, event)
-            case Restoring(reason="automatic"):
-                pass
+                self._session_found(event)
             case Compacted():
-                told.compacted(self, event)
+                self._compacted(event)
             case Connecting():
-                told.connecting(self, event)
+                self._connecting(event)
             case Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
             case Attached():
-                self.line(
-                    " · ".join(one_line(file, 200) for file in event.files), "dim", symbol="📎"
-                )
-            case Restoring():
-                told.restoring(self, event)
+                files = " · ".join(one_line(file, 200) for file in event.files)
+                self.line(files, "dim", symbol="📎")
+            case Restoring() if event.reason != "automatic":
+                with_summary = "Starting new session with summary..."
+                text = with_summary if event.reason == "compact" else "Restoring context..."
+                self.prose(self.symbol("🔄", text), indent=3)
+                self.begin_waiting()
             case SummaryStarted():
-                told.summary_started(self, event)
+                self._summary_started(event)
             case SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
                 self.waiting.more = f" {part}{event.characters} characters"
             case SummaryEnded():
-                told.summary_ended(self, event)
+                self._summary_ended(event)
             case SessionSealed():
-                told.sealed(self, event)
+                self._session_sealed(event)
             case Warned():
                 self.warn(event.message, event.hint)
-            case Finished() | SessionBegun():
+            case Finished() | SessionBegun() | Restoring():
                 pass
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
@@ -143,19 +160,6 @@ class DisplayManager:
         self._close_line()
         text = self.symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
-
-    def begun(self, text: str) -> None:
-        """Print the beginning of a line, which `ended` goes on with, unless something else comes
-        between.
-        """
-        self._close_line()
-        self._write(text)
-        self._line_open = True
-
-    def ended(self, text: str) -> None:
-        """Print the end of the line that was begun."""
-        self._write(f"{text}\n")
-        self._line_open = False
 
     def row(self, *parts: tuple[str, str]) -> None:
         """Print texts with their styles on one line, which is cut where the terminal ends."""
@@ -173,6 +177,20 @@ class DisplayManager:
         if self.is_terminal:
             text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
+
+    def proposal(self, text: str) -> None:
+        """Print all that a tool call would do before the user is asked: every line, a diff in its
+        colors.
+        """
+        colors = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
+        lines = text.split("\n")
+        in_diff = False
+        for number, line in enumerate(lines):
+            in_diff = in_diff or line.startswith("--- ")
+            first = "" if number else "bold"
+            self.line(line, colors.get(line[:1], "") if in_diff else first)
+        if len(lines) >= self.console.height - 2 and self.is_terminal:
+            self.line(f"({counted(len(lines), 'line')}: scroll up to read all of it)", "yellow")
 
     def reply(self, text: str) -> None:
         """Print a reply that is there whole, as it would have streamed, on lines of its own."""
@@ -214,12 +232,6 @@ class DisplayManager:
     def status(self, text: str) -> None:
         """Name what the chat waits for, once that takes long enough to be shown."""
         self.waiting.text = text
-
-    def hold_up(self, why: str) -> None:
-        """Show in the line of what is waited for why that takes longer."""
-        if self._in_reply or self._in_thinking or not self.waiting.lasts:
-            self.begin_waiting()
-        self.waiting.more = why
 
     def progress(self, done: int, of: int) -> None:
         """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
@@ -325,3 +337,131 @@ class DisplayManager:
         self.prose(" | ".join(parts), "dim")
         self.line()
         self.waiting.end()
+
+    def _retrying(self, event: Retrying) -> None:
+        """Say why a request failed, and when it is sent again: a terminal shows the newest reason,
+        a pipe gets the first.
+        """
+        reason = one_line(event.reason, 300)
+        when = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
+        attempt = f"{event.attempt}/{event.attempts}"
+        if self._redraws:
+            if self._in_reply or self._in_thinking or not self.waiting.lasts:
+                self.begin_waiting()
+            stops = "" if self.waiting.hint else ", Ctrl-C stops"
+            self.waiting.more = f" Trying {when} ({attempt}{stops}): {reason}"
+        elif event.attempt == FIRST_RETRY:
+            self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)
+
+    def _tool_returned(self, event: ToolReturned) -> None:
+        """Show a tool's result as far as a line takes it, and its size; or why it failed."""
+        took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
+        text = event.text.removeprefix(ALLOWED)
+        if event.denied:
+            self.line(f"  {event.name} denied", "yellow")
+        elif event.failed:
+            self.line(f"  {event.name} failed: {one_line(text, 300)}{took}", "red")
+        else:
+            text = text.strip("\n")
+            lines = text.count("\n") + 1
+            size = f" ({counted(lines, 'line')}, {compact_number(len(text))} characters)"
+            size = "" if lines == 1 and len(text) <= SHORT_RESULT else size
+            first = one_line(text.partition("\n")[0], SHORT_RESULT)
+            self.line(f"  {event.name}: {first}{size}{took}", "dim")
+
+    def _session_found(self, event: SessionFound) -> None:
+        """Show the session that is about to be resumed, and what is wrong with its file."""
+        counts = counts_text(event.queries, event.tokens)
+        when = f"{event.created:%b %d, %H:%M}"
+        agent = one_line(event.agent, 60)
+        self.prose(self.symbol("✓", f"Found: {agent} - {when} ({counts})"), indent=2)
+        for sentence in event.damage[:3]:
+            self.line(f"  {one_line(sentence)}", "yellow")
+        if more := len(event.damage[3:]):
+            self.line(f"  and {more} more faults; the file is kept as it is.", "yellow")
+
+    def _compacted(self, event: Compacted) -> None:
+        """Show one line; with the block between markers when the user wants to see it."""
+        without = "" if event.source == "model" else " · without a model"
+        why = "" if event.compaction.why == "asked" else f" {event.reason}."
+        text = f"Compacted {compaction_text(event.compaction)}{without}.{why}"
+        self.prose(self.symbol("📦", text), "dim", indent=3)
+        if self.show_blocks:
+            self.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")
+            self.line(event.block, "dim")
+            self.line("[END SUMMARY]", "dim")
+
+    def _connecting(self, event: Connecting) -> None:
+        self.begin_waiting()
+        if event.servers:
+            names = one_line(", ".join(event.servers))
+            fits = len(names) < self.console.width - 30
+            servers = names if fits else counted(len(event.servers), "MCP server")
+            self.status(f"Connecting to {servers} …")
+
+    def _summary_started(self, event: SummaryStarted) -> None:
+        """Begin a line that `_summary_ended` ends; a terminal shows meanwhile how far it is."""
+        parts = f" ({event.parts} parts)" if event.parts > 1 else ""
+        text = self.symbol("📝", f"Generating session summary{parts}...")
+        self.begin_waiting()
+        self.status(text)
+        self.waiting.hint = " · Ctrl-C skips it" if event.optional else " · Ctrl-C stops it"
+        if self._redraws:
+            self.waiting.show(self.console.width)
+        else:
+            self._write(text)
+            self._line_open = True
+
+    def _summary_ended(self, event: SummaryEnded) -> None:
+        """End the line, or say why the summary was made otherwise, or not at all."""
+        text, done = self.waiting.text, "✓" if self.has_symbols else "ok"
+        self.waiting.text = self.waiting.more = self.waiting.hint = ""
+        if event.source != "model":
+            made = "Summary made without a model." if event.source == "extracted" else ""
+            self.warn(event.problem or made)
+        elif self._redraws:
+            self.prose(f"{text} {done}", indent=3)
+        else:
+            self._write(f" {done}\n")
+            self._line_open = False
+
+    def _session_sealed(self, event: SessionSealed) -> None:
+        """Show one line in mid-conversation, the whole accounting at the exit."""
+        total = event.session_tokens.total + event.restoration_tokens.total
+        if event.reason == "exit":
+            self.line("Goodbye!")
+            if not event.saved:
+                text = f"The conversation is NOT saved: {event.path}"
+                self.line(text, "bold red", symbol="✗")
+                return
+            tokens = tokens_text(event.session_tokens) if event.session_tokens.total else "0"
+            self.prose(self.symbol("✓", "Conversation saved successfully!"), indent=2)
+            self.line(f"  Session ID: {event.id}")
+            self.line(f"  Queries: {event.queries}")
+            self.prose(f"  Tokens: {tokens}", indent=4)
+            if event.restoration_tokens.total:
+                self.prose(f"  Restoration: {tokens_text(event.restoration_tokens)}", indent=4)
+                self.line(f"  Combined Total: {total:,}")
+            self.line(f"  Resume with: {self.resume_command} --resume {event.id}")
+        elif not event.saved:
+            self.line("NOT saved.", "bold red")
+        elif event.reason != "automatic":
+            text = f"Saved session: {event.id} ({counts_text(event.queries, total)})"
+            self.prose(self.symbol("💾", text), indent=3)
+
+
+def _arguments(text: str) -> str:
+    """Return a call's arguments as `path=a.py, first=3`; as they stand when they are no JSON
+    object.
+    """
+    try:
+        arguments = json.loads(text) if text.strip() else {}
+    except (ValueError, RecursionError):
+        arguments = None
+    if not isinstance(arguments, dict):
+        return one_line(text, LONGEST_CALL)
+    parts = []
+    for name, value in arguments.items():
+        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts.append(f"{one_line(str(name), LONGEST_VALUE)}={one_line(shown, LONGEST_VALUE)}")
+    return one_line(", ".join(parts), LONGEST_CALL)

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import textwrap
 from functools import cache
-from unicodedata import category, combining, east_asian_width
+from types import ModuleType
 
 _HIDDEN = (
     *range(0x80, 0xA0),
@@ -21,6 +21,8 @@ _HIDDEN = (
     *range(0x2060, 0x2070),
     0xFEFF,
     *range(0xFFF9, 0xFFFC),
+    0xFFFE,
+    0xFFFF,
     *range(0xD800, 0xE000),
     *range(0xE0000, 0xE0080),
 )
@@ -82,25 +84,25 @@ def wrapped(text: str, width: int, indent: int) -> str:
 
 
 def cells(text: str) -> int:
-    """The columns that a text takes: wide characters take two, combining ones none."""
-    return len(text) if text.isascii() else sum(map(_cell, text))
+    """Return the columns that a text takes, as the terminals of today count them."""
+    return len(text) if text.isascii() else _wcwidth().width(text)
 
 
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
-    """`text` as long as it fits into so many columns of a terminal, an ellipsis at its end where it
+    """Return `text` as far as it fits into so many columns, with an ellipsis at its end where it
     does not.
     """
-    room = columns - (cells(text) > columns)
-    for number, sign in enumerate(text):
-        room -= _cell(sign)
-        if room < 0:
-            return f"{text[:number].rstrip()}{ellipsis}" if columns > 0 else ""
-    return text
+    if cells(text) <= columns:
+        return text
+    if columns <= 0:
+        return ""
+    if text.isascii():
+        return f"{text[: columns - 1].rstrip()}{ellipsis}"
+    return f"{_wcwidth().clip(text, 0, columns - 1).rstrip()}{ellipsis}"
 
 
-def _cell(sign: str) -> int:
-    if sign.isascii():
-        return 1
-    if category(sign) in ("Mn", "Me") or combining(sign):
-        return 0
-    return 2 if east_asian_width(sign) in "WF" else 1
+@cache
+def _wcwidth() -> ModuleType:
+    import wcwidth  # its tables are not needed for ASCII
+
+    return wcwidth

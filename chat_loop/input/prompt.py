@@ -23,7 +23,7 @@ from prompt_toolkit.output.plain_text import PlainTextOutput
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import is_dumb_terminal
 
-from chat_loop.display.unhurried import settle
+from chat_loop.display.nonblocking import drain
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.completing import Choice, Completions
@@ -180,7 +180,7 @@ class PromptReader(Reader):
 
     @contextlib.contextmanager
     def lent(self) -> Iterator[None]:
-        settle(sys.stdout)
+        drain(sys.stdout)
         self._hear_suspending(on=False)
         self.restore()
         try:
@@ -243,7 +243,7 @@ class PromptReader(Reader):
     async def _edit_line(self, buffer: Buffer) -> None:
         """Have the line edited elsewhere, with what was folded in it."""
         async with in_terminal():
-            settle(sys.stdout)
+            drain(sys.stdout)
             try:
                 text = clean(await editor.edited(self._pastes.opened(buffer.text)))
             except ChatLoopError as error:

@@ -8,10 +8,10 @@ from itertools import groupby
 from unicodedata import east_asian_width
 
 from msgspec import Struct, field
-from wcwidth import wcswidth
 
 from chat_loop.display.markdown.blocks import Line
 from chat_loop.display.markdown.inline import Span
+from chat_loop.display.text import cells
 
 LONGEST_WORD = 40
 """Columns. A word that is longer is not moved to the next line."""
@@ -39,11 +39,6 @@ class Word(Struct):
     width: int = 0
 
 
-def width_of(text: str) -> int:
-    """Return the columns that `text` takes."""
-    return len(text) if text.isascii() else max(0, wcswidth(text))
-
-
 def words_of(line: Line) -> list[Word]:
     """Return a line's words. A text in wide characters may be broken before and behind each."""
     words: list[Word] = []
@@ -58,7 +53,7 @@ def words_of(line: Line) -> list[Word]:
                 if not joins or breaks:
                     words.append(Word(blanks, span.whole))
                 words[-1].parts.append(Span(part, span.style))
-                words[-1].width += width_of(part)
+                words[-1].width += cells(part)
                 blanks, joins, wide_before = 0, True, wide
     return words
 
@@ -93,11 +88,11 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
         return runs
     room = max(1, columns - 1)
     longest = min(LONGEST_WORD, room * 2 // 3)
-    rest, indent = line.rest, sum(width_of(span.text) for span in line.rest)
+    rest, indent = line.rest, sum(cells(span.text) for span in line.rest)
     if 2 * indent > room:
         rest, indent = (), 0
     gap = _add(runs, gap, line.first)
-    column += sum(width_of(span.text) for span in line.first)
+    column += sum(cells(span.text) for span in line.first)
     begin = column
     words = words_of(line)
     grows = not line.whole and words and not line.spans[-1].text.endswith(" ")

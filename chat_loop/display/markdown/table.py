@@ -8,10 +8,10 @@ import re
 from collections.abc import Sequence
 
 from msgspec import Struct
-from wcwidth import wcswidth
 
 from chat_loop.display.markdown.inline import Span, spans_of
 from chat_loop.display.markdown.theme import BOLD, Theme
+from chat_loop.display.text import cells
 
 HELD = 12
 """Lines of a table that the widths of its columns are taken from; the rows below them are shown as
@@ -108,4 +108,4 @@ def _row_of(line: str, count: int, theme: Theme, style: str = "") -> Row:
 
 
 def _width(cell: Sequence[Span]) -> int:
-    return sum(max(0, wcswidth(span.text)) for span in cell)
+    return sum(cells(span.text) for span in cell)

@@ -1,0 +1,138 @@
+"""Standard output that never waits for the terminal.
+
+A terminal that is slow, or has stopped reading, makes a write block, and the whole program with it.
+Here the reply that streams is still read and saved, and Ctrl-C still stops it: bytes that the
+terminal does not take at once are buffered in order, and a thread writes them when it does.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import selectors
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any, TextIO
+
+CHUNK = 65536
+"""Bytes that are offered to the terminal at once."""
+_PAUSE_SECONDS = 0.01
+_POLL_SECONDS = 1.0
+
+
+class NonblockingTerminal(io.RawIOBase):
+    """The terminal behind `descriptor`, through a descriptor of its own that never blocks: the
+    other one is the shell's as well.
+
+    Raises OSError when there is no terminal, or it cannot be opened again.
+    """
+
+    def __init__(self, descriptor: int) -> None:
+        self._given = descriptor
+        self._own = os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        if os.fstat(self._own).st_rdev != os.fstat(descriptor).st_rdev:
+            os.close(self._own)
+            raise OSError("the terminal's name belongs to another one here")
+        self._changed = threading.Condition()
+        self._buffer = bytearray()
+        self._problem: OSError | None = None
+
+    def fileno(self) -> int:
+        """Return the descriptor that was given: settings that others change belong to it."""
+        return self._given
+
+    def isatty(self) -> bool:
+        return True
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        """Take all of `data`. Raises OSError when the terminal is gone, which may be known only
+        with a later piece.
+        """
+        with self._changed:
+            if self._problem is not None:
+                raise self._problem
+            if self._buffer:
+                self._buffer += data
+                return len(data)
+            written = 0
+            with contextlib.suppress(BlockingIOError):
+                written = os.write(self._own, data)  # nearly always all of it
+            if written < len(data):
+                self._buffer += data[written:]
+                threading.Thread(target=self._write_rest, daemon=True, name="terminal").start()
+        return len(data)
+
+    def drain(self) -> None:
+        """Wait until the terminal has taken everything, or is gone."""
+        with self._changed:
+            self._changed.wait_for(lambda: not self._buffer)
+
+    def close(self) -> None:
+        """Close the own descriptor; what is still buffered is dropped."""
+        if not self.closed:
+            super().close()
+            with self._changed:
+                self._buffer.clear()
+                os.close(self._own)
+
+    def _write_rest(self) -> None:
+        # Not select(): that takes no descriptor above 1023.
+        with selectors.DefaultSelector() as selector:
+            with self._changed:
+                if self.closed:
+                    return
+                selector.register(self._own, selectors.EVENT_WRITE)
+            while True:
+                selector.select(_POLL_SECONDS)  # nothing wakes it when the descriptor is closed
+                before = len(self._buffer)
+                with self._changed:
+                    try:
+                        while self._buffer:
+                            del self._buffer[: os.write(self._own, self._buffer[:CHUNK])]
+                    except BlockingIOError:
+                        pass
+                    except OSError as error:
+                        self._problem = error
+                        self._buffer.clear()
+                    if not self._buffer:
+                        self._changed.notify_all()
+                        return
+                if len(self._buffer) >= before:  # it says that it has room, and has too little
+                    time.sleep(_PAUSE_SECONDS)
+
+
+@contextlib.contextmanager
+def nonblocking_output() -> Iterator[None]:
+    """Make standard output nonblocking while the context lasts, where it is a terminal.
+
+    What is still buffered at the end is dropped: `drain` waits for it.
+    """
+    real = sys.stdout
+    try:
+        raw = NonblockingTerminal(real.fileno())
+    except (OSError, AttributeError):  # no terminal, or a system that has none
+        yield
+        return
+    stream = io.TextIOWrapper(raw, real.encoding, real.errors, write_through=True)  # type: ignore[type-var]
+    try:
+        with contextlib.redirect_stdout(stream):
+            yield
+    finally:
+        with contextlib.suppress(OSError):
+            stream.close()
+
+
+def drain(stream: TextIO) -> None:
+    """Wait until the terminal has taken what was written: something else is about to write to it,
+    or it is the end.
+    """
+    stream.flush()
+    raw = getattr(stream, "buffer", None)
+    if isinstance(raw, NonblockingTerminal):
+        raw.drain()
