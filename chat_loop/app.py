@@ -60,7 +60,7 @@ class App:
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
             self.definition, self.instant = open_asked(
-                reference, paths, instant, asked=asks, trusted=options.trust_agent
+                reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
         self.config = configured(config, self.definition)
         try:

@@ -16,11 +16,6 @@ from chat_loop.sessions.trash import move_to_trash
 from chat_loop.wording import dollars_text
 
 
-async def browse_sessions(chat: Chat, rows: Sequence[SessionRow], words: str) -> SessionRow | None:
-    """Let the user choose among the conversations `rows`; return the choice."""
-    return await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
-
-
 class BrowsedSessions:
     """The saved sessions as the browser wants them. `first` is what it begins with."""
 
@@ -51,11 +46,16 @@ class BrowsedSessions:
 
     async def edit(self, row: SessionRow) -> None:
         """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""
-        held = None
+        lock = None
         with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
-            held = take_lock(row.path.parent, row.id)
+            lock = take_lock(row.path.parent, row.id)
         try:
             await self._chat.reader.open_file(row.path)
         finally:
-            if held is not None:
-                held.close()
+            if lock is not None:
+                lock.close()
+
+
+async def choose_session(chat: Chat, rows: Sequence[SessionRow], words: str) -> SessionRow | None:
+    """Let the user choose among the conversations `rows`, filtered by `words`."""
+    return await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)

@@ -107,8 +107,8 @@ class Offering:
         typed, last = word, done[-1] if done else ""
         found: Found = ()
         if word.startswith("--"):
-            given = {one.partition("=")[0] for one in done}
-            found = [one for one in command.options.items() if one[0] not in given]
+            typed_options = {one.partition("=")[0] for one in done}
+            found = [one for one in command.options.items() if one[0] not in typed_options]
             found = _beginning(word, found)
         elif last.startswith("--") and last[2:] in command.valued:
             found = self._sources.get(last, _nothing)(typed)

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry
 from chat_loop.context.budget import messages_in, parts
+from chat_loop.conversation.compaction import Confirm
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.values import Usage
 from chat_loop.wording import counted, dollars_text
-
-if TYPE_CHECKING:
-    from chat_loop.commands.chat import Chat
-    from chat_loop.conversation.compaction import Confirm
 
 SHOWN = 40
 """Sentences of the archive that are listed."""
@@ -34,28 +30,28 @@ async def compact(chat: Chat, argument: str) -> None:
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
-    asked = registry.arguments("compact", argument)
-    if "preview" in asked.flags:
-        await _preview(chat, asked.words)
-    elif "diff" not in asked.flags:
-        may = None if "force" in asked.flags else _ask_for(chat)
-        await chat.conversation.compact(asked.words, may)
-    elif not (found := chat.conversation.offers().only_in_archive()):
+    arguments = registry.arguments("compact", argument)
+    if "preview" in arguments.flags:
+        await _preview(chat, arguments.words)
+    elif "diff" not in arguments.flags:
+        confirm = None if "force" in arguments.flags else _ask_for(chat)
+        await chat.conversation.compact(arguments.words, confirm)
+    elif not (sentences := chat.conversation.offers().only_in_archive()):
         chat.display.line("Every sentence with an exact value is in the context.", "dim")
     else:
-        count = counted(len(found), "sentence")
+        count = counted(len(sentences), "sentence")
         chat.display.prose(f"{count} with exact values stand in the archive only:")
-        for line in found[:SHOWN]:
+        for line in sentences[:SHOWN]:
             chat.display.prose(f"- {line}", indent=2)
-        if len(found) > SHOWN:
-            text = f"… and {len(found) - SHOWN:,} more; /history --full shows everything."
+        if len(sentences) > SHOWN:
+            text = f"… and {len(sentences) - SHOWN:,} more; /history --full shows everything."
             chat.display.line(text, "dim")
 
 
 def _ask_for(chat: Chat) -> Confirm:
     """Return what asks the user about a compaction that gains nothing."""
 
-    async def may(before: int, after: int) -> bool:
+    async def confirm(before: int, after: int) -> bool:
         sizes = f"{before:,} tokens now, about {after:,} after."
         if not chat.asks:
             chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
@@ -65,7 +61,7 @@ def _ask_for(chat: Chat) -> Confirm:
             chat.display.line("Not compacted.", "dim")
         return agreed
 
-    return may
+    return confirm
 
 
 async def _preview(chat: Chat, focus: str) -> None:

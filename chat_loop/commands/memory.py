@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
 
+from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import misuse, pick, registry
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redacted
 from chat_loop.tokens import estimate
 from chat_loop.wording import counted
-
-if TYPE_CHECKING:
-    from chat_loop.commands.chat import Chat
 
 SHOWN = 200
 """Facts that are listed."""

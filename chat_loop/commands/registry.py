@@ -10,14 +10,12 @@ import re
 from collections.abc import Callable, Coroutine, Sequence
 from difflib import get_close_matches
 from inspect import cleandoc
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from msgspec import Struct, field
 
+from chat_loop.commands.chat import Chat
 from chat_loop.errors import UsageError
-
-if TYPE_CHECKING:
-    from chat_loop.commands.chat import Chat
 
 Handler = Callable[["Chat", str], Coroutine[Any, Any, None]]
 _TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from chat_loop.agent.agent import Agent
 from chat_loop.attach.mentions import mentions
 from chat_loop.attach.reading import QueryFile
+from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import shortened
 from chat_loop.sessions.records import Exchange
 from chat_loop.wording import ALLOWED
-
-if TYPE_CHECKING:
-    from chat_loop.agent.agent import Agent
-    from chat_loop.commands.chat import Chat
 
 
 @registry.command("retry", "Conversation")
@@ -95,20 +91,22 @@ async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...]
     """Return the old files that a changed query names, and new ones once the user agrees, as a
     name in an editor may have been pasted. None when they shall not be sent.
     """
-    named = mentions(text)
-    names = {name for mention in named for name in mention.names}
-    kept = tuple(QueryFile(file) for file in last.attached if file.name in names)
+    mentioned = mentions(text)
+    names = {name for mention in mentioned for name in mention.names}
+    old_files = tuple(QueryFile(file) for file in last.attached if file.name in names)
     known = {name for mention in mentions(last.query.text) for name in mention.names}
     known |= {file.name for file in last.attached}
-    new = [mention for mention in named if not known.intersection(mention.names)]
+    new = [mention for mention in mentioned if not known.intersection(mention.names)]
     typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
-    found = await chat.conversation.files(" ".join(typed)) if new else ()
-    if not found:
-        return kept
-    if secret := [one_line(file.attachment.name, 80) for file in found if file.secret]:
+    new_files = await chat.conversation.files(" ".join(typed)) if new else ()
+    if not new_files:
+        return old_files
+    if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
         chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
-    shown = ", ".join(one_line(file.description, 80) for file in found)
-    return (*kept, *found) if await chat.confirm(f"Send {shown} along? (y/n) ") else None
+    names_text = ", ".join(one_line(file.description, 80) for file in new_files)
+    return (
+        (*old_files, *new_files) if await chat.confirm(f"Send {names_text} along? (y/n) ") else None
+    )
 
 
 def _last(chat: Chat) -> Exchange:
@@ -125,8 +123,8 @@ async def _may_ask_again(chat: Chat, last: Exchange) -> bool:
     names = changed_by(last, chat.conversation.agent)
     if not names:
         return True
-    shown = ", ".join(one_line(name, 60) for name in names)
-    chat.display.warn(f"For the first answer {shown} ran; what was changed stays changed.")
+    names_text = ", ".join(one_line(name, 60) for name in names)
+    chat.display.warn(f"For the first answer {names_text} ran; what was changed stays changed.")
     agreed = await chat.confirm("Ask again anyway? (y/n) ")
     if not agreed:
         chat.display.line("Not asked. Nothing is changed.", "dim")
@@ -138,10 +136,10 @@ def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
     of an agent with tools of its own.
     """
     asking = {tool.spec.name for tool in agent.tools if tool.asks is not None}
-    found = (
+    new_files = (
         use.call.name
         for use in exchange.uses
         if agent.own_tools
         or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
     )
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(new_files))

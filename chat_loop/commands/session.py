@@ -65,25 +65,25 @@ async def sessions(chat: Chat, argument: str) -> None:
     --all                   runs of -p and conversations without a reply as well
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    asked = registry.arguments("sessions", argument)
-    first, _, rest = asked.words.partition(" ")
+    arguments = registry.arguments("sessions", argument)
+    first, _, rest = arguments.words.partition(" ")
     if first == "browse":
-        from chat_loop.commands.browsing import browse_sessions  # loads the editor's library
+        from chat_loop.commands.browsing import choose_session  # loads the editor's library
 
         (rows, _), _ = await chat.look(lambda library: library.rows(here=chat.here_id))
         chat.number_rows(rows)
-        row = await browse_sessions(chat, rows, rest)
+        row = await choose_session(chat, rows, rest)
         chat.notifier.begin()
         if row is not None:
             await resume(chat, f"{row.id} --quick")
-    elif asked.words == "more":
+    elif arguments.words == "more":
         await (chat.list_more or partial(_list, chat))()
     else:
-        every = asked.words == "all"
-        wanted = filter_of(asked.values, chat.sessions.now(), "" if every else asked.words)
-        fold, hidden = "unfold" not in asked.flags, "all" in asked.flags
+        every = arguments.words == "all"
+        filters = filter_of(arguments.values, chat.sessions.now(), "" if every else arguments.words)
+        fold, hidden = "unfold" not in arguments.flags, "all" in arguments.flags
         page = None if every else PAGE
-        await _list(chat, page, wanted=wanted, fold=fold, everything=hidden)
+        await _list(chat, page, wanted=filters, fold=fold, everything=hidden)
 
 
 async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: Any) -> None:
@@ -132,13 +132,13 @@ async def resume(chat: Chat, argument: str) -> None:
         if chat.listed:
             chat.display.line("Type resume and a number, or resume last.", "dim")
         return
-    asked = registry.arguments("resume", argument)
-    whole, quick = "full" in asked.flags, "quick" in asked.flags
-    number = asked.values.get("last", "0")
+    arguments = registry.arguments("resume", argument)
+    whole, quick = "full" in arguments.flags, "quick" in arguments.flags
+    number = arguments.values.get("last", "0")
     last = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0
-    if not asked.words or ("last" in asked.values and (whole or not last)):
+    if not arguments.words or ("last" in arguments.values and (whole or not last)):
         raise misuse("resume")
-    loaded = _load(chat, chat.path(asked.words), None if whole else max(1, last))
+    loaded = _load(chat, chat.path(arguments.words), None if whole else max(1, last))
     if not await _confirm_agent(chat, loaded.session):
         return
     conversation, display = chat.conversation, chat.display
@@ -239,10 +239,10 @@ async def add_tags(chat: Chat, argument: str) -> None:
 async def remove_tags(chat: Chat, argument: str) -> None:
     """Take tags off this conversation."""
     before = chat.conversation.session.tags
-    gone = [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
-    if not gone or any(tag not in before for tag in gone):
+    removed = [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
+    if not removed or any(tag not in before for tag in removed):
         raise misuse("untag")
-    _set_tags(chat, tuple(tag for tag in before if tag not in gone))
+    _set_tags(chat, tuple(tag for tag in before if tag not in removed))
 
 
 def _set_tags(chat: Chat, tags: tuple[str, ...]) -> None:
@@ -329,9 +329,9 @@ async def merge(chat: Chat, argument: str) -> None:
     both = (first.session, second.session)
     names = [session.header.id for session in both]
     for describe in (naming.first_words, naming.name_of):  # what tells the two apart best
-        found = [describe(session)[: lists.SHOWN_NAME] for session in both]
-        if all(found) and found[0] != found[1]:
-            names = found
+        titles = [describe(session)[: lists.SHOWN_NAME] for session in both]
+        if all(titles) and titles[0] != titles[1]:
+            names = titles
 
     def show(number: int, of: int, lines: tuple[str, str]) -> None:
         lists.show_contradiction(display, number, of, names, lines)
@@ -381,21 +381,21 @@ async def search(chat: Chat, argument: str) -> None:
     from chat_loop.library.archive_text import excerpts_of  # loads the index
     from chat_loop.library.search import search_all
 
-    asked = registry.arguments("search", argument)
-    if not asked.words:
+    arguments = registry.arguments("search", argument)
+    if not arguments.words:
         raise misuse("search")
-    wanted = filter_of(asked.values, chat.sessions.now())
-    found, trouble = await chat.look(
-        lambda library: search_all(library, asked.words, wanted, HITS, chat.semantic)
+    filters = filter_of(arguments.values, chat.sessions.now())
+    hits, trouble = await chat.look(
+        lambda library: search_all(library, arguments.words, filters, HITS, chat.semantic)
     )
     problem = chat.semantic.new_problem() if chat.semantic is not None else ""
     for sentence in filter(None, (trouble, problem)):
         chat.display.warn(sentence)
-    chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in found]
+    chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in hits]
     chat.listed = [identity for identity, _ in chat.hits]
-    marked = tuple(word for word in asked.words.split() if len(word) > 1)
+    marked = tuple(word for word in arguments.words.split() if len(word) > 1)
     shown = []
-    for hit in found:
+    for hit in hits:
         speakers = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
         excerpts = tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit, estimate))
         query, related = hit.exchange.query, hit.related

@@ -51,11 +51,11 @@ async def model(chat: Chat, argument: str) -> None:
     provider = await asyncio.to_thread(chat.models.provide, reference)
     try:
         await asyncio.to_thread(provider.warm)
-        listed = await provider.is_listed() if isinstance(provider, WireProvider) else None
+        is_listed = await provider.is_listed() if isinstance(provider, WireProvider) else None
     except BaseException:
         await provider.close()
         raise
-    if listed is False:
+    if is_listed is False:
         text = f"{provider.name} does not list {one_line(provider.model, 100)}."
         display.warn(text, "It is asked all the same; /model NAME takes another.")
     had_own_model = conversation.agent.own_tools
@@ -132,14 +132,14 @@ async def mcp(chat: Chat, argument: str) -> None:
         display.stop_waiting()
         if state.state == "failed":
             raise ChatLoopError(state.problem)
-        shown = [state]
+        states = [state]
     elif len(words) > 1:
         raise misuse("mcp")
     elif words:
-        shown, tools_of = [servers.state(words[0])], servers
+        states, tools_of = [servers.state(words[0])], servers
     else:
-        shown = [*servers.states()]
-    for state in shown:
+        states = [*servers.states()]
+    for state in states:
         first, *rest = server_lines(state, tools_of)
         display.line(first)
         for line in rest:
@@ -161,8 +161,8 @@ def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
     if servers is None:
         return
     for tool in state.tools:
-        asked = "" if servers.asks(state.name, tool.name) else " (not asked about)"
-        yield f"  {one_line(tool.name, 100)}{asked}: {one_line(tool.description, 300)}"
+        note = "" if servers.asks(state.name, tool.name) else " (not asked about)"
+        yield f"  {one_line(tool.name, 100)}{note}: {one_line(tool.description, 300)}"
 
 
 def tool_approval(display: DisplayManager, reader: Reader) -> Approve:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
+from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import misuse, pick, registry
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
@@ -14,9 +14,6 @@ from chat_loop.export.importing import Imported, Stored
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.naming import shortened
 from chat_loop.wording import counted
-
-if TYPE_CHECKING:
-    from chat_loop.commands.chat import Chat
 
 COMPLAINTS = 5
 WHAT = {
@@ -114,14 +111,14 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session, without those before it
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    asked = registry.arguments("export", argument)
-    target, form = _unquoted(asked.words), asked.values.get("as", "")
+    arguments = registry.arguments("export", argument)
+    target, form = _unquoted(arguments.words), arguments.values.get("as", "")
     exporting.form_of(form, target)  # before a file is looked for
-    if "session" not in asked.values and not chat.own_id:
+    if "session" not in arguments.values and not chat.own_id:
         hint = "--session N exports a saved conversation."
         raise UsageError("There is nothing to export yet.", hint)
-    loaded = chat.load(asked.values.get("session", "."))
-    one, secrets = "one" in asked.flags, "secrets" in asked.flags
+    loaded = chat.load(arguments.values.get("session", "."))
+    one, secrets = "one" in arguments.flags, "secrets" in arguments.flags
     report, complaints = await asyncio.to_thread(
         write_document, chat.sessions, loaded, target, form, one=one, secrets=secrets
     )
@@ -157,8 +154,8 @@ async def import_(chat: Chat, argument: str) -> None:
     if len(complaints) > COMPLAINTS:
         chat.display.line(f"  and {len(complaints) - COMPLAINTS} more complaints.", "yellow")
     new = [one for one in stored if one.written]
-    known = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
-    chat.display.line(f"Imported {counted(len(new), 'session')}{known}.")
+    repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
+    chat.display.line(f"Imported {counted(len(new), 'session')}{repeated}.")
     for one in new:
         if one.was != one.id:
             chat.display.line(f"  {one.was} is {one.id} here.", "dim")
@@ -167,9 +164,9 @@ async def import_(chat: Chat, argument: str) -> None:
 
 def take_in(sessions: SessionManager, parts: Iterable[Imported]) -> tuple[list[Stored], list[str]]:
     """Store imported sessions with their images; return what became of each, and complaints."""
-    found = importing.united(parts)
-    stored = importing.store(sessions, found.sessions)
-    return stored, [*found.complaints, *importing.keep_images(sessions.images, found)]
+    document = importing.united(parts)
+    stored = importing.store(sessions, document.sessions)
+    return stored, [*document.complaints, *importing.keep_images(sessions.images, document)]
 
 
 def _unquoted(name: str) -> str:

@@ -6,16 +6,18 @@ import re
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, misuse, registry
 from chat_loop.config import Config
 from chat_loop.context.budget import messages_in
+from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
 from chat_loop.display.lists import Cost
+from chat_loop.display.manager import DisplayManager
 from chat_loop.display.markdown.theme import NAMES
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
@@ -27,11 +29,6 @@ from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, tokens_text
-
-if TYPE_CHECKING:
-    from chat_loop.commands.chat import Chat
-    from chat_loop.conversation.conversation import Conversation
-    from chat_loop.display.manager import DisplayManager
 
 NARROW = 60
 """Below this many columns an explanation stands below what it explains."""
@@ -158,8 +155,8 @@ async def history(chat: Chat, argument: str) -> None:
     """Show what was said along the chain: its summaries, then the messages that stand in the
     context.
     """
-    asked = registry.arguments("history", argument)
-    if asked.words:
+    arguments = registry.arguments("history", argument)
+    if arguments.words:
         raise misuse("history")
     conversation = chat.conversation
     sessions, broken = chat.chain()
@@ -168,7 +165,7 @@ async def history(chat: Chat, argument: str) -> None:
     recent: list[tuple[int, Exchange]] = []
     total = 0
     for session in sessions:
-        gone: list[int] = []  # the numbers of the messages that only a summary stands for
+        covered: list[int] = []  # the numbers of the messages that only a summary stands for
         for exchange in session.exchanges:
             numbers = range(total + 1, total + messages_in([exchange]) + 1)
             total += len(numbers)
@@ -176,15 +173,15 @@ async def history(chat: Chat, argument: str) -> None:
             if exchange.ref in known or (exchange.failed and (recent or live)):
                 recent.append((numbers[0], exchange))
             elif not exchange.failed:
-                gone += numbers
-        if gone:
+                covered += numbers
+        if covered:
             summary = session.seal.summary if session.seal else None
-            summarized.append(panels.Told(gone[0], gone[-1], session.header.id, summary))
+            summarized.append(panels.Told(covered[0], covered[-1], session.header.id, summary))
     if not total:
         raise UsageError("Nothing was said yet.")
     if broken:
         chat.display.warn(broken)
-    full, agent = "full" in asked.flags, conversation.agent.name
+    full, agent = "full" in arguments.flags, conversation.agent.name
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 

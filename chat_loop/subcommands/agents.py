@@ -92,7 +92,7 @@ def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
 
 
 def open_asked(
-    reference: str, paths: Paths, instant: InstantPrompt | None, *, asked: bool, trusted: bool
+    reference: str, paths: Paths, instant: InstantPrompt | None, *, can_ask: bool, trusted: bool
 ) -> tuple[Definition, InstantPrompt | None]:
     """Return the agent with this name or path, and the instant prompt.
 
@@ -104,7 +104,7 @@ def open_asked(
     def consent(question: Question) -> bool:
         if trusted:
             return False
-        if not asked:
+        if not can_ask:
             path = question.file.path
             state = "has changed since you approved it" if question.changed else "is not approved"
             hint = f"chat-loop agents approve {path}; --trust-agent runs it this once."

@@ -95,15 +95,15 @@ class Installation(Struct, frozen=True):
 
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is there; return 1 when there is a problem."""
-    found = []
+    report_lines = []
     for finding in findings(options):
-        found.append(finding)
+        report_lines.append(finding)
         if not options.as_json:
             plain.out(report(finding))
-    states = Counter(finding.state for finding in found)
+    states = Counter(finding.state for finding in report_lines)
     problems, warnings = states["problem"], states["warning"]
     if options.as_json:
-        plain.out_json({"findings": found, "problems": problems, "warnings": warnings})
+        plain.out_json({"findings": report_lines, "problems": problems, "warnings": warnings})
     else:
         also = f", {counted(warnings, 'warning')}" if warnings else ""
         plain.out(f"\n{counted(problems, 'problem') if problems else 'No problems'}{also}.\n")
@@ -237,16 +237,16 @@ def sessions(here: Installation) -> Iterator[Finding]:
 
 def locks(here: Installation) -> Iterator[Finding]:
     """Check which sessions are open in other processes."""
-    held, stale = [], 0
+    locked, stale = [], 0
     for path in sorted((here.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
         stale += not (here.sessions / f"{path.stem}.md").exists()
         try:
             take_lock(here.sessions, path.stem).close()
         except errors.SessionLocked:
-            held.append(path.stem)
-    text = f"{counted(len(held), 'session')} open in other processes: {', '.join(held[:3])}"
+            locked.append(path.stem)
+    text = f"{counted(len(locked), 'session')} open in other processes: {', '.join(locked[:3])}"
     idle = f"; {counted(stale, 'stale lock')} (harmless)" if stale else ""
-    yield good("Locks", f"{text if held else 'none is held'}{idle}")
+    yield good("Locks", f"{text if locked else 'none is held'}{idle}")
 
 
 def index(here: Installation) -> Iterator[Finding]:

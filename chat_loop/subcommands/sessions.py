@@ -117,10 +117,10 @@ class SessionActions:
     def load_named(self, options: argparse.Namespace) -> Loaded:
         """Read the session that is named as a word or by an option. Raises UsageError."""
         names = (options.reference, options.session, getattr(options, "summary_id", ""))
-        given = [name for name in names if name]
-        if len(given) != 1:
+        references = [name for name in names if name]
+        if len(references) != 1:
             raise UsageError("Which session? Name one.", "For example: --session 3.")
-        return self.load(given[0])
+        return self.load(references[0])
 
     def filter(self, options: argparse.Namespace, words: str = "") -> SessionFilter:
         """Return the filter that the options make."""
@@ -130,17 +130,17 @@ class SessionActions:
 
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""
-        wanted, fold = self.filter(options, " ".join(options.words)), not options.unfold
+        filters, fold = self.filter(options, " ".join(options.words)), not options.unfold
         rows, more = self.library.rows(
-            options.limit, wanted=wanted, fold=fold, everything=options.all
+            options.limit, wanted=filters, fold=fold, everything=options.all
         )
         self.tell_trouble()
-        whole = fold and not wanted and not options.all
+        whole = fold and not filters and not options.all
         ids = [row.id for row in rows] if whole else self.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
         cost = costs(self.config)
         if options.as_json:
-            found = []
+            rows_json = []
             for row in rows:
                 values = {**row_values(numbers.get(row.id), row), "cost": drawn.cost_of(row, cost)}
                 if fold:
@@ -149,13 +149,13 @@ class SessionActions:
                     if row.branch is not None:
                         at, words = row.branch.at or None, row.branch.words
                         values["branch"] = {"at": at, "words": words}
-                found.append(values)
+                rows_json.append(values)
             key = "conversations" if fold else "sessions"
-            out_json({"schema": SCHEMA, key: found, "older": more})
-            return int(bool(wanted) and not rows)
+            out_json({"schema": SCHEMA, key: rows_json, "older": more})
+            return int(bool(filters) and not rows)
         if not rows:
             hidden = bool(partial.newest_first(self.sessions.directory))
-            err(drawn.nothing_text(filtered=bool(wanted), hidden=hidden))
+            err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
         lines = []
         for row in rows:
             price, counts = drawn.cost_of(row, cost), _counts(row)
@@ -174,7 +174,7 @@ class SessionActions:
             err(f"… and {more:,} older")
         if names := partial.misnamed(self.sessions.directory):
             err(drawn.unlisted_text(names))
-        return int(bool(wanted) and not rows)
+        return int(bool(filters) and not rows)
 
     def show(self, options: argparse.Namespace) -> int:
         """Print a session's transcript, its value as JSON, or the summaries of its chain."""
@@ -225,8 +225,8 @@ class SessionActions:
         from chat_loop.library.semantic import SemanticIndex
 
         semantic = SemanticIndex() if self.config.search.meaning and not options.text else None
-        words, wanted = " ".join(options.words), self.filter(options)
-        hits = search_all(self.library, words, wanted, options.limit, semantic, standalone=True)
+        words, filters = " ".join(options.words), self.filter(options)
+        hits = search_all(self.library, words, filters, options.limit, semantic, standalone=True)
         self.progress.erase()
         self.tell_trouble()
         if semantic is not None and semantic.problem:
@@ -298,10 +298,10 @@ class SessionActions:
     def tag(self, options: argparse.Namespace) -> int:
         """Tag a stored session, or take tags off it."""
         loaded = self.load(options.reference)
-        before, named = loaded.session.tags, [naming.validate_tag(tag) for tag in options.tags]
-        tags = tuple(dict.fromkeys((*before, *named)))
+        before, changes = loaded.session.tags, [naming.validate_tag(tag) for tag in options.tags]
+        tags = tuple(dict.fromkeys((*before, *changes)))
         if options.remove:
-            tags = tuple(tag for tag in before if tag not in named)
+            tags = tuple(tag for tag in before if tag not in changes)
         self.sessions.describe(loaded, tags=tags)
         out(f"{loaded.session.header.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
         return 0
@@ -342,9 +342,9 @@ class SessionActions:
         for row in () if options.as_json else moved:
             back = f"chat-loop sessions restore {row.id} brings it back."
             out(f"{row.id} is in the trash; {back}\n")
-        gone = {row.id for row in moved}
-        for link in self.library.links().values() if gone else ():
-            for parent in gone.intersection(link.parents):
+        moved_ids = {row.id for row in moved}
+        for link in self.library.links().values() if moved_ids else ():
+            for parent in moved_ids.intersection(link.parents):
                 text = f"{link.id} goes on from {parent}: it has the summary"
                 err(f"{text}, the words are in the trash.")
         return int(len(moved) < len(rows))
