@@ -211,12 +211,12 @@ def test_warm_from_many_threads_builds_one_client(
         thread.start()
     for thread in threads:
         thread.join()
-    built = provider._connection
+    built = provider._client
 
     provider.warm()
 
     assert built is not None
-    assert provider._connection is built
+    assert provider._client is built
     assert server.requests == [], "warming sends nothing"
     assert events_of(provider)[0] == TextDelta("You")
 

@@ -65,9 +65,10 @@ def providers() -> list[WireProvider]:
 @given(data=st.lists(EVENTS | CHUNKS, max_size=5))
 def test_whatever_chunks_come(provider: WireProvider, data: list[dict[str, object]]) -> None:
     reply = Reply()
+    provider._service = SERVICE
     try:
         for event in data:
-            for told in provider._read(json.loads(json.dumps(event)), reply, SERVICE):
+            for told in provider._read(json.loads(json.dumps(event)), reply):
                 assert isinstance(told, TextDelta | ThinkingDelta)
                 assert told.text
     except (ProviderError, ValueError):

@@ -10,8 +10,6 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import anthropic
 import httpx2
@@ -252,8 +250,7 @@ def test_the_region_of_the_config_decides_where_requests_go(
     provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", west, window=Window(1))
     provider.warm()
 
-    assert provider._connection is not None
-    assert provider._connection.service.host == "bedrock-runtime.us-west-2.amazonaws.com"
+    assert provider._service.host == "bedrock-runtime.us-west-2.amazonaws.com"
 
 
 FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "e30="}')
@@ -331,8 +328,8 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
             ),
             client=client,  # type: ignore[arg-type]  # as the SDK does it
         )
-        connection: Any = SimpleNamespace(error=anthropic.AnthropicError)
-        return [event async for event in provider._events(connection, stream, state.Reply())]
+        provider._sdk_error = anthropic.AnthropicError
+        return [event async for event in provider._events(stream, state.Reply())]
 
     try:
         assert all(isinstance(event, dict) for event in asyncio.run(read()))

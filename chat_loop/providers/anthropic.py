@@ -13,7 +13,6 @@ from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import capabilities, wire
 from chat_loop.providers.answers import at, count_at, text_at
 from chat_loop.providers.capabilities import Capabilities, bare_name
-from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import INVALID, Reply, arguments_of, arguments_text, tool_name
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
@@ -104,15 +103,15 @@ class AnthropicProvider(wire.WireProvider):
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
         capabilities.refuses_images(request, status, error, takes_images=True)
 
-    async def _ask(self, connection: wire.Connection) -> Capabilities | None:
+    async def _ask(self) -> Capabilities | None:
         try:
-            answer = await self._answer(connection, f"/v1/models/{self.model}")
+            answer = await self._answer(f"/v1/models/{self.model}")
             return capabilities.from_listing(answer)
         except wire.Refusal as refusal:
             message = text_at(refusal.body, "error", "message").lower()
             return None if message.startswith("model") else capabilities.NOTHING
 
-    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         match event.get("type"):
             case "message_start":
                 reply.usage = usage_of(at(event, "message", "usage"), None)
@@ -134,7 +133,7 @@ class AnthropicProvider(wire.WireProvider):
             case "message_stop":
                 reply.done = True
             case "error":
-                raise service.refused(None, event)
+                raise self._service.refused(None, event)
 
 
 def content_of(message: Message) -> str | list[dict[str, object]]:

@@ -16,7 +16,7 @@ from chat_loop.providers.capabilities import bare_name
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
-from chat_loop.providers.wire import Connection, headers_named_in, http_client
+from chat_loop.providers.wire import headers_named_in, http_client
 from chat_loop.values import Request
 from chat_loop.wording import install_hint
 
@@ -68,9 +68,7 @@ class BedrockProvider(AnthropicProvider):
     def _headers(self) -> Mapping[str, object]:
         return {**self._withheld, **super()._headers()}
 
-    async def _events(
-        self, connection: Connection, stream: Any, reply: Reply
-    ) -> AsyncGenerator[Mapping[str, object]]:
+    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
         from botocore.eventstream import ParserError
         from botocore.parsers import ResponseParserError
 
@@ -81,7 +79,7 @@ class BedrockProvider(AnthropicProvider):
                 if not isinstance(event, dict):
                     raise ValueError("not a JSON object")
                 yield event
-        except connection.error as error:  # an error inside the stream
+        except self._sdk_error as error:  # an error inside the stream
             body = getattr(error, "body", None)
             yield body if isinstance(body, dict) else {"type": "error"}
         except (ParserError, ResponseParserError, *trusted) as error:

@@ -18,10 +18,10 @@ from chat_loop.models import store
 from chat_loop.providers import Provider, catalogue, scripted
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider
-from chat_loop.providers.capabilities import longest_prefix, window_of
+from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
 from chat_loop.providers.openai import AzureProvider, OpenAIProvider
-from chat_loop.providers.prices import VENDORS
+from chat_loop.providers.prices import VENDORS, vendor_of
 from chat_loop.providers.servers import is_foreign, server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
@@ -42,15 +42,6 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
     "bedrock": BedrockProvider,
     "openai": OpenAIProvider,
 }
-MAKERS: Mapping[str, str] = {
-    **{prefix: vendor for prefix, vendor in VENDORS.items() if vendor},
-    "gemini-": "gemini",
-    "grok-": "grok",
-    "mistral-": "mistral",
-    "codestral": "mistral",
-    "deepseek-": "deepseek",
-}
-"""Prefix of a model's name -> the provider that makes it."""
 
 
 class World(Struct, frozen=True, kw_only=True):
@@ -204,10 +195,10 @@ def full_reference(name: str, providers: Collection[str], provider: str = "") ->
     """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
     if name.partition(":")[0] in providers:
         return name
-    prefix = longest_prefix(name, MAKERS)
+    vendor = vendor_of(name)
     # the providers that have no models of others
-    if prefix and provider in ("", "local", "scripted", *MAKERS.values()):
-        return f"{MAKERS[prefix]}:{name}"
+    if vendor and provider in ("", "local", "scripted", *VENDORS.values()):
+        return f"{vendor}:{name}"
     return f"{provider}:{name}" if provider else name
 
 

@@ -18,7 +18,6 @@ from chat_loop.providers.answers import at, count_at, list_at, text_at
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.capabilities import NOTHING, Capabilities
 from chat_loop.providers.catalogue import AZURE_TOKEN, Entry, azure_address
-from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
@@ -55,7 +54,7 @@ class OpenAIProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import openai
 
-        client = self._client(openai, wire.http_client(openai))
+        client = self._make_client(openai, wire.http_client(openai))
         if not self._is_openai:
             names = ["OpenAI-Organization", "OpenAI-Project"]
             names += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
@@ -64,7 +63,7 @@ class OpenAIProvider(wire.WireProvider):
                 self._withheld["Authorization"] = f"Bearer {client.api_key}"
         return openai, client, openai.OpenAIError, ()
 
-    def _client(self, openai: Any, http: Any) -> Any:
+    def _make_client(self, openai: Any, http: Any) -> Any:
         """Make the SDK's client. Raises `ProviderError` without a key."""
         key, base_url = self._api_key, self.entry.base_url or None
         if not self._is_openai:  # None would stand for OpenAI's own
@@ -83,12 +82,12 @@ class OpenAIProvider(wire.WireProvider):
     def _headers(self) -> Mapping[str, object]:
         return {**self._withheld, **self.entry.sent_headers(os.environ)}
 
-    async def _prepare(self, connection: wire.Connection, request: Request) -> None:
+    async def _prepare(self, request: Request) -> None:
         """Have Ollama load the model and say its window: it silently discards what does not fit."""
-        address = str(connection.client.base_url)
-        with suppress(connection.error, *connection.failures):
+        address = str(self._client.base_url)
+        with suppress(self._sdk_error, *self._failures):
             url = f"{root_of(address)}/api/generate"
-            await self._answer(connection, url, {"model": self.model})
+            await self._answer(url, {"model": self.model})
             key = self._api_key or ""
             self.learn(
                 await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
@@ -107,8 +106,8 @@ class OpenAIProvider(wire.WireProvider):
             error.window = self.window.tokens
             raise error
 
-    async def _ask(self, connection: wire.Connection) -> Capabilities | None:
-        answer = await self._answer(connection, "/models")
+    async def _ask(self) -> Capabilities | None:
+        answer = await self._answer("/models")
         entries = answer if isinstance(answer, list) else list_at(answer, "data")  # Together: list
         by_name = {text_at(entry, "id"): entry for entry in entries}
         bare = self.model.partition(":")[0]
@@ -201,9 +200,9 @@ class OpenAIProvider(wire.WireProvider):
         if refused and not self._is_openai:
             self.learn(Capabilities(images=False), "set")
 
-    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         if event.get("error"):
-            raise service.refused(None, event)
+            raise self._service.refused(None, event)
         quirks = self.entry.quirks
         for delta in read_chunk(event, reply, tagged=quirks.tagged):
             if isinstance(delta, ThinkingDelta) and quirks.wants_reasoning:
@@ -234,7 +233,7 @@ class AzureProvider(OpenAIProvider):
 
     model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
 
-    def _client(self, openai: Any, http: Any) -> Any:
+    def _make_client(self, openai: Any, http: Any) -> Any:
         endpoint, version = azure_address(self.entry, os.environ)
         token = os.environ.get(AZURE_TOKEN, "") if AZURE_TOKEN in self.entry.keys else ""
         key = "" if token else self.entry.key(os.environ)

@@ -15,16 +15,21 @@ from chat_loop.values import Usage
 
 VENDORS: Mapping[str, str] = {
     "claude-": "anthropic",
-    "gpt-": "openai",
+    **dict.fromkeys(("gpt-", "chatgpt-", "ft:gpt-", "o1", "o3", "o4"), "openai"),
     "gpt-oss": "",
-    "chatgpt-": "openai",
-    "ft:gpt-": "openai",
-    **dict.fromkeys(("o1", "o3", "o4"), "openai"),
-    "gemini-": "google",
-    "grok-": "x-ai",
+    "gemini-": "gemini",
+    "grok-": "grok",
+    **dict.fromkeys(("mistral-", "codestral"), "mistral"),
+    "deepseek-": "deepseek",
 }
-"""Prefix of a model's name -> its vendor in the library; "" for open weights."""
+"""Prefix of a model's name -> the provider whose own it is; "" for open weights."""
+VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were compared
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
+
+
+def vendor_of(model: str) -> str:
+    """Return the provider whose own a model is, "" for others."""
+    return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
 
 
 def _library() -> Any:
@@ -52,8 +57,8 @@ def cost(
         return (usage.input * input_price + usage.output * output_price) / 1_000_000
     if provider in ("local", "scripted"):
         return 0.0
-    vendor = VENDORS.get(longest_prefix(model, VENDORS) or "", "")
-    library = _library() if vendor else None
+    vendor = vendor_of(model)
+    library = _library() if vendor in VERIFIED else None
     if library is None:
         return None
     cached = min(usage.cached, usage.input)
@@ -65,7 +70,10 @@ def cost(
     )
     try:
         priced = library.calc_price(
-            tokens, bare_name(model), provider_id=vendor, genai_request_timestamp=at
+            tokens,
+            bare_name(model),
+            provider_id=SELLERS.get(vendor, vendor),
+            genai_request_timestamp=at,
         )
     except LookupError:
         return None
@@ -76,8 +84,7 @@ def cost(
 
 def known_window(model: str, provider: str) -> int:
     """Return the window in tokens as listed by who sells the model, else by its vendor; else 0."""
-    vendor = VENDORS.get(longest_prefix(model, VENDORS) or "", "")
-    sellers = filter(None, (SELLERS.get(provider, provider), vendor))
+    sellers = (SELLERS.get(name, name) for name in (provider, vendor_of(model)) if name)
     library = _library()
     if library is None:
         return 0

@@ -15,7 +15,6 @@ from contextlib import aclosing, suppress
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop import errors
@@ -46,23 +45,17 @@ class Refusal(Exception):
         self.status, self.body, self.headers = status, body, headers
 
 
-class Connection(Struct, frozen=True):
-    """An SDK's client, and what else of the SDK is used."""
-
-    client: Any
-    service: Service
-    stream: Any  # the class of its streams
-    error: type[Exception]  # raised while it sends; errors of the network are its causes
-    credentials_errors: tuple[type[Exception], ...]
-    failures: tuple[type[Exception], ...]  # of a refused request, and of a body while it is read
-
-
 class WireProvider:
     """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
 
     path: str  # where requests are sent
     stream_type = "text/event-stream"
     key_hint = model_hint = ""  # what to do when the key, or the model, is refused
+    _service: Service
+    _stream_class: Any  # of the SDK
+    _sdk_error: type[Exception]  # raised while it sends; errors of the network are its causes
+    _credentials_errors: tuple[type[Exception], ...]
+    _failures: tuple[type[Exception], ...]  # of a refused request, and of a body while it is read
 
     def __init__(
         self,
@@ -89,7 +82,7 @@ class WireProvider:
         # a server of this machine may load its model first
         environment_url = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
         self.first_event_seconds = 600.0 if is_near(entry.base_url or environment_url) else 120.0
-        self._connection: Connection | None = None
+        self._client: Any = None  # the SDK's
         self._connecting = threading.Lock()
         self._refused_tools: set[str] = set()
         self._inquiry: asyncio.Future[bool | None] | None = None
@@ -146,11 +139,11 @@ class WireProvider:
         """Return the body of a request."""
         raise NotImplementedError
 
-    def _read(self, event: Mapping[str, object], reply: Reply, service: Service) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         """Put one event into `reply` and yield its deltas. Raises `ProviderError`."""
         raise NotImplementedError
 
-    async def _ask(self, connection: Connection) -> Capabilities | None:
+    async def _ask(self) -> Capabilities | None:
         """Return what the service says of the model: None for an unknown one, or NOTHING."""
         raise NotImplementedError
 
@@ -158,7 +151,7 @@ class WireProvider:
         """Return the headers of a request besides the SDK's."""
         return self.entry.sent_headers(os.environ)
 
-    async def _prepare(self, connection: Connection, request: Request) -> None:
+    async def _prepare(self, request: Request) -> None:
         """Do what has to be done before `request` is sent. Raises `ProviderError`."""
 
     def _refused(self, status: int, error: ProviderError, request: Request) -> None:
@@ -173,69 +166,65 @@ class WireProvider:
         self._connected()
         self.look_up()
 
-    def _connected(self) -> Connection:
+    def _connected(self) -> None:
+        """Build the client unless there is one."""
         with self._connecting:
-            if self._connection is not None:
-                return self._connection
-            sdk, client, error, credentials_errors = self._connect()
+            if self._client is not None:
+                return
+            sdk, client, self._sdk_error, self._credentials_errors = self._connect()
             address: URL = client.base_url
             if address.scheme not in ("http", "https") or not address.host:
                 what = f"{short(str(address))} is not the address of a server."
                 raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
             absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
-            service = Service(
+            self._service = Service(
                 host=address.netloc.decode("ascii"),
                 key_hint=self.key_hint,
                 model_hint=self.model_hint,
                 absent_hint=absent if self.entry.is_local else "",
                 stream=self.stream_type,
             )
-            http = http_library(sdk)
+            http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
             http_errors = (http.HTTPError, http.InvalidURL)
-            failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
-            connection = Connection(
-                client, service, sdk.AsyncStream[object], error, credentials_errors, failures
-            )
+            self._failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
             if self.entry.kind != "bedrock":  # whose credentials would be read
-                asyncio.run(self._rehearse(connection, http))
+                asyncio.run(self._rehearse(client, http))
             for library in (sdk.__name__, http.__name__):
                 # what they warn of would reach the terminal
                 logging.getLogger(library).setLevel(logging.ERROR)
-            self._connection = connection
-            return connection
+            self._client = client
 
-    async def _rehearse(self, connection: Connection, http: Any) -> None:
+    async def _rehearse(self, client: Any, http: Any) -> None:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
-        async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as client:
-            unreachable = connection.client.with_options(
-                base_url="http://127.0.0.1:0", http_client=client
-            )
-            with suppress(connection.error):
-                body = {"model": "-", "stream": True}
-                await unreachable.post(
-                    self.path, body=body, cast_to=object, stream=True, stream_cls=connection.stream
-                )
+        async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
+            unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
+            with suppress(self._sdk_error):
+                await self._post(unreachable, {"model": "-", "stream": True})
+
+    async def _post(self, client: Any, body: Mapping[str, object], **options: Any) -> Any:
+        """Send a body and return the stream of the answer."""
+        kinds = {"cast_to": object, "stream": True, "stream_cls": self._stream_class}
+        return await client.post(self.path, body=body, **kinds, **options)
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`."""
-        connection = self._connection
-        if connection is None:
-            connection = await asyncio.to_thread(self._connected)
+        if self._client is None:
+            await asyncio.to_thread(self._connected)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
-        service, reply, stream = connection.service, Reply(), None
+        reply, stream = Reply(), None
         try:
-            stream = await self._send(connection, request)
-            async with aclosing(self._events(connection, stream, reply)) as events:
+            stream = await self._send(request)
+            async with aclosing(self._events(stream, reply)) as events:
                 async for event in events:
-                    for delta in self._read(event, reply, service):
+                    for delta in self._read(event, reply):
                         reply.started = True
                         yield delta
             if reply.stop is None and not reply.done:
                 content_type = stream.response.headers.get("content-type", "")
-                raise service.unfinished(content_type, started=reply.started)
-        except connection.failures as cause:
-            if error := self._failure(service, cause, request, reply):
+                raise self._service.unfinished(content_type, started=reply.started)
+        except self._failures as cause:
+            if error := self._failure(cause, request, reply):
                 raise error from (None if error is cause else cause)
         finally:
             if stream is not None:
@@ -246,39 +235,32 @@ class WireProvider:
         for ending in self._ending(reply, with_calls=bool(tools)):
             yield ending
 
-    async def _send(self, connection: Connection, request: Request) -> Any:
+    async def _send(self, request: Request) -> Any:
         """Return the stream of a good answer. Raises Refusal and `ProviderError`."""
         if self.name == "ollama" and not self._window_is_known:
-            await self._prepare(connection, request)
+            await self._prepare(request)
         try:
-            return await connection.client.post(
-                self.path,
-                body=self._body(request),
-                options={"headers": self._headers()},
-                cast_to=object,
-                stream=True,
-                stream_cls=connection.stream,
+            return await self._post(
+                self._client, self._body(request), options={"headers": self._headers()}
             )
-        except (connection.error, *connection.credentials_errors) as error:
+        except (self._sdk_error, *self._credentials_errors) as error:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from error
-            if isinstance(error, connection.credentials_errors):
+            if isinstance(error, self._credentials_errors):
                 raise self.unreadable(error) from error
-            raise connection.service.failed(error.__cause__ or error, started=False) from error
+            raise self._service.failed(error.__cause__ or error, started=False) from error
 
-    def _failure(
-        self, service: Service, cause: Exception, request: Request, reply: Reply
-    ) -> ProviderError | None:
+    def _failure(self, cause: Exception, request: Request, reply: Reply) -> ProviderError | None:
         """Return the error of a broken call after learning from it, None if the reply was whole."""
         if isinstance(cause, ProviderError):
             error = cause
         elif isinstance(cause, Refusal):
-            error = service.refused(cause.status, cause.body, cause.headers)
+            error = self._service.refused(cause.status, cause.body, cause.headers)
             self._refused(cause.status, error, request)
         elif reply.stop is not None:
             return None
         else:
-            error = service.failed(cause, started=reply.started)
+            error = self._service.failed(cause, started=reply.started)
         if isinstance(error, errors.ContextTooLong):
             if 0 < (error.window or 0) < self.window.tokens:
                 self.learn(Capabilities(window=error.window or 0), "set")
@@ -290,9 +272,7 @@ class WireProvider:
             adapt(error, f"The tool {name} is left out from now on.")
         return error
 
-    async def _events(
-        self, connection: Connection, stream: Any, reply: Reply
-    ) -> AsyncGenerator[Mapping[str, object]]:
+    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
         """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
         async with aclosing(server_sent(stream.response.aiter_bytes())) as events:
             async for data in events:
@@ -303,31 +283,31 @@ class WireProvider:
                     yield event
                 reply.done = reply.done or data == DONE
                 if reply.done:  # a body that is read to its end keeps its connection
-                    with suppress(TimeoutError, *connection.failures):
+                    with suppress(TimeoutError, *self._failures):
                         async with asyncio.timeout(0.1):
                             async for _ in events:
                                 pass
 
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
         """Ask the service whether it knows the model, None: it does not say; learn what it says."""
-        connection = await asyncio.to_thread(self._connected)
+        await asyncio.to_thread(self._connected)
         if self.entry.kind in ("azure", "bedrock"):  # which list no deployments, or nothing
             return None
         answer: Capabilities | None = NOTHING
-        with suppress(TimeoutError, connection.error, *connection.failures):
+        with suppress(TimeoutError, self._sdk_error, *self._failures):
             async with asyncio.timeout(seconds):
-                answer = await self._ask(connection)
+                answer = await self._ask()
             self.learn(answer or NOTHING)
         return None if answer is NOTHING else answer is not None
 
-    async def _answer(self, connection: Connection, path: str, body: object = None) -> object:
+    async def _answer(self, path: str, body: object = None) -> object:
         """Return the JSON of a short answer to a GET, with a `body` to a POST."""
-        client, options = connection.client, {"headers": self._headers()}
+        client, options = self._client, {"headers": self._headers()}
         try:
             if body is None:
                 return await client.get(path, cast_to=object, options=options)
             return await client.post(path, body=body, cast_to=object, options=options)
-        except connection.error as error:
+        except self._sdk_error as error:
             raise error.__cause__ if isinstance(error.__cause__, Refusal) else error from None
 
     async def close(self) -> None:
@@ -335,9 +315,9 @@ class WireProvider:
         if self._inquiry is not None and not self._inquiry.done():
             self._inquiry.cancel()
             await asyncio.wait({self._inquiry})
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.client.close()
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
 
 
 def adapt(error: ProviderError, message: str = "") -> None:
