@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 from chat_loop.agent import shell
-from chat_loop.agent.isolation import in_thread
-from chat_loop.agent.tools import PreparedCall, Tool, spec_of
-from chat_loop.agent.workspace import Prepared, Workspace
+from chat_loop.agent.tools import Arguments, PreparedCall, Tool, spec_of
+from chat_loop.agent.workspace import Workspace
 from chat_loop.errors import ConfigError
 
 _PATH = ("string", "Relative to the working directory.")
@@ -78,35 +77,29 @@ def builtin_tools(
 
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
-    method = getattr(workspace, name)
+    method: Callable[..., PreparedCall] = getattr(workspace, name)
 
-    def prepare(arguments: Mapping[str, Any]) -> PreparedCall:
-        prepared: Prepared = method(**arguments)
-        question, act = prepared
+    def prepare(arguments: Arguments) -> PreparedCall:
+        return method(**arguments)
 
-        async def run() -> str:
-            return (await in_thread(act)).text(name)
-
-        return PreparedCall(question, run)
-
-    async def run(arguments: Mapping[str, Any]) -> str:
+    async def run(arguments: Arguments) -> str:
         return await prepare(arguments).run()
 
     spec = spec_of(name, inspect.getdoc(method) or "", _ARGUMENTS[name])
-    changes = name in ("write_file", "edit_file")
-    about = "" if changes else "files outside of the working directory"
+    about = "files outside of the working directory"
+    about = "" if name in ("write_file", "edit_file") else about
     return Tool(spec, run, prepare, asks_about=about, stops=False)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:
     environment = shell.clean_environment(os.environ)
 
-    async def run(arguments: Mapping[str, Any]) -> str:
+    async def run(arguments: Arguments) -> str:
         wanted = min(arguments.get("seconds", 0), shell.MAX_SECONDS)
         limit = wanted if wanted > 0 else seconds
         return await shell.run_command(arguments["command"], root, environment, limit)
 
-    def question(arguments: Mapping[str, Any]) -> str:
+    def question(arguments: Arguments) -> str:
         first, *rest = arguments["command"].replace("\r", "␍").split("\n")
         return "\n".join([f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
 

@@ -52,20 +52,12 @@ class Outcome(Struct, frozen=True):
         if isinstance(error, ChatLoopError):
             text = f"{error.message} {error.hint}".strip()
         elif error is not None:
-            message = error_text(error)[:2_000].strip()
-            text = f"{name} failed: {type(error).__name__}{': ' if message else ''}{message}"
+            text = f"{name} failed: {describe(error, 2_000)}"
         if self.printed.strip():
             text = f"{text}\n\nIt printed:\n{self.printed.rstrip()}".lstrip("\n")
         if error is not None:
             raise ChatLoopError(text) from error
         return text
-
-
-def error_text(error: BaseException | None) -> str:
-    """Return the message of an exception, whose `__str__` is foreign code and may fail as well."""
-    with CapturedError():
-        return str(error)
-    return ""
 
 
 def plain_line(text: str, length: int) -> str:
@@ -75,9 +67,11 @@ def plain_line(text: str, length: int) -> str:
     return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
 
 
-def describe(error: BaseException | None) -> str:
+def describe(error: BaseException | None, length: int = 300) -> str:
     """Return the kind and the message of an exception on one line, without the stop at its end."""
-    text = plain_line(error_text(error), 300).rstrip(".")
+    text = ""
+    with CapturedError():  # its `__str__` is foreign code, too
+        text = plain_line(str(error), length).rstrip(".")
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 

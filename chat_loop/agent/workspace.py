@@ -13,7 +13,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from chat_loop.agent.tools import OUTSIDE, POWERFUL
+from chat_loop.agent.isolation import in_thread
+from chat_loop.agent.tools import OUTSIDE, POWERFUL, PreparedCall
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import open_regular
 from chat_loop.wording import counted, size_text
@@ -36,9 +37,6 @@ _STEERING = frozenset(
     | {"dockerfile"}
 )
 """Files that programs run, or give to a model, without being told to; in lower case."""
-
-Prepared = tuple[str, Callable[[], str]]
-"""The question about a call, empty when nobody need be asked, and the function that runs it."""
 
 
 class Place(Struct, frozen=True):
@@ -78,25 +76,29 @@ class Workspace:
 
     def _prepared(
         self, path: str, place: Place, act: Callable[[], str], change: str = ""
-    ) -> Prepared:
+    ) -> PreparedCall:
         """Return the question about a change, or about reading, and the act, which refuses to run
         once the path leads elsewhere.
         """
 
-        def run() -> str:
+        def act_there() -> str:
             if self.place(path) != place:
                 raise ChatLoopError(f"{path} now leads elsewhere.", "Call the tool again.")
             return act()
 
-        if place.outside:
-            return f"{OUTSIDE} {self.root}:\n{change or f'read {place.path}'}", run
+        async def run() -> str:
+            return (await in_thread(act_there)).text("The call")
+
+        question = change
         *_, name = parts = Path(place.shown.lower()).parts or (".",)
         hidden = any(part.startswith(".") for part in parts)
         if change and (hidden or name.endswith(".pth") or name in _STEERING):
-            return f"{POWERFUL}:\n{change}", run
-        return change, run
+            question = f"{POWERFUL}:\n{change}"
+        if place.outside:
+            question = f"{OUTSIDE} {self.root}:\n{change or f'read {place.path}'}"
+        return PreparedCall(question, run)
 
-    def read_file(self, path: str, first: int = 1, last: int = 0) -> Prepared:
+    def read_file(self, path: str, first: int = 1, last: int = 0) -> PreparedCall:
         """Reads a text file, whole or from line `first` to line `last`."""
         place = self.place(path)
 
@@ -114,7 +116,7 @@ class Workspace:
 
         return self._prepared(path, place, act)
 
-    def list_files(self, pattern: str = "*", path: str = ".") -> Prepared:
+    def list_files(self, pattern: str = "*", path: str = ".") -> PreparedCall:
         """Lists the files of a folder and of the folders in it."""
         folder = self.place(path)
 
@@ -133,7 +135,7 @@ class Workspace:
 
     def search_files(
         self, text: str, pattern: str = "*", path: str = ".", ignore_case: bool = False
-    ) -> Prepared:
+    ) -> PreparedCall:
         """Finds the lines that hold a text, in the files of a folder and of the folders in it:
         path:line: text.
         """
@@ -187,7 +189,7 @@ class Workspace:
                 if any(fnmatchcase(matched, one) for one in patterns) and not file.is_symlink():
                     yield Place(file, inner if folder.shown == "." else f"{folder.shown}/{inner}")
 
-    def write_file(self, path: str, text: str) -> Prepared:
+    def write_file(self, path: str, text: str) -> PreparedCall:
         """Writes a text file: a new one, or in the place of what it holds now. Small changes are
         for edit_file.
         """
@@ -213,7 +215,7 @@ class Workspace:
         lines += _diff_lines("+", new)
         return self._prepared(path, place, act, "\n".join(lines))
 
-    def edit_file(self, path: str, old: str, new: str) -> Prepared:
+    def edit_file(self, path: str, old: str, new: str) -> PreparedCall:
         """Replaces a text in a file, exactly as it stands there and only there, by another one."""
         place = self.place(path)
         if old == new:
