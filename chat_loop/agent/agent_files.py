@@ -15,7 +15,7 @@ import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
-from chat_loop.agent import agent as built
+from chat_loop.agent.agent import Agent as RunningAgent
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, plain_line
 from chat_loop.config import Config, overlay, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
@@ -320,7 +320,7 @@ def configured(config: Config, definition: Definition | None) -> Config:
     return overlay(config, own, "The config", f"agents.{name}.") if own else config
 
 
-def equipped(agent: built.Agent, definition: Definition) -> built.Agent:
+def equipped(agent: RunningAgent, definition: Definition) -> RunningAgent:
     """Return an agent with what only its file can say: path, description, functions."""
     agent = replace(agent, path=definition.path, description=definition.description)
     if definition.foreign is not None:  # its tools run in it, unseen: it may be silent for long

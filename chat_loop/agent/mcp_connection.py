@@ -1,7 +1,6 @@
-"""The connection to one MCP server. The only door to the SDK.
+"""The connection to one MCP server, in the event loop of `mcp_servers`.
 
-It runs in the event loop of `mcp_servers`. What a server says of itself beside its tools is not
-given to the model, and it can ask the model and the user nothing.
+Of a server only its tools are used: it can ask the model and the user nothing.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import httpx2
+import mcp_types
 from jsonschema import Draft202012Validator, SchemaError
 from mcp.client import Client, IncomingMessage, Transport
 from mcp.client.stdio import StdioServerParameters, stdio_client
@@ -27,13 +27,6 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
-from mcp_types import (
-    CONNECTION_CLOSED,
-    Implementation,
-    JSONRPCNotification,
-    JSONRPCResponse,
-    ToolListChangedNotification,
-)
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from msgspec.structs import replace
 
@@ -57,8 +50,6 @@ MAX_PAGES = 50
 MAX_REASON = 300
 MAX_STDERR = 4_096
 """Bytes of a server's standard error that are kept."""
-_EVENT_SIZE = "max_sse_event_size"
-"""The argument that limits an event, which mcp knows from 2.3 on."""
 
 
 class McpConnection:
@@ -130,7 +121,7 @@ class McpConnection:
         error = captured.error
         lost = client is None
         if isinstance(error, MCPError):
-            lost = error.code == CONNECTION_CLOSED
+            lost = error.code == mcp_types.CONNECTION_CLOSED
             if self._config.url:  # the code of a broken answer is the same; 404: it forgot us
                 lost = error.message == "Connection closed" or self._status == 404
         if lost:
@@ -157,7 +148,7 @@ class McpConnection:
                 Client(
                     self._filtered(transport),
                     message_handler=self._receive,
-                    client_info=Implementation(name="chat-loop", version=__version__),
+                    client_info=mcp_types.Implementation(name="chat-loop", version=__version__),
                     cache=None,
                 ) as client,
             ):
@@ -221,9 +212,9 @@ class McpConnection:
                 timeout=httpx2.Timeout(30.0, read=None),  # reading is the caller's to limit
                 event_hooks={"response": [self._limit_response]},
             ) as http:
-                parameters = inspect.signature(streamable_http_client).parameters
-                limit: dict[str, Any] = {_EVENT_SIZE: MAX_MESSAGE}
-                limit = limit if _EVENT_SIZE in parameters else {}
+                limit: dict[str, Any] = {"max_sse_event_size": MAX_MESSAGE}
+                if not limit.keys() & inspect.signature(streamable_http_client).parameters:
+                    limit = {}  # before mcp 2.3
                 yield streamable_http_client(config.url, http_client=http, **limit)
             return
         process = StdioServerParameters(
@@ -271,13 +262,10 @@ class McpConnection:
                 async with sending:
                     async for item in read:
                         message = item.message if isinstance(item, SessionMessage) else None
-                        if (
-                            isinstance(message, JSONRPCNotification)
-                            and message.method == _TOO_LARGE
-                        ):
+                        if getattr(message, "method", "") == _TOO_LARGE:
                             self._too_large = True
                             break
-                        if isinstance(message, JSONRPCResponse):
+                        if isinstance(message, mcp_types.JSONRPCResponse):
                             tools = message.result.get("tools")
                             if isinstance(tools, list):
                                 self._page = tools
@@ -319,7 +307,7 @@ class McpConnection:
         )
 
     async def _receive(self, message: IncomingMessage) -> None:
-        if isinstance(message, ToolListChangedNotification):
+        if isinstance(message, mcp_types.ToolListChangedNotification):
             self._tools_changed = True
 
     async def _watch_tools(self, client: Client) -> None:
