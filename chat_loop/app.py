@@ -152,17 +152,14 @@ class App:
         provider, model = settings.summary_provider, settings.summary_model
         if not (provider or model):
             return None
-        if agent.own_tools and not provider:
-            raise ConfigError(
-                "auto_compact.summary_provider is missing: whose model is "
-                "auto_compact.summary_model?"
-            )
-        provider = provider or agent.provider.name
+        if not provider and not agent.own_tools:
+            provider = agent.provider.name
         if not model and provider == agent.provider.name:
             model = agent.provider.model
         model = model or choose.default_model(provider, self.config, self.world)
-        if not model:
-            raise ConfigError(f"auto_compact.summary_model is missing: which model of {provider}?")
+        if not (provider and model):
+            missing = "summary_model" if provider else "summary_provider"
+            raise ConfigError(f"auto_compact.{missing} is missing: who writes the summaries?")
         return choose.create(f"{provider}:{model}", self.config, self.world)
 
     def models(self) -> choose.Models:

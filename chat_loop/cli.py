@@ -63,11 +63,9 @@ def _leave(number: int, frame: object) -> None:
 
 
 def _prepare_streams() -> None:
-    """Open the null device in place of closed streams, so that no session's file gets their
-    descriptors; have the others show unknown characters in ASCII.
-    """
+    """Replace closed streams by the null device; show in ASCII what the others cannot encode."""
     for name, mode, flags in STREAMS:
-        if getattr(sys, name) is None:
+        if getattr(sys, name) is None:  # else a session's file would get its descriptor
             descriptor = os.open(os.devnull, flags)
             setattr(sys, name, open(descriptor, mode, encoding="utf-8"))  # noqa: SIM115, PTH123 - until the end
     codecs.register_error("chat-loop-ascii", _in_ascii)

@@ -225,14 +225,6 @@ class Paths(Struct, frozen=True):
     def history(self) -> Path:
         return self.data / "history"
 
-    @property
-    def agents(self) -> Path:
-        return self.config.parent / "agents"
-
-    @property
-    def prompts(self) -> Path:
-        return self.config.parent / "prompts"
-
     def sessions(self, config: Config, override: str = "") -> Path:
         """Return the sessions folder: of the command line, else the config, else the data's."""
         chosen = override or config.sessions.directory
@@ -277,10 +269,7 @@ def expand_variables(values: Mapping[str, str], environment: Mapping[str, str]) 
 def choose_servers(
     servers: Mapping[str, McpServer], names: Collection[str], folder: Path, own: Collection[str]
 ) -> dict[str, McpServer]:
-    """Return the servers that an agent names; `cwd` of its `own` ones starts from its `folder`.
-
-    Raises ConfigError for a name that no server has.
-    """
+    """Return the servers that an agent names; `cwd` of its `own` ones starts from its `folder`."""
     chosen = {}
     for name in names:
         if name not in servers:
@@ -378,17 +367,13 @@ def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
 
 
 def split_front(text: str) -> tuple[str, str]:
-    """Return the YAML and the rest, each without the lines between them; a text that does not begin
-    with one has no YAML. Raises ValueError when the YAML has no end.
-
-    The YAML begins with as many empty lines as stand above it, so that a parser names the file's
-    lines.
-    """
+    """Return the YAML between the lines `---` at the beginning, and the rest. Raises ValueError."""
     first, *lines = text.split("\n")
     if first.rstrip() != "---":
         return "", text
     for number, line in enumerate(lines):
         if line.rstrip() == "---":
+            # with the empty line a parser's numbers are those of the file
             return "\n".join(["", *lines[:number]]), "\n".join(lines[number + 1 :])
     raise ValueError("the line --- that ends its beginning is missing")
 

@@ -48,9 +48,7 @@ STDIN = "-"
 
 
 def run(app: App) -> int:
-    """Answer once: the reply (or the events) on standard output, the rest on standard error; the
-    session is saved. Return the exit code.
-    """
+    """Answer one question on standard output, and save the session; return the exit code."""
     options = app.options
     question = whole_question(options.question)
     target = target_of(options.output, force=options.force)
@@ -73,9 +71,7 @@ def run(app: App) -> int:
 
 
 def whole_question(question: str) -> str:
-    """Return the question, followed by standard input when that is not a terminal. Raises
-    UsageError.
-    """
+    """Return the question, followed by what is piped in. Raises UsageError."""
     alone = question == STDIN
     question = "" if alone else clean(question)
     if alone or not sys.stdin.isatty():
@@ -183,9 +179,7 @@ class Run:
         return INCOMPLETE if self._stop in CUT or self._tools_stopped else 0
 
     async def _exchange(self, conversation: Conversation) -> None:
-        """Ask with the files that are named. What looks like a secret in them is left out: nobody
-        is there to be asked.
-        """
+        """Ask, with the files that are named but for secrets in them: nobody can be asked."""
         options = self._app.options
         if options.resume or len(self._question) > SURELY_FITS:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
@@ -202,9 +196,8 @@ class Run:
         await conversation.ask(self._question, [file.without_secrets() for file in files])
 
     async def _resume(self, conversation: Conversation, reference: str) -> None:
-        """Go on with a saved session, in its own words as far as they fit; no summary is made.
-
-        Raises SessionError, and errors.UsageError for a session of another agent's file.
+        """Go on with a saved session, in its own words as far as they fit. Raises SessionError,
+        and UsageError for a session of another agent's file.
         """
         sessions, agent = self._app.sessions, conversation.agent
         library = Library(sessions.directory, sessions.now)

@@ -108,7 +108,7 @@ class Interactive:
             memory=self._memory.block if self._memory is not None else str,
             servers=self._servers,
         )
-        self._templates = Templates(app.paths.prompts, registry.names())
+        self._templates = Templates(app.paths.config.parent / "prompts", registry.names())
         chat = Chat(
             conversation=self._conversation,
             sessions=sessions,
@@ -132,9 +132,7 @@ class Interactive:
         self._loop = ChatLoop(chat)
 
     async def run(self) -> int:
-        """Chat until the user leaves, or a signal comes: everything is on disk. Return the exit
-        code.
-        """
+        """Chat until the user leaves or a signal comes; return the exit code."""
         task = asyncio.current_task()
         assert task is not None
         received = cancel_on(task, ENDING)

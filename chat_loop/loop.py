@@ -138,9 +138,7 @@ class ChatLoop:
             await self._ask(text, files)
 
     async def _files(self) -> tuple[QueryFile, ...] | None:
-        """Return the files that the entry names; None when it is not to be sent. Raises UsageError,
-        with the entry put back to be edited.
-        """
+        """Return the files that the entry names; None when it is not to be sent."""
         chat = self.chat
         try:
             files = await self._cancellable(chat.conversation.files(self._reader.typed))
@@ -188,12 +186,8 @@ class ChatLoop:
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C stop the work that runs. In between it is the editor's key, or leaves when
-        there is no editor.
-
-        One handler for all the time: a Ctrl-C between two steps must find neither the editor's nor
-        Python's own.
-        """
+        """Let Ctrl-C stop the work that runs, or leave where no editor takes it as a key."""
+        # one handler all the time: no Ctrl-C between two steps may find Python's own
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
 
         def interrupt() -> None:

@@ -87,7 +87,7 @@ providers:
     [
         (
             "auto_compact: {summary_provider: nowhere}",
-            "auto_compact.summary_model is missing: which model of nowhere?",
+            "auto_compact.summary_model is missing: who writes the summaries?",
         ),
         (
             "auto_compact: {summary_provider: nowhere, summary_model: m}",

@@ -56,7 +56,7 @@ class AgentRegistry:
     """
 
     def __init__(self, paths: Paths) -> None:
-        self.folder = paths.agents
+        self.folder = paths.config.parent / "agents"
         self.aliases_file = paths.config.parent / "aliases.yaml"
         self._approvals = paths.config.parent / "approved-agents"
 
