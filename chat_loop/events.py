@@ -25,8 +25,7 @@ class ThinkingDelta(Event, frozen=True):
     text: str
 
 
-FIRST_RETRY = 2
-"""The attempt after the first error."""
+FIRST_RETRY = 2  # the attempt after the first error
 
 
 class Retrying(Event, frozen=True, kw_only=True):

@@ -183,8 +183,7 @@ _JUDGES: dict[str, Callable[[str], bool]] = {
     "chosen": lambda value: len(value) > 2 and _is_meant(value),
     "mixed": lambda value: _is_mixed(value) and _is_meant(value),
 }
-_FOLDED = ("authorization", "password")
-"""The kinds whose patterns are for small letters."""
+_FOLDED = ("authorization", "password")  # the kinds whose patterns are for small letters
 
 
 class _Rule(NamedTuple):

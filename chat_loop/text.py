@@ -13,8 +13,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-LONGEST = 400
-"""Characters of a sentence; a longer one is cut between its clauses."""
+LONGEST = 400  # characters of a sentence; a longer one is cut between its clauses
 Role = Literal["prose", "item", "row", "heading", "quoted", "command", "code"]
 """`command` is a fenced block of one line; `code` is a line of a longer one."""
 

@@ -11,8 +11,7 @@ from chat_loop.sessions.records import Exchange, Use
 from chat_loop.text import one_line
 
 MOST_FILES = 100
-_NOTABLE = 3
-"""Uses of a tool that are named."""
+_NOTABLE = 3  # uses of a tool that are named
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
 

@@ -24,8 +24,7 @@ BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"
 USED, FILES, OWN = "Tool results", "Attached files", "This session"
 PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 """The parts of a request, in the order in which they are sent."""
-EARLY = 0.75
-"""The share of the trigger at which the summary begins to be made in the background."""
+EARLY = 0.75  # the share of the trigger at which the summary begins to be made in the background
 
 Count = Callable[[str], int]
 
@@ -106,9 +105,6 @@ class Draft(Struct, frozen=True, kw_only=True):
     answered: bool = True
 
 
-# Shares of a window
-
-
 def reserve(window: int) -> int:
     """Return the tokens of a window that are kept free for the reply."""
     return min(8_192, window // 5)
@@ -139,9 +135,6 @@ def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[floa
         if limit:
             found.append((amount / limit / limits.trigger_threshold, amount, limit, unit))
     return max(found)
-
-
-# Sizes
 
 
 def size(text: str, count: Count) -> int:
@@ -234,9 +227,6 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tupl
         ("Kept for the reply", kept),
         ("Free", max(0, budget.window.tokens - total - kept)),
     ]
-
-
-# The plan
 
 
 def plan(

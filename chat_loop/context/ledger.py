@@ -29,12 +29,10 @@ Section = Literal["decisions", "pending", "key_facts"]
 SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
 Speaker = Literal["user", "reply", "narrative"]
 
-OWN_WORDS = 20_000
-"""A query of more characters was pasted; people write several pages themselves."""
+OWN_WORDS = 20_000  # a query of more characters was pasted; people write several pages themselves
 LOOKED_AT = 60_000
 """Characters of one text that are read: half of them at its beginning, half at its end."""
-PASTED_FACTS = 60
-"""Sentences that are taken from one pasted text."""
+PASTED_FACTS = 60  # sentences that are taken from one pasted text
 
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 """A place in the chain, or several, as bullets name them: `[2.14]`, `[3, 5-7]`. It is no value."""

@@ -26,8 +26,7 @@ from chat_loop.sessions.records import Attachment, Entry, Exchange, Restoration,
 from chat_loop.values import Image, Message, ToolCall, ToolResult
 from chat_loop.wording import counts_text, size_text
 
-INTERRUPTED = "interrupted"
-"""The result of a call that has none."""
+INTERRUPTED = "interrupted"  # the result of a call that has none
 _LONG = (records.Query, records.Reply, records.Result, Attachment)
 """The kinds of entries that may be too long for the window."""
 Long = TypeVar("Long", bound=records.Query | records.Reply | records.Result | Attachment)
@@ -89,9 +88,6 @@ class Thread(Struct, frozen=True):
         """The parent's pins, then this session's, each once, without those that were unpinned."""
         parent = self.inherited
         return records.pinned_after(parent.pinned if parent else (), self.session.entries)
-
-
-# From a thread to messages
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
@@ -225,9 +221,6 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
     return Message("user", "\n\n".join(filter(None, (*texts, text))), images=images)
 
 
-# Restoration
-
-
 def restoration_text(header: records.Header, restoration: Restoration) -> str:
     """Return the restored block as it is sent; the same bytes for the whole life of the session."""
     counts = counts_text(restoration.queries, restoration.tokens)
@@ -257,9 +250,6 @@ Previous session summary (Session ID: {header.parent}, {counts}):
 def with_task(text: str) -> str:
     """Return a restoration's text with the request to confirm it."""
     return f"{text}\n\n{prompt('acknowledge.txt')}"
-
-
-# Shortening
 
 
 def clip(text: str, most: int, count: Count) -> str:
