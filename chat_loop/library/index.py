@@ -49,18 +49,27 @@ FIGURES = {
     "cost_of_compactions": f"iif(count(cost) < count(before), NULL, total(cost)) {_SUMMARIES}",
 }
 
-_DAMAGE = frozenset(
-    (
-        *(sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_FORMAT),
-        *(sqlite3.SQLITE_SCHEMA, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH),
-    )
+_PRAGMAS = (
+    "journal_mode=TRUNCATE synchronous=NORMAL mmap_size=0 temp_store=MEMORY trusted_schema=OFF "
+    "cell_size_check=ON"
 )
+_DAMAGE = {
+    sqlite3.SQLITE_CORRUPT,
+    sqlite3.SQLITE_NOTADB,
+    sqlite3.SQLITE_FORMAT,
+    sqlite3.SQLITE_SCHEMA,
+    sqlite3.SQLITE_CONSTRAINT,
+    sqlite3.SQLITE_MISMATCH,
+}
 _DAMAGED_TABLES = (
-    *("no such table", "no such column", "no such module"),
-    *("vtable constructor failed", "SQL logic error"),  # of a table that is not SQLite's own
+    "no such table",
+    "no such column",
+    "no such module",
+    "vtable constructor failed",
+    "SQL logic error",  # of a virtual table
 )
 """The beginnings of SQLite's messages about a table that is not as it was made."""
-_BUGS = frozenset((sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None))
+_BUGS = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None}
 """The codes of other objections; those of Python's module have none."""
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 _REASONS = {
@@ -68,7 +77,6 @@ _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it may not be written to",
 }
-_UNWRITTEN = "it holds something that nobody wrote"
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
 _LINKS = msgspec.json.Decoder(list[Link])
 
@@ -202,7 +210,7 @@ class Index:
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index that holds something that nobody wrote."""
-        return _damage_error(self.path, _UNWRITTEN)
+        return _damage_error(self.path, "it holds something that nobody wrote")
 
     def stale(self, files: Sequence[Stamp]) -> Stale:
         """Compare the index with the files that are in the folder."""
@@ -216,10 +224,11 @@ class Index:
 
     def links(self, latest: int = LARGEST) -> dict[str, Link]:
         """Return the ties of all sessions, last used first, then those not dated until `latest`."""
-        links = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
+        select = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
         found = [
-            *self.ask(f"{links} used <= ? ORDER BY used DESC, id DESC", (latest,)),
-            *self.ask(f"{links} used IS NULL OR used > ? ORDER BY +id DESC", (latest,)),
+            *self.ask(f"{select} used <= ? ORDER BY used DESC, id DESC", (latest,)),
+            # the plus keeps SQLite from reading every row in the order of the ids
+            *self.ask(f"{select} used IS NULL OR used > ? ORDER BY +id DESC", (latest,)),
         ]
         try:
             decoded = _LINKS.decode(f"[{','.join(link for (link,) in found)}]")
@@ -414,10 +423,7 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
             path, timeout=busy, isolation_level=None, check_same_thread=False
         )
         try:
-            for pragma in (
-                *("journal_mode=TRUNCATE", "synchronous=NORMAL", "mmap_size=0"),
-                *("temp_store=MEMORY", "trusted_schema=OFF", "cell_size_check=ON"),
-            ):
+            for pragma in _PRAGMAS.split():
                 database.execute(f"PRAGMA {pragma}")
             version = _version(database)
             if 0 < version < VERSION or not (version or status.st_size):
@@ -473,7 +479,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
             moved=extended == sqlite3.SQLITE_READONLY_DBMOVED,
         ) from error
     except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
-        raise _damage_error(path, _UNWRITTEN) from error
+        raise _damage_error(path, "a name in it is no text") from error
 
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:
