@@ -203,15 +203,11 @@ class OpenAIProvider(wire.WireProvider):
     def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         if event.get("error"):
             raise self._service.refused(None, event)
-        quirks = self.entry.quirks
-        for delta in read_chunk(event, reply, tagged=quirks.tagged):
-            if isinstance(delta, ThinkingDelta) and quirks.wants_reasoning:
-                reply.replayed_reasoning.append(delta.text)
-            yield delta
+        return read_chunk(event, reply, tagged=self.entry.quirks.tagged)
 
     def _ending(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a reply, and remember what goes back with its calls."""
-        reasoning = "".join(reply.replayed_reasoning)
+        reasoning = "".join(reply.thoughts) if self.entry.quirks.wants_reasoning else ""
         for call, extra in zip(reply.calls.complete(), reply.calls.extras(), strict=True):
             try:
                 text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
@@ -257,11 +253,7 @@ def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
         delta = at(choice, "delta")
-        for text in _texts(delta):
-            if isinstance(text, str):
-                yield from reply.reasoning.split(text) if tagged else [TextDelta(text)]
-            else:
-                yield text
+        yield from _deltas(delta, reply, tagged=tagged)
         for piece in list_at(delta, "tool_calls"):
             function = at(piece, "function")
             name, arguments = (
@@ -278,18 +270,24 @@ def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[
             reply.stop = STOPS.get(reason.partition(":")[0], "end")
 
 
-def _texts(delta: object) -> Iterator[str | TextDelta | ThinkingDelta]:
-    """Yield the reasoning and the text of a delta; text that may hold reasoning as a string."""
-    names = ("reasoning_content", "reasoning", "thinking")
-    if thinking := next(filter(None, (text_at(delta, name) for name in names)), ""):
-        yield ThinkingDelta(thinking)
-    for part in list_at(delta, "content"):  # Mistral's reasoning models
+def _deltas(delta: object, reply: Reply, *, tagged: bool) -> Iterator[Event]:
+    """Yield the reasoning and the text of a delta."""
+    for name in ("reasoning_content", "reasoning", "thinking"):
+        if thinking := text_at(delta, name):
+            reply.thoughts.append(thinking)
+            yield ThinkingDelta(thinking)
+            break
+    content = at(delta, "content")
+    if isinstance(content, str) and content:
+        if tagged:
+            yield from reply.reasoning.split(content)
+        else:
+            yield TextDelta(content)
+    for part in content if isinstance(content, list) else ():  # Mistral's reasoning models
         thoughts = (text_at(piece, "text") for piece in list_at(part, "thinking"))
         yield from map(ThinkingDelta, filter(None, thoughts))
         if text := text_at(part, "text"):
             yield TextDelta(text)
-    if content := text_at(delta, "content"):
-        yield content
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

@@ -31,7 +31,7 @@ class Reply:
         self.usage: Usage | None = None
         self.calls = Calls()
         self.reasoning = ReasoningSplitter()
-        self.replayed_reasoning: list[str] = []  # that the service wants back with the calls
+        self.thoughts: list[str] = []  # its reasoning, which a service may want back with the calls
         self.done = False  # the wire's own end mark has come
         self.started = False  # some text or reasoning has been passed on
 
