@@ -60,17 +60,17 @@ class Mention(Struct, frozen=True):
 
 def mentions(text: str) -> tuple[Mention, ...]:
     """Return all mentions of a query, each once."""
-    found: dict[Mention, None] = {}
+    unique: dict[Mention, None] = {}
     for line in _prose(text) if "@" in text else ():
         for quoted, word in _MENTION.findall(line):
             if quoted:
-                found[Mention((quoted,), quoted=True)] = None
+                unique[Mention((quoted,), quoted=True)] = None
             elif len(word) <= LONGEST and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
                 # the word as it stands, and without what may only follow a path
                 ends = range(len(word), max(len(bare), len(word) - 8), -1)
                 names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
-                found[Mention(tuple(dict.fromkeys(names)))] = None
-    return tuple(found)
+                unique[Mention(tuple(dict.fromkeys(names)))] = None
+    return tuple(unique)
 
 
 def _prose(text: str) -> Iterator[str]:

@@ -74,13 +74,13 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
     Raises UsageError for a name that can only be meant as a path when there is nothing, and for too
     many files.
     """
-    found: dict[Path, str] = {}
+    paths: dict[Path, str] = {}
     doubtful: list[str] = []
     for mention in mentions(text):
         for name in mention.names:
             path = _path(name, directory)
             if path is not None and os.path.lexists(path):
-                found.setdefault(path, name)
+                paths.setdefault(path, name)
                 break
         else:
             name = mention.names[-1]
@@ -90,10 +90,10 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
                 raise UsageError(f"There is no file {name}.", AS_TEXT)
             if mention.is_doubtful:
                 doubtful.append(name)
-    if len(found) > MAX_FILES:
-        text = f"A message takes {MAX_FILES} files, and this one names {len(found)}."
+    if len(paths) > MAX_FILES:
+        text = f"A message takes {MAX_FILES} files, and this one names {len(paths)}."
         raise UsageError(text, "Nothing was sent.")
-    return tuple((name, path) for path, name in found.items()), tuple(doubtful)
+    return tuple((name, path) for path, name in paths.items()), tuple(doubtful)
 
 
 def _path(name: str, directory: Path) -> Path | None:
@@ -143,13 +143,13 @@ def _content(name: str, path: Path, directory: Path) -> bytes:
         flags |= getattr(os, flag, 0)
     with os.fdopen(os.open(path, flags), "rb") as file:
         data = file.read(4096)
-        most, what, hint = LARGEST_TEXT, "text files", "Take a part of it."
+        limit, what, hint = LARGEST_TEXT, "text files", "Take a part of it."
         if pictures.kind(data):
-            most, what, hint = LARGEST_IMAGE, "images", "Scale it down."
-        data += file.read(most + 1 - len(data))
-    if len(data) > most:
+            limit, what, hint = LARGEST_IMAGE, "images", "Scale it down."
+        data += file.read(limit + 1 - len(data))
+    if len(data) > limit:
         size = size_text(max(status.st_size, len(data)))
-        raise UsageError(f"{name} has {size}: {what} can have up to {size_text(most)}.", hint)
+        raise UsageError(f"{name} has {size}: {what} can have up to {size_text(limit)}.", hint)
     return data
 
 

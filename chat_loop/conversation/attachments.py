@@ -37,10 +37,10 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
         )
     window = agent.provider.window.tokens
     tokens = sum(size(file.attachment.text, count) for file in files if not file.data)
-    if tokens > (most := room(window) // 2):
+    if tokens > (limit := room(window) // 2):
         raise UsageError(
             f"The files have about {tokens:,} tokens: with a window of "
-            f"{window_text(window, False)} a message takes {most:,} of files.",
+            f"{window_text(window, False)} a message takes {limit:,} of files.",
             "Take a part of it.",
         )
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from datetime import datetime
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -88,25 +89,29 @@ class Offer(Struct, frozen=True, kw_only=True):
     left_out: int = 0
     answered: bool = True
 
-    def begin(
-        self, sessions: SessionManager, agent: str, agent_path: str, model: str
-    ) -> tuple[LiveSession, list[records.Entry]]:
-        """Return the child, which has no file yet, and its first entries."""
-        header, totals, at = self.parent.header, self.parent.totals, sessions.now()
-        restoration = records.Restoration(
+    def restoration(self, at: datetime) -> records.Restoration:
+        """Return the child's first record."""
+        totals = self.parent.totals
+        return records.Restoration(
             at=at,
-            parent_created=header.created,
+            parent_created=self.parent.header.created,
             queries=totals.queries,
             tokens=totals.combined,
             block=self.block,
-            grandparent=header.parent,
+            grandparent=self.parent.header.parent,
             depth=self.depth or self.parent.depth + 1,
             verbatim_from=self.carried[0].ref if self.carried else "",
             unsummarized_from=self.unsummarized_from,
             until=self.until,
             merged=self.merged,
         )
-        entries: list[records.Entry] = [restoration]
+
+    def begin(
+        self, sessions: SessionManager, agent: str, agent_path: str, model: str
+    ) -> tuple[LiveSession, list[records.Entry]]:
+        """Return the child, which has no file yet, and its first entries."""
+        at = sessions.now()
+        entries: list[records.Entry] = [self.restoration(at)]
         if self.pins is not None:
             standing = summary_block.parse(self.block).pinned if self.block else ()
             gone = [text for text in standing if text not in self.pins]
@@ -117,7 +122,7 @@ class Offer(Struct, frozen=True, kw_only=True):
             agent=agent,
             agent_path=agent_path,
             model=model,
-            parent=header.id,
+            parent=self.parent.header.id,
             parent_path=str(self.path),
             after=self.parent,
         )

@@ -200,31 +200,31 @@ class Conversation:
 
     def _recall(self, archive: Archive, number: int, text: str) -> None:
         """Attach what the archive has on a query, for a model that cannot search it itself."""
-        given = self.session.restoration
-        if given is None or not self.options.attach_from_archive or self.agent.calls_tools:
+        restoration = self.session.restoration
+        if restoration is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
         # 400 tokens, less on a small window
         free = budget.room(self.window) - self.budget.used - MARGIN
-        most = min(400, self.window // 16, free)
-        found, refs = archive.recall(text, self.known(), most, given.block)
-        if found:
+        limit = min(400, self.window // 16, free)
+        excerpts, refs = archive.recall(text, self.known(), limit, restoration.block)
+        if excerpts:
             at = self.sessions.now()
-            self.add(records.ArchiveContext(number=number, at=at, text=redacted(found)))
+            self.add(records.ArchiveContext(number=number, at=at, text=redacted(excerpts)))
             self.show(events.Recalled(refs))
 
     async def _connect(self, servers: Servers) -> None:
         """Give the agent the servers' tools as they are now; wait for those that still connect."""
-        waited: list[str] = []
+        pending: list[str] = []
 
         def waiting(names: tuple[str, ...]) -> None:
-            waited.extend(names)
+            pending.extend(names)
             self.show(events.Connecting(names))
 
         taken = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
         # characters of all schemas; on a small window, half a character for each of its tokens
-        most = min(100_000, self.window // 2)
-        self.offer_tools(await servers.tools(taken, most, waiting))
-        if waited:
+        limit = min(100_000, self.window // 2)
+        self.offer_tools(await servers.tools(taken, limit, waiting))
+        if pending:
             self.show(events.Connecting(()))
         for message, hint in servers.notices():
             self.show(events.Warned(message, hint))
@@ -268,16 +268,16 @@ class Conversation:
 
     async def acknowledge(self) -> None:
         """Let the agent confirm what it was given; go on without it when that fails."""
-        given = self.session.restoration
-        if not self.options.acknowledge or given is None or not given.block:
+        restoration = self.session.restoration
+        if not self.options.acknowledge or restoration is None or not restoration.block:
             return
         limits = self.agent.limits
         limits = replace(limits, attempts=min(2, limits.attempts), longest_asked=5.0)
         agent = replace(self.agent, limits=limits)
         block = self.meter.messages(Thread(self.session))[0].text
-        most = min(2048, self.window // 8)  # a small model may not find its end
+        limit = min(2048, self.window // 8)  # a small model may not find its end
         try:
-            await self._answer(agent, 0, (Message("user", with_task(block)),), most)
+            await self._answer(agent, 0, (Message("user", with_task(block)),), limit)
         except errors.ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
             self.show(events.Warned(text, "The context is restored all the same."))
@@ -312,10 +312,10 @@ class Conversation:
         live, header, problem = self.live, self.live.header, self.live.problem
         if not (self._begun_shown or live.empty):
             self._begun_shown = True
-            begun = events.SessionBegun(
+            event = events.SessionBegun(
                 id=header.id, path=str(live.path), model=header.model, parent=header.parent
             )
-            self.show(begun)
+            self.show(event)
             if problem is None:
                 self.sessions.point_to(header.id)
         for message, hint in live.take_notices():
@@ -478,8 +478,8 @@ class Conversation:
             return seal
         if not thread.fresh and thread.inherited is None and not thread.pins:
             return seal
-        made = self.compaction.summaries.cover(thread)
-        return replace(seal, source="extracted", summary=made)
+        summary = self.compaction.summaries.cover(thread)
+        return replace(seal, source="extracted", summary=summary)
 
     def begin_child(self, offer: Offer, reason: str) -> None:
         """Begin a session that is given the offered block and words. Its file comes with its first
@@ -506,8 +506,8 @@ class Conversation:
 
         def tool(name: str) -> Tool:
             async def run(arguments: Mapping[str, object]) -> str:
-                found = await asyncio.to_thread(archive.call, name, arguments, self.known())
-                return redacted(found)  # it is recorded in another session's file
+                text = await asyncio.to_thread(archive.call, name, arguments, self.known())
+                return redacted(text)  # it is recorded in another session's file
 
             return Tool(ToolSpec(name, *archive_tools.TOOLS[name]), run)
 
@@ -538,8 +538,8 @@ class Conversation:
         summaries = self.compaction.summaries
         outcome = await summaries.narrate(thread, thread.fresh, otherwise=LATER, optional=True)
         if outcome.narrative is not None:
-            made = await asyncio.to_thread(summaries.cover, thread, outcome)
-            seal = replace(seal, source="model", summary=made)
+            summary = await asyncio.to_thread(summaries.cover, thread, outcome)
+            seal = replace(seal, source="model", summary=summary)
         at = self.sessions.now()
         return replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=at)
 

@@ -11,6 +11,7 @@ from chat_loop.agent.tools import READ_RESULT
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, Budget
 from chat_loop.context.messages import Thread
+from chat_loop.conversation.compaction import Offer
 from chat_loop.errors import ContextFull
 from chat_loop.events import Warned
 from chat_loop.library import archive_tools
@@ -81,32 +82,24 @@ class ContextMeter:
         apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
         """
         conversation, agent = self._conversation, self._conversation.agent
-        session, totals = conversation.session, conversation.session.totals
         reported = self._reported()
         if reported is not None:
             estimate = sum(self.weights().values())
             if estimate >= 1_000:  # below, what the wire adds weighs more
                 self._ratio = min(2.0, max(0.5, reported / estimate))
-        at, path = session.header.created, str(conversation.live.path)
-        entries: list[records.Entry] = [
-            records.Restoration(
-                at=at,
-                parent_created=at,
-                queries=totals.queries,
-                tokens=totals.combined,
-                block=block,
-                verbatim_from=words[0].ref if words else "",
-            )
-        ]
+        session, path = conversation.session, conversation.live.path
+        at = session.header.created
+        offer = Offer(parent=session, path=path, block=block, carried=tuple(words))
+        entries: list[records.Entry] = [offer.restoration(at)]
         if acknowledged and block and conversation.options.acknowledge:
             entries.append(records.Reply(number=0, at=at, text="-"))
-        header = replace(session.header, parent=session.header.id, parent_path=path)
+        header = replace(session.header, parent=session.header.id, parent_path=str(path))
         child = records.Session(header=header, entries=tuple(entries))
         specs: dict[str, ToolSpec] = {}
         if agent.provider.calls_tools:
             specs = {tool.spec.name: tool.spec for tool in agent.tools}
             specs |= {name: ToolSpec(name, *one) for name, one in archive_tools.TOOLS.items()}
-        weights = self._weigh(Thread(child, tuple(words)), tuple(specs.values()))
+        weights = self._weigh(Thread(child, offer.carried), tuple(specs.values()))
         reply = 80 * (len(entries) - 1)  # a few sentences
         return round((sum(weights.values()) + reply) * self._ratio)
 
@@ -149,29 +142,29 @@ class ContextMeter:
         counted as well.
         """
         session, window = self._conversation.session, self._conversation.window
-        most, weights = budget.room(window), self.weights()
-        over = sum(weights.values()) - most
+        room, weights = budget.room(window), self.weights()
+        over = sum(weights.values()) - room
         if over > 0 and session.restoration is not None and session.restoration.block:
             now = min(self._count(session.restoration.block), self._block_limit(session))
             limit = max(100, now - over - MARGIN)  # its headings and newest lines
             self._block_limits[session.header.id] = limit
             weights = self.weights()
         used = min(self.budget().used, sum(weights.values()))
-        if used <= most:
+        if used <= room:
             return
         largest = max((TOOLS, MEMORY, SYSTEM), key=lambda part: weights.get(part, 0))
         hint = "compact makes room; a model with a larger window takes more."
-        if weights.get(largest, 0) > most // 2:
+        if weights.get(largest, 0) > room // 2:
             verb = "takes" if largest == SYSTEM else "take"
             hint = f"{largest} alone {verb} {weights[largest]:,} of them, which compact cannot "
             hint += "change: have less of that, or take a model with a larger window."
         text = f"Not sent: the request would hold {used:,} tokens, and the window of "
-        text += f"{window_text(window, False)} takes {most:,} beside a reply. Nothing is lost."
+        text += f"{window_text(window, False)} takes {room:,} beside a reply. Nothing is lost."
         raise ContextFull(text, hint)
 
     def _block_limit(self, session: records.Session) -> int:
-        most = messages.block_room(self._conversation.window)
-        return min(most, self._block_limits.get(session.header.id, most))
+        limit = messages.block_room(self._conversation.window)
+        return min(limit, self._block_limits.get(session.header.id, limit))
 
     def _reported(self) -> int | None:
         """Return the next request's tokens by the last report; None when all is to be estimated."""
@@ -202,23 +195,25 @@ class ContextMeter:
 
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
         """Return a thread as it is sent, and how many of its texts are shortened for it."""
-        most = self._block_limit(thread.session)
+        limit = self._block_limit(thread.session)
         short = self._within_limits(thread) if self._truncates else thread
-        return messages.fit(short, self._conversation.window, self._count, most)
+        return messages.fit(short, self._conversation.window, self._count, limit)
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
-        kept = budget.newest_within(
+        newest = budget.newest_within(
             thread.exchanges,
             window=self._conversation.window,
             limits=self._limits,
             count=self._count,
         )
-        own = {exchange.query.number for exchange in kept if exchange.depth == thread.session.depth}
+        own = {
+            exchange.query.number for exchange in newest if exchange.depth == thread.session.depth
+        }
         entries = tuple(
             entry
             for entry in thread.session.entries
             if not isinstance(entry, records.QueryEntry) or entry.number in own or not entry.number
         )
-        carried = tuple(exchange for exchange in thread.carried if exchange in kept)
+        carried = tuple(exchange for exchange in thread.carried if exchange in newest)
         return replace(thread, carried=carried, session=replace(thread.session, entries=entries))

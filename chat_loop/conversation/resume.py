@@ -104,18 +104,18 @@ class Offers:
         parent, path, until = live.session, conversation.live.path, ""
         if conversation.live.empty:
             # it has no file: the child is one of what it would have gone on from
-            found = self._sessions.load(self._sessions.session_file(parent.header.parent))
+            stored = self._sessions.load(self._sessions.session_file(parent.header.parent))
             until = parent.restoration.until if parent.restoration is not None else ""
-            parent, path = found.session, found.path
+            parent, path = stored.session, stored.path
         offer = replace(offer, parent=parent, path=path, until=until, pins=live.pins)
         if not offer.left_out:
             return offer
         # the newest that fit, and the block that stands for the others
-        known = live.inherited or Summary()
-        fitting = self._fitting((*before.exchanges, *own), known)
+        summary = live.inherited or Summary()
+        fitting = self._fitting((*before.exchanges, *own), summary)
         return replace(
             offer,
-            block=summary_block.render(known),
+            block=summary_block.render(summary),
             carried=fitting,
             unsummarized_from=_first_ref(one for one in fitting if one in live.fresh),
             in_file=False,
@@ -127,20 +127,20 @@ class Offers:
         words: what was compacted lies before them.
         """
         seen: set[str] = set()
-        session, known = self._conversation.session, self._conversation.known()
+        session, in_context = self._conversation.session, self._conversation.known()
         after: tuple[Exchange, ...] = ()
         while True:
-            parent, given = _parent_of(session), session.restoration
+            parent, restoration = _parent_of(session), session.restoration
             if parent in seen:  # edited by hand
                 problem = f"The chain comes back to {parent}: nothing was compacted."
                 raise SessionError(problem, "/tree shows it.")
             seen.add(parent)
             after = (*session.exchanges, *after)
             loaded = self._sessions.load(self._sessions.session_file(parent))
-            session = before_fork(loaded.session, given)
+            session = before_fork(loaded.session, restoration)
             thread, missing = thread_of(self._sessions, session)
-            if missing or any(exchange.ref not in known for exchange in thread.exchanges):
-                until = given.until if given is not None else ""
+            if missing or any(exchange.ref not in in_context for exchange in thread.exchanges):
+                until = restoration.until if restoration is not None else ""
                 return replace(loaded, session=session, open=bool(until)), after, until
 
     async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
@@ -156,17 +156,17 @@ class Offers:
         self, loaded: Loaded, thread: Thread, words: Sequence[Exchange], last: int
     ) -> Offer:
         """Go on from a session's summary and the `last` of `words`, as far as they fit."""
-        known, uncovered = await self._summary_of(loaded, thread)
+        summary, uncovered = await self._summary_of(loaded, thread)
         wanted = max(min(last, len(words)), len(uncovered))
         words = words[len(words) - wanted :]
-        fitting = self._fitting(words, known)
+        fitting = self._fitting(words, summary)
         if len(fitting) < len(uncovered):  # a smaller window than before
-            known, uncovered = await self._summary_of(loaded, thread, anew=True)
-            fitting = self._fitting(words, known)
+            summary, uncovered = await self._summary_of(loaded, thread, anew=True)
+            fitting = self._fitting(words, summary)
         return Offer(
             parent=loaded.session,
             path=loaded.path,
-            block=summary_block.render(known),
+            block=summary_block.render(summary),
             carried=fitting,
             unsummarized_from=_first_ref(one for one in fitting if one in uncovered),
             in_file=True,
@@ -174,19 +174,19 @@ class Offers:
             answered=self._answered,
         )
 
-    def _fitting(self, words: Sequence[Exchange], known: Summary) -> tuple[Exchange, ...]:
+    def _fitting(self, words: Sequence[Exchange], summary: Summary) -> tuple[Exchange, ...]:
         """Return the newest of `words` that stay below the trigger beside a block."""
         conversation = self._conversation
         count, window = conversation.count, conversation.window
         free = budget.trigger(window, self._options.limits)
-        free -= conversation.meter.child_size(summary_block.render(known), ())
-        kept = len(words)
-        while kept:
-            free -= budget.exchange_size(words[kept - 1], count, window, tools=False)
+        free -= conversation.meter.child_size(summary_block.render(summary), ())
+        start = len(words)
+        while start:
+            free -= budget.exchange_size(words[start - 1], count, window, tools=False)
             if free < 0:
                 break
-            kept -= 1
-        return tuple(words[kept:])
+            start -= 1
+        return tuple(words[start:])
 
     async def _summary_of(
         self, loaded: Loaded, thread: Thread, *, anew: bool = False
@@ -216,17 +216,17 @@ class Offers:
                 show(SummaryEnded(source="extracted", problem="Summary skipped."))
                 return self._summaries.cover(thread), ()
             self._answered = outcome.answered
-        made = self._summaries.cover(thread, outcome)
+        summary = self._summaries.cover(thread, outcome)
         if thread.fresh and not self._quick and loaded.sealable:
             try:
-                self._seal(loaded, "resume", made, outcome)
+                self._seal(loaded, "resume", summary, outcome)
             except (SaveError, SessionLocked) as error:
                 hint = "Going on from what is saved so far, in a session of its own."
                 show(Warned(error.message, hint))
-        return made, ()
+        return summary, ()
 
     def _seal(
-        self, loaded: Loaded, reason: records.SealReason, made: Summary, outcome: Outcome | None
+        self, loaded: Loaded, reason: records.SealReason, summary: Summary, outcome: Outcome | None
     ) -> Seal:
         """Write a summary that was made late into its session; return the seal."""
         before = loaded.session.seal
@@ -234,7 +234,7 @@ class Offers:
             at=self._sessions.now(),
             reason=reason,
             source="model" if outcome and outcome.narrative else "extracted",
-            summary=made,
+            summary=summary,
             usage=outcome.usage if outcome else None,
             seconds=outcome.seconds if outcome else None,
             compaction=before.compaction if before else None,
@@ -262,9 +262,9 @@ class Offers:
     def sizes(self, loaded: Loaded) -> tuple[int, int]:
         """Return about how many tokens a child would hold with all words, and with a summary."""
         thread, size = self._thread(loaded), self._conversation.meter.child_size
-        known = summary_block.render(thread.inherited) if thread.inherited else ""
-        made = summary_block.render(self._summaries.cover(thread))
-        return size(known, thread.exchanges), size(made, ())
+        inherited = summary_block.render(thread.inherited) if thread.inherited else ""
+        summary = summary_block.render(self._summaries.cover(thread))
+        return size(inherited, thread.exchanges), size(summary, ())
 
     def only_in_archive(self) -> tuple[str, ...]:
         """Return the chain's sentences with exact values that stand in the archive only."""
@@ -273,12 +273,12 @@ class Offers:
         chain = ChainReader(self._sessions).read(session)
         if chain.broken:
             raise SessionError(chain.broken)
-        known = self._conversation.known()
+        in_context = self._conversation.known()
         before = (one for ancestor in chain_exchanges(chain, session.depth) for one in ancestor)
         lines = [item.text for item in ledger.items(thread.inherited or Summary())]
         lines += [*thread.pins, *(fact.text for fact in ledger.harvest(thread.exchanges))]
         whole = frozenset(lines)
-        facts = ledger.harvest(exchange for exchange in before if exchange.ref not in known)
+        facts = ledger.harvest(exchange for exchange in before if exchange.ref not in in_context)
         missing = ledger.unsaid([one for one in facts if redacted(one.text) not in whole], lines)
         return tuple(f"{fact.text} [{fact.ref}]" for fact in missing)
 
@@ -309,12 +309,12 @@ class Offers:
             text = f"{other.id} goes on from {one.id}: there is nothing to merge."
             raise UsageError(text, f"/resume {other.id} has both.")
         fork = next((up.depth for up in other.line if up.header.id == common), 0)
-        begun = [self._begun_with(branch.child) for branch in (one, other) if branch.child]
+        blocks = [self._begun_with(branch.child) for branch in (one, other) if branch.child]
         depth = one.loaded.session.depth
         summary, contradictions = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
-            merge.in_both(begun[0], begun[-1]) if begun else None,
+            merge.in_both(blocks[0], blocks[-1]) if blocks else None,
             fork=fork,
             shift=depth - fork,
         )
@@ -358,10 +358,10 @@ class Offers:
     async def _whole_summary(self, loaded: Loaded) -> Summary:
         """Return the block of all words of a session. Make it when there is none."""
         thread = self._thread(loaded)
-        known, uncovered = await self._summary_of(loaded, thread)
+        summary, uncovered = await self._summary_of(loaded, thread)
         if uncovered:
-            known, _ = await self._summary_of(loaded, thread, anew=True)
-        return known
+            summary, _ = await self._summary_of(loaded, thread, anew=True)
+        return summary
 
 
 class _Branch:
@@ -413,20 +413,24 @@ def _in_words(loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) ->
 
 def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
     """Return a session as its model saw it, and a sentence that says what of it is missing."""
-    given = session.restoration
-    if given is None or not given.verbatim_from:
+    restoration = session.restoration
+    if restoration is None or not restoration.verbatim_from:
         return Thread(session), ""
-    first, missing = place(given.verbatim_from), ""
+    first, missing = place(restoration.verbatim_from), ""
     words: tuple[Exchange, ...] = ()
     depth, child = session.depth - 1, session
     while depth >= first[0] and child.header.parent:
         try:
             parent = sessions.load(sessions.session_file(child.header.parent)).session
         except SessionError as error:
-            missing = f"The words from {given.verbatim_from} on are not all there: {error.message}"
+            missing = (
+                f"The words from {restoration.verbatim_from} on are not all there: {error.message}"
+            )
             break
-        here = before_fork(parent, child.restoration).exchanges
-        carried = [replace(one, depth=depth) for one in here if (depth, one.query.number) >= first]
+        exchanges = before_fork(parent, child.restoration).exchanges
+        carried = [
+            replace(one, depth=depth) for one in exchanges if (depth, one.query.number) >= first
+        ]
         words = (*carried, *words)
         depth, child = depth - 1, parent
     return Thread(session, words), missing
@@ -438,25 +442,26 @@ def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int
     seen = {session.header.id}
     while (parent := session.header.parent) and parent not in seen:
         seen.add(parent)
-        path, given = sessions.session_file(parent), session.restoration
+        path, restoration = sessions.session_file(parent), session.restoration
         try:
             session = (sessions.load_ends(path) or sessions.load(path)).session
         except SessionError:
             break
-        most = place(given.until)[1] if given is not None else 0
-        queries += min(session.totals.queries, most or session.totals.queries)
+        last = place(restoration.until)[1] if restoration is not None else 0
+        queries += min(session.totals.queries, last or session.totals.queries)
         tokens += session.totals.combined
     return queries, tokens
 
 
 def _parent_of(session: Session) -> str:
     """Return the id of a session's parent. Raises UsageError when it has none, or two."""
-    parent, given = session.header.parent, session.restoration
-    if not parent or given is None:
+    parent, restoration = session.header.parent, session.restoration
+    if not parent or restoration is None:
         text = "This session was not compacted: it has all its words."
         raise UsageError(text, "sessions lists the saved ones.")
-    if given.merged:
-        text = f"Two sessions were merged here, {parent} and {given.merged}: nothing was compacted."
+    if restoration.merged:
+        both = f"{parent} and {restoration.merged}"
+        text = f"Two sessions were merged here, {both}: nothing was compacted."
         raise UsageError(text, f"/resume {parent} --full goes back to one of them.")
     return parent
 
@@ -481,7 +486,7 @@ def _first_ref(exchanges: Iterable[Exchange]) -> str:
 
 def _stored_summary(session: Session) -> Summary | None:
     """Return the summary in a session's file; None when there is none, or nothing in it."""
-    found = session.seal.summary if session.seal is not None else None
-    if found and (found.topics or found.decisions or found.pending or found.pinned):
-        return found
+    summary = session.seal.summary if session.seal is not None else None
+    if summary and (summary.topics or summary.decisions or summary.pending or summary.pinned):
+        return summary
     return None

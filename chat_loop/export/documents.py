@@ -77,13 +77,13 @@ def split_markdown(data: bytes) -> tuple[list[bytes], int | None]:
     promised, torn = None, False
     starts: list[int] = []
     for line in re.finditer(rb"^" + re.escape(marker.PREFIX) + rb"[^\n]*", data, re.MULTILINE):
-        found = marker.read(line.group())
-        if found is not None:
-            if found.kind == "export" and not starts:
-                promised = found.number("sessions")
-            elif found.kind == "session" and not torn:
+        record = marker.read(line.group())
+        if record is not None:
+            if record.kind == "export" and not starts:
+                promised = record.number("sessions")
+            elif record.kind == "session" and not torn:
                 starts.append(line.start())
-            torn = found.kind == "torn"  # a torn header is written again in the same transcript
+            torn = record.kind == "torn"  # a torn header is written again in the same transcript
     borders = pairwise([*starts, len(data)])
     return [data[start:end].removesuffix(_BORDER) for start, end in borders], promised
 
@@ -167,10 +167,10 @@ def _session(value: object, complaints: list[str], where: str) -> Session:
         raise ImportRefused("it is not an object with a header and a list of entries")
     kinds = {kind.entry.__struct_config__.tag: kind.entry for kind in marker.KINDS.values()}
     entries: list[Entry] = []
-    for number, given in enumerate(value.get("entries", []), 1):
-        tag = given.get("kind") if isinstance(given, dict) else None
+    for number, fields in enumerate(value.get("entries", []), 1):
+        tag = fields.get("kind") if isinstance(fields, dict) else None
         if isinstance(tag, str) and tag in kinds:
-            entries.append(_record(kinds[tag], given, f"entry {number}"))
+            entries.append(_record(kinds[tag], fields, f"entry {number}"))
         else:
             what = f"{where}: entry {number} is of a kind that this program does not know"
             complaints.append(f"{what}; it is left out.")
@@ -179,9 +179,9 @@ def _session(value: object, complaints: list[str], where: str) -> Session:
     return Session(header=header, entries=tuple(entries), seal=seal)
 
 
-def _record(cls: type[T], given: object, what: str) -> T:
+def _record(cls: type[T], value: object, what: str) -> T:
     try:
-        return msgspec.convert(given, type=cls)
+        return msgspec.convert(value, type=cls)
     except msgspec.ValidationError as error:
         raise ImportRefused(f"{what} is wrong: {_reason(error)}") from error
 

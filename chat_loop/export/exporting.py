@@ -69,26 +69,24 @@ def form_of(name: str, target: str) -> Form:
     raise UsageError(f"There is no export as “{name[:40]}”.", hint)
 
 
-def stem_of(session: records.Session) -> str:
-    """Return the name, without its ending, that the file of an export gets by default."""
-    stem = slug(name_of(session))
-    return stem if stem not in ("", "agent") else session.header.id
-
-
 def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
     """Return the images of the sessions by `Attachment.file`, and a sentence for each lost one."""
-    found: dict[str, bytes] = {}
+    images: dict[str, bytes] = {}
     lost: dict[tuple[str, str], str] = {}
     for loaded in chain:
         store = ImageStore(loaded.path.parent, Files())
         for entry in loaded.session.entries:
-            if isinstance(entry, records.Attachment) and entry.is_image and entry.file not in found:
+            if (
+                isinstance(entry, records.Attachment)
+                and entry.is_image
+                and entry.file not in images
+            ):
                 try:
-                    found[entry.file] = store.data(entry.file)
+                    images[entry.file] = store.data(entry.file)
                 except ImageGone as error:
                     sentence = f"{entry.name} is not in the export: {error}."
                     lost[entry.name, entry.file] = sentence
-    return found, list(lost.values())
+    return images, list(lost.values())
 
 
 def exported(
@@ -127,8 +125,8 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
         return tuple(without_secrets(item, redactor) for item in value)
     if not isinstance(value, Struct):
         return value
-    kept = _STRUCTURE.get(type(value), frozenset())
-    fields = {name: one for name, one in asdict(value).items() if name not in kept}
+    structure = _STRUCTURE.get(type(value), frozenset())
+    fields = {name: one for name, one in asdict(value).items() if name not in structure}
     return replace(value, **{name: without_secrets(one, redactor) for name, one in fields.items()})
 
 
@@ -145,7 +143,8 @@ def write_export(
     images, complaints = images_of(chain)
     has_folder = form == "markdown" and bool(images)
     if not target or _is_folder(path):
-        stem = session.header.id if target else stem_of(session)
+        stem = "" if target else slug(name_of(session))
+        stem = stem if stem not in ("", "agent") else session.header.id
         first = path = path / f"{stem}{SUFFIXES[form]}"
         count = 1
         while os.path.lexists(path) or (has_folder and os.path.lexists(_folder_beside(path))):

@@ -159,10 +159,11 @@ def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[
     yield from _entries(session, depth, images)
     if seal is None:
         return
-    if (made := seal.compaction) is not None:
-        what = f"Compacted {made.first} to {made.last}: {wording.compaction_text(made)}"
-        cost = wording.dollars_text(made.cost)
-        yield _note(escape(f"{what} · {made.model or 'without a model'} · {cost}"), "")
+    if (compaction := seal.compaction) is not None:
+        span = f"Compacted {compaction.first} to {compaction.last}"
+        model, cost = compaction.model or "without a model", wording.dollars_text(compaction.cost)
+        text = f"{span}: {wording.compaction_text(compaction)} · {model} · {cost}"
+        yield _note(escape(text), "")
     title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
     if seal.summary is not None:
         yield _fold(title, _summary(seal.summary))
@@ -212,8 +213,8 @@ def _between(entry: records.Entry, session: Session) -> str:
             return _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
         case records.Restoration():
             source = restored_text(entry, session.header.parent, entry.merged)
-            found = summary_block.parse(entry.block)
-            inner = _summary(found) if found != Summary(background="") else plain(entry.block)
+            summary = summary_block.parse(entry.block)
+            inner = _summary(summary) if summary != Summary(background="") else plain(entry.block)
             title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'
             return _fold(title, inner)
         case records.Undo():

@@ -54,13 +54,10 @@ class Imported(Struct, frozen=True):
 
 
 class Stored(Struct, frozen=True):
-    """A session in its new place: the id it had, and the one it has here. `written` is False for
-    one that was there already.
-    """
+    """A stored session: the id it had, the one it has here, and if it is new here."""
 
     was: str
     id: str
-    path: Path
     written: bool
 
 
@@ -116,41 +113,41 @@ def read_import(path: Path) -> Imported:
 def _read_file(path: Path, name: str) -> Imported:
     """Read a document with the images in the folders beside it that it links to. Raises OSError."""
     data, _ = read_part(path, LARGEST + 1)
-    found = imported(data, name)
+    result = imported(data, name)
     folders = {unquote(folder.decode("utf-8", "replace")) for folder in _IMAGE_LINK.findall(data)}
-    images = dict(found.images)
+    images = dict(result.images)
     for folder in sorted(folders):
         if folder not in (".", "..") and "/" not in folder:
             store = ImageStore(path.parent, Files(), folder)
-            for entry in _images_in(found.sessions):
+            for entry in _images_in(result.sessions):
                 with contextlib.suppress(ImageGone, ValueError):
                     images[entry.file] = store.data(entry.file)
-    return replace(found, images=images)
+    return replace(result, images=images)
 
 
 def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
     """Return what a document called `name` holds; no file is opened. Never raises."""
-    shown, found = encode_line(name)[:100], list[str]()
+    shown, problems = encode_line(name)[:100], list[str]()
     try:
         if len(data) > largest:
             raise ImportRefused(f"It is larger than {size_text(largest)} and is not read.")
-        sessions, images = _read(data.removeprefix(b"\xef\xbb\xbf"), name, found)
+        sessions, images = _read(data.removeprefix(b"\xef\xbb\xbf"), name, problems)
     except ImportRefused as error:
         return Imported(complaints=(f"{shown}: {error}",))
-    kept = []
+    whole = []
     for session in sessions:
         parsed = None
         with contextlib.suppress(ValueError):  # a value that no marker can hold
             parsed = parse(render(session))
         if parsed is not None and parsed.session == session and not parsed.damage:
-            kept.append(session)
+            whole.append(session)
         else:
             identity = session.header.id
-            found.append(f"Session {identity} is left out: no transcript can hold all of it.")
-    complaints = [f"{shown}: {complaint}" for complaint in found[:_MAX_COMPLAINTS]]
-    if len(found) > _MAX_COMPLAINTS:
-        complaints.append(f"{shown}: There are {len(found) - _MAX_COMPLAINTS:,} more faults.")
-    return Imported(tuple(kept), tuple(complaints), images)
+            problems.append(f"Session {identity} is left out: no transcript can hold all of it.")
+    complaints = [f"{shown}: {complaint}" for complaint in problems[:_MAX_COMPLAINTS]]
+    if len(problems) > _MAX_COMPLAINTS:
+        complaints.append(f"{shown}: There are {len(problems) - _MAX_COMPLAINTS:,} more faults.")
+    return Imported(tuple(whole), tuple(complaints), images)
 
 
 def _read(
@@ -221,13 +218,13 @@ def _images_in(sessions: Iterable[Session]) -> list[Attachment]:
     return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
 
 
-def keep_images(store: ImageStore, found: Imported) -> list[str]:
+def keep_images(store: ImageStore, result: Imported) -> list[str]:
     """Keep the imported images. Return a sentence for each that neither came nor was there."""
     missing: dict[str, None] = {}
-    for entry in _images_in(found.sessions):
+    for entry in _images_in(result.sessions):
         try:
-            if entry.file in found.images:
-                store.keep(entry.file, found.images[entry.file])
+            if entry.file in result.images:
+                store.keep(entry.file, result.images[entry.file])
             else:
                 store.data(entry.file)
         except ImageGone:
@@ -251,8 +248,8 @@ def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
         first.setdefault(session.header.id, at)
     graph: dict[int, list[int]] = {}
     for at, session in enumerate(sessions):
-        given = session.restoration
-        parents = session.header.parent, given.merged if given is not None else ""
+        restoration = session.restoration
+        parents = session.header.parent, restoration.merged if restoration is not None else ""
         graph[at] = [first[parent] for parent in parents if parent in first]
     order: Iterable[int] = range(len(sessions))
     with contextlib.suppress(CycleError):  # edited by hand: then in the order given
@@ -273,7 +270,7 @@ def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
         except OSError as error:
             problem = f"{manager.session_file(identity)} cannot be written: {os_reason(error)}."
             raise SaveError(problem, "What was imported until then stays.") from error
-        stored[at] = Stored(was, identity, manager.session_file(identity), written)
+        stored[at] = Stored(was, identity, written)
         if first[was] == at:
             renamed[was] = identity
     return [stored[at] for at in range(len(sessions))]
@@ -297,8 +294,8 @@ def _last_event(session: Session, otherwise: float) -> float:
     """Return when the session's last event was, in seconds; `otherwise` without a time."""
     times = [session.header.created, *(entry.at for entry in session.entries[-1:])]
     times += [session.seal.at] if session.seal is not None else []
-    known: list[float] = []
+    seconds: list[float] = []
     for time in times:
         with contextlib.suppress(ValueError, OverflowError, OSError):
-            known.append(time.timestamp())
-    return max(known, default=otherwise)
+            seconds.append(time.timestamp())
+    return max(seconds, default=otherwise)

@@ -379,8 +379,7 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_path: Path) -> None:
     directory = tmp_path / "sessions"
     assert store(SessionManager(directory), SESSIONS) == [
-        Stored(session.header.id, session.header.id, directory / f"{session.header.id}.md", True)
-        for session in SESSIONS
+        Stored(session.header.id, session.header.id, True) for session in SESSIONS
     ]
     assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
