@@ -41,8 +41,8 @@ def parse(data: bytes) -> Parsed:
     tail = None
     if reader.tail:  # it begins at the rule before its first marker
         end = reader.tail - 1
-        if end and _is_italic(lines[end - 1].removesuffix(b"\r")):
-            end -= 1
+        last = lines[end - 1].removesuffix(b"\r") if end else b""
+        end -= 1 if last[:1] == b"*" == last[-1:] else 0
         rule = [line.removesuffix(b"\r") for line in lines[max(0, end - 3) : end]]
         end -= 3 if rule == [b"", b"---", b""] else 0
         tail = sum(len(line) + 1 for line in lines[:end])
@@ -230,13 +230,10 @@ class Reader:
         self.header = records.Header(**values)
 
 
-def _is_italic(line: bytes) -> bool:
-    return line[:1] == b"*" == line[-1:]
-
-
 def _is_decoration(line: bytes) -> bool:
     """Return True for what the writer puts between records: rules, lines in italics, fences."""
-    return line == b"---" or _is_italic(line) or not line.strip(b"`") or not line.strip(b"~")
+    is_italic = line[:1] == b"*" == line[-1:]
+    return line == b"---" or is_italic or not line.strip(b"`") or not line.strip(b"~")
 
 
 def _usage(found: Marker) -> Usage | None:

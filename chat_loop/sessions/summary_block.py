@@ -26,32 +26,26 @@ _PLACE = re.compile(r" \[[0-9]{1,6} (?:user|reply)\]\Z")
 """In which session of the chain an item was said, and by whom: ` [2 user]`, ` [2 reply]`."""
 
 
-def _place(item: str) -> str:
-    found = _PLACE.search(item, max(0, len(item) - 32))
-    return found.group() if found else ""
-
-
 def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> str:
     """Return the block's inner text; `spaced` sets an empty line between two headings. `grouped`:
     of neighbors with one place, such as `[2 user]`, only the last names it, and all but the first
     have the bullet `+`.
     """
-    parts = [_BACKGROUND + _indented(summary.background), "", _CURRENT, *([""] if spaced else [])]
+    background = encode(summary.background).replace("\n", "\n  ")
+    parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
     for name, heading in _LISTS.items():
         items: Sequence[str] = getattr(summary, name)
         if items or name in ("topics", "decisions", "pending"):
-            places = ["", *(_place(item) if grouped else "" for item in items), ""]
+            matches = [_PLACE.findall(item[-32:]) if grouped else [] for item in items]
+            places = ["", *("".join(place) for place in matches), ""]
             parts.append(heading)
             for number, item in enumerate(items, 1):
                 before, place, after = places[number - 1 : number + 2]
-                text = item.removesuffix(place) if place == after else item
-                parts.append(("+ " if place and place == before else "- ") + _indented(text))
+                text = encode(item.removesuffix(place) if place == after else item)
+                bullet = "+ " if place and place == before else "- "
+                parts.append(bullet + text.replace("\n", "\n  "))
             parts += [""] if items else [_NONE, ""]
     return "\n".join(parts[:-1])
-
-
-def _indented(text: str) -> str:
-    return encode(text).replace("\n", "\n  ")
 
 
 def parse(text: str) -> Summary:
@@ -89,7 +83,7 @@ def _with_places(items: Sequence[tuple[str, list[str]]]) -> tuple[str, ...]:
     place, after = "", "-"
     for bullet, lines in reversed(items):
         text = decode("\n".join(lines))
-        place = place if after == "+" else _place(text)
+        place = place if after == "+" else "".join(_PLACE.findall(text[-32:]))
         result.append(text + place if after == "+" else text)
         after = bullet
     return tuple(reversed(result))

@@ -200,33 +200,6 @@ def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
     live.close()
 
 
-def test_a_file_deleted_or_replaced_while_open_is_followed(tmp_path: Path) -> None:
-    """What an editor added is kept where it stands; where it changed words, the file stays and
-    another goes on.
-    """
-    live = manager(tmp_path).begin(agent="A")
-    exchange(live, "one", "1")
-    live.path.unlink()
-    exchange(live, "two", "2")
-    first = live.path
-    assert first.read_bytes() == render(live.session)
-    edited = tmp_path / "edited"
-    edited.write_bytes(first.read_bytes() + b"\na note\n")
-    edited.replace(first)
-    exchange(live, "three", "3")
-    assert live.path == first
-    edited.write_bytes(first.read_bytes().replace(b"two", b"TWO"))
-    edited.replace(first)
-    exchange(live, "four", "4")
-    live.close()
-    old, new = (parse(path.read_bytes()).session for path in (first, live.path))
-    assert old is not None
-    assert new is not None
-    assert spoken(old) == ["one", "1", "TWO", "2", "three", "3"]
-    assert spoken(new) == ["one", "1", "two", "2", "three", "3", "four", "4"]
-    assert b"a note" in first.read_bytes()
-
-
 def test_a_lock_that_cannot_be_given_back_ends_nothing(tmp_path: Path) -> None:
     lock = take_lock(tmp_path, "a_1")
     os.close(lock.descriptor)
@@ -300,17 +273,6 @@ def test_a_folder_that_cannot_be_written_is_a_problem_not_a_crash(tmp_path: Path
     with pytest.raises(SaveError):
         live.seal(Seal(at=START, reason="exit"))
     live.close()
-
-
-def test_sealing_keeps_what_was_edited_by_hand(tmp_path: Path) -> None:
-    live = manager(tmp_path).begin(agent="A")
-    exchange(live, "one", "1")
-    with live.path.open("ab") as file:
-        file.write(b"\na note of my own\n")
-    live.seal(Seal(at=START, reason="exit"))
-    live.close()
-    assert b"\na note of my own\n" in live.path.read_bytes()
-    assert b"**Total Queries:** 1\n" in live.path.read_bytes()
 
 
 def test_a_session_is_locked_while_it_is_open(tmp_path: Path) -> None:
