@@ -24,8 +24,6 @@ from chat_loop.providers.choose import Offer
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text
 
-LONGEST = 2_000
-"""Characters of a line in which commands are completed."""
 MOST = 50
 """Choices of one kind that are offered."""
 _CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
@@ -68,17 +66,16 @@ class Offering:
 
     def choices(self, before: str) -> Iterator[Choice]:
         """Yield what the text before the cursor can become, the likeliest first."""
-        if len(before) <= LONGEST:
-            if before[:1] in ("/", "#") and not re.search(r"\s", before):
-                yield from self._commands(before[1:])
+        if before[:1] in ("/", "#") and not re.search(r"\s", before):
+            yield from self._commands(before[1:])
+            return
+        call = _CALL.fullmatch(before)
+        command = registry.named(call[1] or call[2]) if call is not None else None
+        if command is not None and call is not None:
+            found = [*self._arguments(command, call[3])]
+            yield from found
+            if found:
                 return
-            call = _CALL.fullmatch(before)
-            command = registry.named(call[1] or call[2]) if call is not None else None
-            if command is not None and call is not None:
-                found = [*self._arguments(command, call[3])]
-                yield from found
-                if found:
-                    return
         for path, length in completions(before):
             yield Choice(text=path, length=length)
 

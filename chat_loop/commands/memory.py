@@ -12,8 +12,6 @@ from chat_loop.redact import redacted
 from chat_loop.tokens import estimate
 from chat_loop.wording import counted
 
-SHOWN = 200
-"""Facts that are listed."""
 LONGEST = 2_000
 """Characters of a fact that are shown."""
 _REFERENCE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z")
@@ -71,12 +69,10 @@ async def show_memory(chat: Chat, argument: str) -> None:
         display.prose(text, "dim")
         return
     display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
-    width = len(str(min(len(seen.facts), SHOWN)))
-    for number, fact in enumerate(seen.facts[:SHOWN]):
+    width = len(str(len(seen.facts)))
+    for number, fact in enumerate(seen.facts):
         line, left_out = _numbered(number + 1, fact, width), number in seen.left_out
         display.line(f"{line} (left out)" if left_out else line, "dim" if left_out else "")
-    if len(seen.facts) > SHOWN:
-        display.line(f"… and {len(seen.facts) - SHOWN:,} more in the file.", "dim")
     display.line(f"~{estimate(seen.block):,} of at most {memory.place.most:,} tokens.", "dim")
     if seen.left_out:
         count = counted(len(seen.left_out), "fact")

@@ -17,8 +17,6 @@ from chat_loop.sessions.files import open_regular
 
 LARGEST = 256 * 1024
 """Bytes of a template."""
-MOST = 500
-"""Templates of a folder."""
 INPUT = "{input}"
 _NAME = re.compile(r"[A-Za-z][\w-]{0,59}")
 
@@ -86,7 +84,7 @@ class Templates:
         except OSError:
             return {}
         named = [path for path in paths if path.suffix == ".md" and _NAME.fullmatch(path.stem)]
-        return {path.stem: path for path in named[:MOST]}
+        return {path.stem: path for path in named}
 
 
 def read(path: Path, name: str) -> Template:

@@ -115,9 +115,9 @@ def report(finding: Finding) -> str:
     columns, symbols = plain.terminal_columns(), plain.shows_symbols()
     sign = SIGNS[finding.state][0 if symbols else 1]
     name, text = one_line(finding.name, 60), one_line(finding.text, 1_000)
-    narrow = 0 < columns < NARROW
-    indent = 4 if narrow else WIDTH + 3
-    lines = [f"{sign} {name}", f"    {text}"] if narrow else [f"{sign} {name:<{WIDTH}} {text}"]
+    lines, indent = [f"{sign} {name:<{WIDTH}} {text}"], WIDTH + 3
+    if 0 < columns < NARROW:
+        lines, indent = [f"{sign} {name}", f"    {text}"], 4
     if finding.hint:
         arrow = "→" if symbols else "->"
         lines.append(f"{' ' * indent}{arrow} {one_line(finding.hint, 1_000)}")
@@ -237,16 +237,14 @@ def sessions(here: Installation) -> Iterator[Finding]:
 
 def locks(here: Installation) -> Iterator[Finding]:
     """Check which sessions are open in other processes."""
-    locked, stale = [], 0
+    locked = []
     for path in sorted((here.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
-        stale += not (here.sessions / f"{path.stem}.md").exists()
         try:
             take_lock(here.sessions, path.stem).close()
         except errors.SessionLocked:
             locked.append(path.stem)
     text = f"{counted(len(locked), 'session')} open in other processes: {', '.join(locked[:3])}"
-    idle = f"; {counted(stale, 'stale lock')} (harmless)" if stale else ""
-    yield good("Locks", f"{text if locked else 'none is held'}{idle}")
+    yield good("Locks", text if locked else "none is held")
 
 
 def index(here: Installation) -> Iterator[Finding]:
@@ -256,8 +254,7 @@ def index(here: Installation) -> Iterator[Finding]:
     if status.trouble:
         yield doubtful("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
     elif status.size:
-        size = size_text(status.size)
-        yield good("Index", f"version {status.version}, {size}, {stale}")
+        yield good("Index", f"version {status.version}, {size_text(status.size)}, {stale}")
     else:
         yield good("Index", "none yet: it is made when sessions are first listed")
 
@@ -279,8 +276,7 @@ def keys(here: Installation) -> Iterator[Finding]:
     names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
     faults = {name: fault_of(environment[name]) for name in names}
     for name in filter(faults.get, names):
-        hint = f"Set it again: export {name}=..."
-        yield bad("Keys", f"{name} {faults[name]}.", hint)
+        yield bad("Keys", f"{name} {faults[name]}.", f"Set it again: export {name}=...")
     if right := [name for name in names if not faults[name]]:
         yield good("Keys", f"set: {', '.join(right)}")
     elif not names:
