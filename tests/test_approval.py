@@ -10,10 +10,10 @@ import pytest
 
 from chat_loop.agent.tools import (
     MAX_ANSWERS,
-    Approvals,
     Approve,
     Tool,
     Toolbox,
+    approval,
 )
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
@@ -28,14 +28,14 @@ class User:
     def __init__(self, *answers: str) -> None:
         self.answers = list(answers)
         self.seen: list[str] = []
-        self.approvals = Approvals(lambda name, text: self.seen.append(f"{name}|{text}"), self._ask)
+        self._approve = approval(lambda name, text: self.seen.append(f"{name}|{text}"), self._ask)
 
     async def _ask(self, question: str) -> str:
         self.seen.append(question)
         return self.answers.pop(0)
 
     def approve(self, name: str, text: str) -> bool:
-        return asyncio.run(self.approvals.approve(name, text))
+        return asyncio.run(self._approve(name, text))
 
 
 @pytest.mark.parametrize(

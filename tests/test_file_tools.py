@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from chat_loop.agent import workspace
 from chat_loop.agent.builtin import NAMES, builtin_tools
-from chat_loop.agent.tools import Approvals, Toolbox
+from chat_loop.agent.tools import Toolbox, approval
 from chat_loop.agent.workspace import Workspace
 from chat_loop.errors import ConfigError
 from chat_loop.values import ToolCall
@@ -411,13 +411,12 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         return answers.pop(0)
 
     async def calls() -> list[bool]:
-        approvals = Approvals(lambda name, text: None, ask)
         box = Toolbox(
             tools=bench.box.tools,
             seconds=60,
             characters=1000,
             clock=time.monotonic,
-            approve=approvals.approve,
+            approve=approval(lambda name, text: None, ask),
         )
         denied = []
         for target in ("src/plain.txt", "src/other.txt", path):

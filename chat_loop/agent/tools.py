@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Awaitable, Callable, Coroutine, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -38,7 +38,7 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 }
 
 Arguments = Mapping[str, Any]
-Approve = Callable[[str, str], Awaitable[bool]]
+Approve = Callable[[str, str], Coroutine[Any, Any, bool]]
 """Asks the user about a call, by the tool's name and what it would do; may raise ChatLoopError."""
 
 
@@ -87,38 +87,30 @@ READ_RESULT = spec_of(
 )
 
 
-class Approvals:
-    """The user's answers in one run of the program."""
+def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:
+    """Return an approval that shows a call and asks the user. “Always” covers all calls of the
+    tool; of `run_command`, and of files outside or that can run code, only the very same call.
+    """
+    always: set[tuple[str, str]] = set()
 
-    def __init__(
-        self, show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]
-    ) -> None:
-        self._show = show
-        self._ask = ask
-        self._always: set[tuple[str, str]] = set()
-
-    async def approve(self, name: str, text: str) -> bool:
-        """Return True when a call may run. “Always” covers all calls of the tool; of `run_command`
-        and of files outside, or that can run code, only the call that does exactly the same.
-        """
+    async def approve(name: str, text: str) -> bool:
         exact = name == "run_command" or text.startswith((OUTSIDE, POWERFUL))
         covered = (name, text if exact else "")
-        if covered in self._always:
+        if covered in always:
             return True
-        self._show(name, text)
-        always = "exactly this" if exact else name
-        question = f"Run it? (y, n, a = always, until you leave: {always}) "
+        show(name, text)
+        scope = "exactly this" if exact else name
+        question = f"Run it? (y, n, a = always, until you leave: {scope}) "
         for number in range(MAX_ANSWERS):
             again = "Please answer y, n or a. " if number else ""
-            match (await self._ask(again + question)).strip().lower():
-                case "y" | "yes":
-                    return True
-                case "a" | "always":
-                    self._always.add(covered)
-                    return True
-                case "n" | "no":
-                    return False
+            answer = (await ask(again + question)).strip().lower()
+            if answer in ("a", "always"):
+                always.add(covered)
+            if answer in ("y", "yes", "a", "always", "n", "no"):
+                return answer not in ("n", "no")
         return False
+
+    return approve
 
 
 class Toolbox(Struct, kw_only=True):

@@ -10,7 +10,7 @@ import signal
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from chat_loop.agent.tools import Approvals, Approve
+from chat_loop.agent.tools import Approve, approval
 from chat_loop.commands.registry import misuse, registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
@@ -184,11 +184,11 @@ def tool_approval(display: DisplayManager, reader: Reader) -> Approve:
             await asyncio.Event().wait()
             raise
 
-    approvals = Approvals(show, ask)
+    approve_call = approval(show, ask)
 
     async def approve(name: str, text: str) -> bool:
         try:
-            return await approvals.approve(name, text)
+            return await approve_call(name, text)
         finally:
             display.begin_waiting()
 
