@@ -74,9 +74,7 @@ Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.ArgumentParser:
-    """Return the command line. The actions of `sessions` and `agents` are only built when
-    `arguments` hold that word: a chat does not wait for them.
-    """
+    """Return the command line, with the actions of the commands that `arguments` name."""
     made: argparse.ArgumentParser = _Parser(
         prog="chat-loop",
         description=DESCRIPTION,
@@ -87,13 +85,10 @@ def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.Argume
     made.set_defaults(resume="")
     _add_chat_options(made)
     commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    sessions = _command(
-        commands,
-        "sessions",
-        "find, show, branch, keep and share saved sessions",
-        "Exit codes: 0 done, 1 failed or nothing found, 2 misused.",
-    )
-    if "sessions" in arguments:
+    text = "find, show, branch, keep and share saved sessions"
+    more = "Exit codes: 0 done, 1 failed or nothing found, 2 misused."
+    sessions = _command(commands, "sessions", text, more)
+    if "sessions" in arguments:  # a chat does not wait for them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
         _add_reading(actions)
         _add_changing(actions)
@@ -369,4 +364,4 @@ def check(options: argparse.Namespace) -> None:
     }
     for message, broken in rules.items():
         if broken:
-            raise UsageError(message, "chat-loop --help shows what goes together.")
+            raise UsageError(message, "chat-loop --help shows the options.")

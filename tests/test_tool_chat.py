@@ -310,7 +310,7 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
                 "run_command.\n"
             ),
         ),
-        (("--yes",), "--yes goes with -p.\nchat-loop --help shows what goes together.\n"),
+        (("--yes",), "--yes goes with -p.\nchat-loop --help shows the options.\n"),
     ],
 )
 def test_mistakes_on_the_command_line(
