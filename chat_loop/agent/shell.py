@@ -123,8 +123,7 @@ class _Output:
     """The beginning and the end of what a command prints."""
 
     def __init__(self) -> None:
-        self._head = bytearray()
-        self._tail = bytearray()
+        self._head = self._tail = b""
         self._left_out = 0
 
     def read(self, descriptor: int) -> bool:
@@ -135,18 +134,12 @@ class _Output:
             return True
         room = MAX_BYTES - len(self._head)
         self._head += data[:room]
-        self._tail += data[room:]
-        if len(self._tail) > 2 * MAX_BYTES:
-            self._shorten()
+        tail = self._tail + data[room:]
+        self._tail = tail[-MAX_BYTES:]
+        self._left_out += len(tail) - len(self._tail)
         return bool(data)
 
-    def _shorten(self) -> None:
-        extra = max(0, len(self._tail) - MAX_BYTES)
-        del self._tail[:extra]
-        self._left_out += extra
-
     def text(self) -> str:
-        self._shorten()
         left_out = f"\n[… {self._left_out:,} bytes left out …]\n" if self._left_out else ""
         data = self._head + left_out.encode() + self._tail
         return data.decode("utf-8", "replace").rstrip("\n")
