@@ -51,7 +51,7 @@ DOORS = {
     },
     "prompt_toolkit": {
         *("input/prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),
-        *("browser/app.py", "browser/cells.py"),
+        *("browser/app.py", "browser/list.py"),
     },
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),

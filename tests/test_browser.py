@@ -276,6 +276,27 @@ def test_twenty_columns_and_five_lines() -> None:
         assert told(terminal)[0] == "chosen: sally_000001"
 
 
+def test_a_screen_of_80_columns() -> None:
+    with browsing(8) as terminal:
+        terminal.send(RIGHT + DOWN)
+        terminal.wait_for("Question 11 of older_000000_3")
+        assert terminal.screen()[:11] == [
+            "     Sessions: 11                  When     Agent         Queries  Tokens  Chain",
+            "   1 Session 0 of all    #python…  15:04    Sally               1     500     ▾4",
+            ">    └ Older session 3             15:03    Sally               3     300      3",
+            "     └ Older session 2             15:02    Sally               2     200      2",
+            "     └ Older session 1             15:01    Sally               1     100",
+            "   2 漢字の並べ替えについて教え…   08:04    Research As…        4    1.7K",
+            "   3 ␛]0;owned␇␛[2J␛[31mred <U+2…  01:04    漢字␛[1m            7    2.9K",
+            "   4 very long very long very lo…  Nov 21   Sally              10    4.2K",
+            "   5 👩👩👧👦 family ❤…  #python…  Nov 21   Research As…       13    5.4K",
+            "   6 Deploy the blue cluster to…   Nov 21   漢字␛[1m           16    6.6K     ▸4",
+            "   7 How do I sort a list of dic…  Nov 20   Sally              19    7.9K",
+        ]
+        terminal.send("q")
+        left(terminal)
+
+
 def test_ten_thousand_rows() -> None:
     with browsing(10_000) as terminal:
         terminal.send(END)

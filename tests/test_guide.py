@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 from chat_loop import (
     loop,  # noqa: F401 - importing it registers the commands
 )
-from chat_loop.browser.state import KEYS as BROWSER_KEYS
+from chat_loop.browser.app import KEYS as BROWSER_KEYS
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import UsageError

@@ -3,44 +3,60 @@
 from __future__ import annotations
 
 import asyncio
+import re
 import threading
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 from msgspec import Struct
 
-from chat_loop.browser.cells import plain
+from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.wording import STOPS, counted
 
 EXCHANGES = 8
-"""How many of the last exchanges are kept."""
+"""The last exchanges that a preview has."""
 ITEMS = 12
-"""How many items of a section of the summary are kept."""
+"""The items of a section of the summary that a preview has."""
 CHARACTERS = 500
-"""How much of one text is kept."""
+"""The characters of one text that a preview has."""
 REMEMBERED = 200
 """Previews."""
+SECTIONS = ("Topics", "Decisions", "Pending", "Pinned")
+
+# Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
+# variation selectors, skin tones.
+_UNSURE = re.compile(
+    "[\u00ad\u034f\u200b-\u200d\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff]"
+)
+# More than so many marks on one character would reach over the lines around it.
+_MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
+_PILED = re.compile(f"({_MARK}{{3}}){_MARK}+")
 
 
-class Section(Struct, frozen=True):
-    """One section of the summary: its first items; `more` counts the others."""
+def plain(text: str, length: int) -> str:
+    """Return foreign text on one line of at most `length` characters of known width."""
+    text = text[: length * 4]
+    return one_line(text if text.isascii() else _PILED.sub(r"\1", _UNSURE.sub("", text)), length)
 
-    name: str
-    items: tuple[str, ...]
-    more: int = 0
+
+def fill(text: str, width: int, *, right: bool = False) -> str:
+    """Return `text` in exactly `width` columns; `right`: blanks stand before it."""
+    text = cut_to(text, width)
+    blanks = " " * (width - cells(text))
+    return blanks + text if right else text + blanks
 
 
 class Preview(Struct, frozen=True, kw_only=True):
     """All texts are safe for the terminal and short. `title` and `notes` are lines of their own.
 
-    `exchanges` are the last ones, oldest first, each as (speaker, text) of its query and of its
-    reply; `earlier` counts the exchanges before them.
+    `sections` of the summary and `exchanges`, the oldest first, are pairs of a heading or a speaker
+    and a text; `earlier` counts the exchanges before them.
     """
 
     title: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
-    sections: tuple[Section, ...] = ()
+    sections: tuple[tuple[str, str], ...] = ()
     exchanges: tuple[tuple[tuple[str, str], ...], ...] = ()
     earlier: int = 0
 
@@ -60,34 +76,27 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
     more = f"and {counted(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
     notes = (*(plain(fault, 200) for fault in damage[:1]), more)
     agent = plain(header.agent, 40) or "Agent"
-    said = []
+    exchanges = []
     for exchange in session.exchanges[-EXCHANGES:]:
         pair = [("You", plain(exchange.query.text, CHARACTERS))]
         if exchange.reply is not None:
             stop = STOPS.get(exchange.reply.stop, "")
             speaker = f"{agent} ({stop})" if stop else agent
             pair.append((speaker, plain(exchange.reply.text, CHARACTERS)))
-        said.append(tuple(pair))
+        exchanges.append(tuple(pair))
     summary = seal.summary if seal is not None else None
-    parts = {name: getattr(summary, name.lower(), ()) for name in SECTIONS}
+    items = {name: getattr(summary, name.lower(), ()) for name in SECTIONS}
     return Preview(
         title=tuple(filter(None, (chain if header.parent else "", model, when))),
         notes=tuple(filter(None, notes)),
         sections=tuple(
-            Section(
-                name,
-                tuple(plain(item, CHARACTERS) for item in items[:ITEMS]),
-                max(0, len(items) - ITEMS),
-            )
-            for name, items in parts.items()
-            if items
+            (name, plain("; ".join(lines[:ITEMS]), CHARACTERS))
+            for name, lines in items.items()
+            if lines
         ),
-        exchanges=tuple(said),
-        earlier=len(session.exchanges) - len(said),
+        exchanges=tuple(exchanges),
+        earlier=len(session.exchanges) - len(exchanges),
     )
-
-
-SECTIONS = ("Topics", "Decisions", "Pending", "Pinned")
 
 
 class Previews:
@@ -103,7 +112,7 @@ class Previews:
         self._wanted: SessionRow | None = None
 
     def get(self, row: SessionRow) -> Preview | None:
-        """Return the preview of `row`; None while it is read. What was asked for last is next."""
+        """Return the preview of `row`; None while it is read. The row asked for last is next."""
         known = self._known.get(row)
         if known is None:
             self._wanted = row
