@@ -307,6 +307,8 @@ def variables() -> set[str]:
                 looked, place = node.slice, node.value
             if isinstance(looked, ast.Constant) and "environ" in ast.unparse(place).lower():
                 found.add(str(looked.value))
+    catalogue = (TREE / "chat_loop" / "providers" / "catalogue.json").read_text("utf-8")
+    found.update(re.findall(r'"([A-Z][A-Z0-9_]{3,})"', catalogue))
     return {
         name
         for name in found
