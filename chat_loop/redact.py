@@ -103,14 +103,14 @@ def find_secrets(text: str) -> list[Secret]:
         if key in text
         for match in re.finditer(re.escape(key), text)
     ]
-    for rule in _rules():
-        source = lowered if rule.kind in _FOLDED else text
-        if any(anchor in source for anchor in rule.anchors):
-            for match in _regex(rule.pattern).finditer(source):
+    for kind, anchors, pattern, is_secret in _rules():
+        source = lowered if kind in _FOLDED else text
+        if any(anchor in source for anchor in anchors):
+            for match in _regex(pattern).finditer(source):
                 start, end = match.span(match.lastindex or 0)
                 value = text[start:end].rstrip(".")
-                if rule.is_secret(value):
-                    found.append(Secret(start, start + len(value), rule.kind))
+                if is_secret(value):
+                    found.append(Secret(start, start + len(value), kind))
     found += _named(text, lowered)
     merged: list[Secret] = []
     for secret in sorted(found, key=lambda one: (one.start, -one.end)):
@@ -186,31 +186,26 @@ _JUDGES: dict[str, Callable[[str], bool]] = {
 _FOLDED = ("authorization", "password")  # the kinds whose patterns are for small letters
 
 
-class _Rule(NamedTuple):
-    """A form of a secret: the texts one of which stands in it, its pattern, whose last group is the
-    value (without a group all of it), and the judge of a value.
-    """
-
-    kind: str
-    anchors: tuple[str, ...]
-    pattern: str
-    is_secret: Callable[[str], bool]
+_Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
+"""A kind, the texts one of which stands in such a secret, the pattern, whose last group is the
+value (without a group all of it), and the judge of a value.
+"""
 
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
     """Read the rules when the first text is redacted."""
     data = _data()
-    rules = []
+    rules: list[_Rule] = []
     for kind, sign, least, listed in data["tokens"]["rows"]:
         prefixes = tuple(listed.split())
         before = r"(?:(?<![^\W_])|(?<=\\[nrt]))" if listed == "sk-" else ""  # disk-, task-
         prefix = "|".join(map(re.escape, prefixes))
         pattern = rf"{before}((?:{prefix}){data['signs'][sign]}{{{least},}}+)"
-        rules.append(_Rule(kind, prefixes, pattern, partial(_is_issued, prefixes)))
+        rules.append((kind, prefixes, pattern, partial(_is_issued, prefixes)))
     for rule in data["rules"]:
         anchors = tuple(rule["anchors"].split())
-        rules.append(_Rule(rule["kind"], anchors, rule["pattern"], _JUDGES[rule["judge"]]))
+        rules.append((rule["kind"], anchors, rule["pattern"], _JUDGES[rule["judge"]]))
     return tuple(rules)
 
 
@@ -346,15 +341,10 @@ def _is_code(value: str) -> bool:
     return _full("code", value) and all(not part or _full("letters", part) for part in parts)
 
 
-@cache
-def _ordinary() -> frozenset[str]:
-    return frozenset(_data()["words"]["ordinary"].split())
-
-
 def _is_prose(value: str) -> bool:
     """Return True for a word about a secret, or a text that a person is to read."""
     plain = value.lower().strip(".,;:!?'\"()[]{} ")
-    if plain in _ordinary() or value != value.strip():
+    if plain in _data()["words"]["ordinary"].split() or value != value.strip():
         return True
     if not any(sign.isdigit() for sign in plain) and _has("secret-named", plain):
         return True
