@@ -58,15 +58,14 @@ class BedrockProvider(AnthropicProvider):
             http_client=http_client(anthropic),
             **without_telemetry(anthropic.AsyncAnthropicBedrock),
         )
-        self._withheld = dict.fromkeys(headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit)
+        self._sdk_headers = dict.fromkeys(
+            headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit
+        )
         # a session that has expired; credentials that have gone
         return anthropic, client, anthropic.AnthropicError, (BotoCoreError, RuntimeError)
 
     def _caches(self, request: Request) -> bool:
         return super()._caches(request) and not bare_name(self.model).startswith(WITHOUT_CACHE)
-
-    def _headers(self) -> Mapping[str, object]:
-        return {**self._withheld, **super()._headers()}
 
     async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
         from botocore.eventstream import ParserError

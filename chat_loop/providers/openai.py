@@ -45,7 +45,6 @@ class OpenAIProvider(wire.WireProvider):
         """Take what `WireProvider` takes."""
         super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
-        self._withheld: dict[str, object] = {}  # headers of OpenAI's environment
         self._replayed: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
         """Name and arguments of a call -> what the service wants back with it: Gemini's signature,
         and for DeepSeek the reasoning before it.
@@ -58,9 +57,9 @@ class OpenAIProvider(wire.WireProvider):
         if not self._is_openai:
             names = ["OpenAI-Organization", "OpenAI-Project"]
             names += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
-            self._withheld = dict.fromkeys(names, openai.omit)
-            if self.entry.kind != "azure":  # whose client knows several ways
-                self._withheld["Authorization"] = f"Bearer {client.api_key}"
+            key = {"Authorization": f"Bearer {client.api_key}"}
+            key = {} if self.entry.kind == "azure" else key  # whose client knows several ways
+            self._sdk_headers = {**dict.fromkeys(names, openai.omit), **key}
         return openai, client, openai.OpenAIError, ()
 
     def _make_client(self, openai: Any, http: Any) -> Any:
@@ -78,9 +77,6 @@ class OpenAIProvider(wire.WireProvider):
         if not client.api_key:
             raise self.keyless()
         return client
-
-    def _headers(self) -> Mapping[str, object]:
-        return {**self._withheld, **self.entry.sent_headers(os.environ)}
 
     async def _prepare(self, request: Request) -> None:
         """Have Ollama load the model and say its window: it silently discards what does not fit."""

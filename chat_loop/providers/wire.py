@@ -51,6 +51,7 @@ class WireProvider:
     path: str  # where requests are sent
     stream_type = "text/event-stream"
     key_hint = model_hint = ""  # what to do when the key, or the model, is refused
+    _sdk_headers: Mapping[str, object] = {}  # in place of those that the SDK would send
     _service: Service
     _stream_class: Any  # of the SDK
     _sdk_error: type[Exception]  # raised while it sends; errors of the network are its causes
@@ -149,7 +150,7 @@ class WireProvider:
 
     def _headers(self) -> Mapping[str, object]:
         """Return the headers of a request besides the SDK's."""
-        return self.entry.sent_headers(os.environ)
+        return {**self._sdk_headers, **self.entry.sent_headers(os.environ)}
 
     async def _prepare(self, request: Request) -> None:
         """Do what has to be done before `request` is sent. Raises `ProviderError`."""
