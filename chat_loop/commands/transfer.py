@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import misuse, pick, registry
+from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
@@ -34,8 +35,6 @@ async def copy(chat: Chat, argument: str) -> None:
     It takes wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or where there is none, the
     terminal's own clipboard (OSC 52), which takes 75 KB.
     """
-    from chat_loop.display import clipboard  # rarely asked for
-
     what, _, number = (argument or "reply").partition(" ")
     if what not in WHAT or (number and what != "code"):
         raise misuse("copy")

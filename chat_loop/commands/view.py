@@ -94,17 +94,13 @@ async def show_help(chat: Chat, argument: str) -> None:
             rows[command.usage] = text
         _columns(display, rows, width)
     troubles: list[str] = []
-    templates = list(chat.templates.all(troubles.append))
+    templates = {}
+    for one in chat.templates.all(troubles.append):
+        about = one.description or one.text.partition("\n")[0]
+        templates[one.usage] = one_line(about, 100)
     if templates:
         display.line("Templates:")
-        _columns(
-            display,
-            {
-                one.usage: one_line(one.description or one.text.partition("\n")[0], 100)
-                for one in templates
-            },
-            max(len(one.usage) for one in templates),
-        )
+        _columns(display, templates, max(map(len, templates)))
     for trouble in troubles:
         display.warn(trouble)
     for name in chat.templates.shadowed():
