@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 from collections.abc import Sequence
+from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn, TypeAlias
 
@@ -61,8 +62,6 @@ class _Parser(argparse.ArgumentParser):
             name for name in names if name not in known and not self._get_option_tuples(name)
         ]
         if "invalid choice" in message and unknown:  # argparse took its value for a command
-            from difflib import get_close_matches  # only a mistyped option needs it
-
             longer = [option for option in known if option[1:].startswith(unknown[0])]
             near = [*get_close_matches(unknown[0], known, 1), *longer]
             message = f"unknown option {unknown[0]}{f'; did you mean {near[0]}?' if near else ''}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import os
 import shlex
@@ -110,8 +111,6 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         """Return its description, of Python the first line of the docstring."""
         if self.kind != "python":
             return self.definition().description
-        import ast  # only a list of agents needs it
-
         try:
             text = ast.get_docstring(ast.parse(self.source)) or ""
         except (SyntaxError, ValueError, RecursionError, MemoryError):
