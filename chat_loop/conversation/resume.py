@@ -23,6 +23,7 @@ from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.redact import redacted
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import ChainReader, before_fork, chain_exchanges
+from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import Loaded, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
@@ -393,7 +394,8 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
     try:
         for entry in entries:
             live.add(entry)
-        live.ensure_saved()
+        if live.problem is not None:
+            raise save_error(live.path, live.problem) from live.problem
         return live.header.id
     finally:
         live.close()

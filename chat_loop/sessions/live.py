@@ -101,11 +101,6 @@ class LiveSession:
         with self._noting_problem():
             self._flush()
 
-    def ensure_saved(self) -> None:
-        """Raise SaveError unless every entry is on disk."""
-        if self.problem is not None:
-            raise save_error(self.path, self.problem) from self.problem
-
     def begin_reply(self, number: int, at: datetime) -> None:
         """Begin the reply to query `number` (0: the acknowledgment), before its text is known."""
         self._synced_at = self._monotonic()
@@ -145,9 +140,9 @@ class LiveSession:
         self._streaming = False
 
     def _write_piece(self, encoded: str) -> None:
-        begins_or_goes_on = self._complete and (self._opening or self._streaming)
+        can_write = self._complete and (self._opening or self._streaming)
         self._complete = False
-        if not begins_or_goes_on:
+        if not can_write:
             return
         with self._noting_problem():
             if self._opening:

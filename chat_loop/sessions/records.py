@@ -250,8 +250,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     partial_totals: Totals | None = None  # the totals, where only a part of the entries was read
 
     def with_entry(self, entry: Entry) -> Session:
-        """Return the session with another entry. It takes over what is known of the others, so that
-        a turn of a long session costs what one of a short session does.
+        """Return the session with another entry. Its facts and exchanges are taken over instead of
+        computed anew, so that a turn costs the same in a long session.
         """
         facts = replace(self._facts)
         facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
@@ -373,7 +373,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
 
 
 class _Facts(Struct):
-    """What the entries of a session say together."""
+    """The sums and states that the entries of a session add up to."""
 
     model: str
     notes: list[Note] = []
