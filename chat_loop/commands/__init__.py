@@ -1,3 +1,1 @@
-"""Commands: a registry, and a file per family. A command is a function and its docstring is its
-help.
-"""
+"""Commands: a registry, and a file per family; a function's docstring is its help."""

@@ -102,16 +102,17 @@ class Offering:
     def _arguments(self, command: Command, argument: str) -> Iterator[Choice]:
         *done, word = re.split(r"[ \t]", argument)
         typed, last = word, done[-1] if done else ""
-        found: Found = ()
+        source: Callable[[str], Found] | None = None
         if word.startswith("--"):
             typed_options = {one.partition("=")[0] for one in done}
-            found = [one for one in command.options.items() if one[0] not in typed_options]
-            found = _beginning(word, found)
+            options = [one for one in command.options.items() if one[0] not in typed_options]
+            source = partial(_beginning, found=options)
         elif last.startswith("--") and last[2:] in command.valued:
-            found = self._sources.get(last, _nothing)(typed)
+            source = self._sources.get(last)
         elif command.name in _WORDS or not any(one.startswith("--") for one in done):
             typed = word if command.name in _WORDS else argument
-            found = self._sources.get(command.name, _nothing)(typed)
+            source = self._sources.get(command.name)
+        found = source(typed) if source is not None else ()
         for text, about in [*found][:MOST]:
             if text and text.isprintable():
                 shown, note = one_line(text, 60), one_line(about, 80)
@@ -198,10 +199,6 @@ def keys(settings: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
 def _beginning(typed: str, found: Found) -> Found:
     start = typed.casefold()
     return [(text, note) for text, note in found if text.casefold().startswith(start)]
-
-
-def _nothing(typed: str) -> Found:
-    return ()
 
 
 def _paths(typed: str) -> Found:
