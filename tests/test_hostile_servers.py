@@ -19,7 +19,7 @@ from chat_loop.events import Finished, TextDelta
 from chat_loop.providers import anthropic, openai
 from chat_loop.providers.answers import LARGEST_COUNT
 from chat_loop.providers.refusals import LONGEST_WAIT, retry_after
-from chat_loop.providers.wire import LARGEST_EVENT, server_sent
+from chat_loop.providers.wire import LARGEST_ANSWER, LARGEST_EVENT, server_sent
 from chat_loop.values import Usage
 from tests.support.providers import (
     MakeProvider,
@@ -221,6 +221,21 @@ def test_a_line_within_the_limit_is_read(server: Loopback) -> None:
     server.enqueue(Reply(chunks=(text,), split=4096))
 
     assert events_of(openai_at(server.url))[0] == TextDelta(text)
+
+
+def test_a_list_of_models_without_bounds_says_nothing(server: Loopback) -> None:
+    async def listed() -> bool | None:
+        provider = compatible_at(server.url)
+        try:
+            return await provider.is_listed()
+        finally:
+            await provider.close()
+
+    assert asyncio.run(listed()) is False
+    server.models = (compatible_at(server.url).model,)
+    assert asyncio.run(listed()) is True
+    server.models = (*server.models, "x" * LARGEST_ANSWER)
+    assert asyncio.run(listed()) is None
 
 
 @pytest.mark.parametrize("filling", [b"x" * 4096, b"\n" * 4096])

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from httpx2 import URL, Response
 
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
+LARGEST_ANSWER = 4 << 20  # bytes of a list of models and the like
 LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
 DONE = "[DONE]"  # the end mark of Chat Completions, which is no JSON
 _BLANKS = re.compile(rb"(?:\r?\n){3,}")
@@ -302,14 +303,28 @@ class WireProvider:
         return None if answer is NOTHING else answer is not None
 
     async def _answer(self, path: str, body: object = None) -> object:
-        """Return the JSON of a short answer to a GET, with a `body` to a POST."""
+        """Return the JSON of a short answer to a GET, with a `body` to a POST. Raises ValueError on
+        nonsense, and Oversized.
+        """
         client, options = self._client, {"headers": self._headers()}
+        kinds = {"cast_to": object, "stream": True, "stream_cls": self._stream_class}
+        content = bytearray()
         try:
             if body is None:
-                return await client.get(path, cast_to=object, options=options)
-            return await client.post(path, body=body, cast_to=object, options=options)
+                stream = await client.get(path, options=options, **kinds)
+            else:
+                stream = await client.post(path, body=body, options=options, **kinds)
         except self._sdk_error as error:
             raise error.__cause__ if isinstance(error.__cause__, Refusal) else error from None
+        try:
+            async with aclosing(stream.response.aiter_bytes()) as pieces:
+                async for piece in pieces:
+                    content += piece
+                    if len(content) > LARGEST_ANSWER:
+                        raise Oversized(f"more than {LARGEST_ANSWER >> 20} MB in one answer")
+        finally:
+            await stream.response.aclose()
+        return json.loads(content)
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""
