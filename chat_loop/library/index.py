@@ -292,11 +292,16 @@ class Index:
                 count = "SELECT count(*) FROM exchanges JOIN sessions s ON s.key = session"
                 if self.ask(f"{count} WHERE id = ?", (sessions[0].row.id,)) != [(after,)]:
                     return False
+            # before the removal, which may free the key of a session that comes later here
+            [(last_key,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
             self._remove(keys.values(), words, after=after)
             [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
             exchanges, sentences = [], []
             for session in sessions:
-                key = self._insert_session(keys.get(session.row.id), session)
+                key = keys.get(session.row.id)
+                if key is None:
+                    key = last_key = last_key + 1
+                self._insert_session(key, session)
                 archived = session.summary.last if session.summary is not None else -1
                 for position, one in enumerate(session.exchanges, after + 1):
                     last += 1
@@ -352,8 +357,8 @@ class Index:
             with _translate_errors(self.path):
                 self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
-    def _insert_session(self, key: int | None, session: IndexedSession) -> int:
-        """Insert everything of a session but its exchanges; return its key."""
+    def _insert_session(self, key: int, session: IndexedSession) -> None:
+        """Insert everything of a session but its exchanges."""
         row, summary = session.row, session.summary
         agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
         items = summary.items if summary is not None else ""
@@ -363,12 +368,9 @@ class Index:
         stamp = row.id, session.size, session.changed, to_microseconds(row.updated), row.state
         text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
         details = agent, project, tags, searched, row.queries, row.tokens
-        if key is None:
-            [(key,)] = self.ask("SELECT coalesce(max(key), 0) + 1 FROM sessions")
         self._insert("sessions", [(key, *stamp, *details, link, text)])
         if summary is not None:
             self._insert("message_summaries", [(key, *msgspec.structs.astuple(summary)[:-1])])
-        return int(key)
 
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"

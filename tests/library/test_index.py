@@ -172,6 +172,17 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     shelf.close()
 
 
+def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> None:
+    write(tmp_path, session("first", 1), 1)
+    shelf = library(tmp_path)
+    shelf.rows()
+    write(tmp_path, session("first", 2), 2)
+    write(tmp_path, session("second", 1), 3)
+    assert rows_of(shelf) == listed(tmp_path)
+    assert shelf.trouble == ""
+    shelf.close()
+
+
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
     """The price of looking at sizes and times only; `anew` reads everything."""
     path = write(tmp_path, session("a", text="What is bread?"), 1)
