@@ -16,9 +16,9 @@ from typing import Any
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.agent_files import Definition, configured, equipped
+from chat_loop.agent.agent_files import Definition, agent_config, apply_definition
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.mcp_servers import Servers, servers_of
+from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.tools import Tool
 from chat_loop.config import Config, Paths, choose_servers
 from chat_loop.display.plain import err
@@ -62,13 +62,13 @@ class App:
             self.definition, self.instant = open_asked(
                 reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
-        self.config = configured(config, self.definition)
+        self.config = agent_config(config, self.definition)
         try:
             self.directory = str(Path.cwd())
         except OSError:  # it was removed
             self.directory = ""
-        world = choose.real_world(paths.models, discover=self.config.discover_servers)
-        self.world = world if mode else replace(world, loading_seconds=PROMPT_SECONDS)
+        machine = choose.this_machine(paths.models, discover=self.config.discover_servers)
+        self.machine = machine if mode else replace(machine, loading_seconds=PROMPT_SECONDS)
         folder = paths.sessions(self.config, options.sessions_dir)
         self.sessions = SessionManager(
             folder, project=self.directory, mode=mode, saves=options.save
@@ -91,7 +91,7 @@ class App:
             max_tokens=options.max_tokens,
         )
         if self.definition is not None:
-            agent = equipped(agent, self.definition)
+            agent = apply_definition(agent, self.definition)
         if options.system is None:
             return agent
         if agent.own_tools:
@@ -117,7 +117,7 @@ class App:
             from chat_loop.subcommands.models import ensure_installed
 
             folder = self.paths.models
-            if instant is not None and not store.installed(folder):
+            if instant is not None and not store.installed_models(folder):
                 reference = f"local:{instant.lend(lambda: ensure_installed(folder))}"
             else:
                 reference = f"local:{ensure_installed(folder)}"
@@ -130,7 +130,7 @@ class App:
                 err(sentence)
 
         url = options.base_url
-        return choose.choose(reference, self.config, self.world, base_url=url, tell=say)
+        return choose.choose(reference, self.config, self.machine, base_url=url, report=say)
 
     def _tools(self) -> tuple[Tool, ...]:
         """Return the built-in tools that the command line names, else the config or the agent."""
@@ -156,22 +156,22 @@ class App:
             provider = agent.provider.name
         if not model and provider == agent.provider.name:
             model = agent.provider.model
-        model = model or choose.default_model(provider, self.config, self.world)
+        model = model or choose.default_model(provider, self.config, self.machine)
         if not (provider and model):
             missing = "summary_model" if provider else "summary_provider"
             raise ConfigError(f"auto_compact.{missing} is missing: who writes the summaries?")
-        return choose.create(f"{provider}:{model}", self.config, self.world)
+        return choose.create(f"{provider}:{model}", self.config, self.machine)
 
     def models(self) -> choose.Models:
         """Return where another model comes from while a conversation goes on."""
-        config, world = self.config, self.world
+        config, machine = self.config, self.machine
         return choose.Models(
             providers=tuple(entries(config.providers)),
-            provide=lambda reference: choose.create(reference, config, world),
-            offered=lambda: choose.offered(config, world),
+            provide=lambda reference: choose.create(reference, config, machine),
+            candidates=lambda: choose.list_candidates(config, machine),
         )
 
-    def servers(self) -> Servers | None:
+    def servers(self) -> McpServers | None:
         """Return the MCP servers of the agent, not yet connected. Raises ConfigError."""
         servers, definition = self.config.mcp, self.definition
         if definition is not None:

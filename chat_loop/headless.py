@@ -11,7 +11,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop import errors, events
-from chat_loop.agent.tools import NO_MORE
+from chat_loop.agent.tools import STEP_LIMIT_RESULT
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.references import find_session
 from chat_loop.config import expand_home
@@ -238,7 +238,7 @@ class Run:
                 self._between = event.stop == "tool" and self._begun
             case events.ReplyEnded():
                 self._stop = event.stop
-            case events.ToolReturned() if event.text == NO_MORE:
+            case events.ToolReturned() if event.text == STEP_LIMIT_RESULT:
                 self._tools_stopped = True
             case events.SessionSealed():
                 self._saved = event.saved

@@ -21,7 +21,7 @@ from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import Place, ProjectMemory
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import Models, Offer
+from chat_loop.providers.choose import Candidate, Models
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
 from tests.talking import Clock, Model, Step, Talk
@@ -105,7 +105,9 @@ def models(others: Sequence[Model]) -> Models:
     return Models(
         providers=("scripted",),
         provide=provide,
-        offered=lambda: [Offer(f"{other.name}:{other.model}", "made up") for other in others],
+        candidates=lambda: [
+            Candidate(f"{other.name}:{other.model}", "made up") for other in others
+        ],
     )
 
 

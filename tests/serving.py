@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
-from chat_loop.agent.mcp_servers import Servers
+from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.agent.tools import Tool
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError
@@ -91,7 +91,7 @@ async def until_recorded(folder: Path, line: str) -> None:
 class Offered:
     """The tools of servers, by the names that a model calls them by."""
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, servers: McpServers) -> None:
         self.servers = servers
         self.tools: dict[str, Tool] = {}
         self.waited: list[tuple[str, ...]] = []
@@ -117,7 +117,7 @@ async def connected(
     servers: Mapping[str, McpServer], environment: Mapping[str, str] | None = None
 ) -> AsyncIterator[Offered]:
     """Servers by their names, with the tools of those that can be connected; closed at the end."""
-    made = Servers(servers, environment if environment is not None else {})
+    made = McpServers(servers, environment if environment is not None else {})
     offered = Offered(made)
     try:
         async with asyncio.timeout(PATIENCE_SECONDS * 2):

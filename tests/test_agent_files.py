@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from chat_loop.agent.agent_files import (
     AgentFile,
     Definition,
-    configured,
+    agent_config,
     default_name,
-    file_of,
     read_file,
+    resolve_agent_path,
     short_name,
 )
 from chat_loop.agent.registry import AgentRegistry, NamedAgent
@@ -230,11 +230,11 @@ def test_which_file_a_path_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / name).write_text("x")
     link = tmp_path / "link.md"
     link.symlink_to(tmp_path / "agent.md")
-    assert file_of(tmp_path) == tmp_path / "agent.py"
-    assert file_of(tmp_path / "other.yaml") == tmp_path / "other.yaml"
-    assert file_of(link) == tmp_path / "agent.md"
+    assert resolve_agent_path(tmp_path) == tmp_path / "agent.py"
+    assert resolve_agent_path(tmp_path / "other.yaml") == tmp_path / "other.yaml"
+    assert resolve_agent_path(link) == tmp_path / "agent.md"
     monkeypatch.chdir(tmp_path)
-    assert file_of(Path("agent.md")) == tmp_path / "agent.md"
+    assert resolve_agent_path(Path("agent.md")) == tmp_path / "agent.md"
     assert default_name(tmp_path / "agent.md") == short_name(tmp_path.name.replace("_", " "))
 
 
@@ -366,7 +366,7 @@ agents:
         summary_instructions="Hers.",
         config={"summary": {"timeout": 2}, "memory": {"enabled": False}},
     )
-    found = configured(config, definition)
+    found = agent_config(config, definition)
     assert (found.model, found.agent.name, found.agent.system_prompt) == (
         "openai:sally",
         "Sally",
@@ -375,12 +375,12 @@ agents:
     assert found.agent.summary_instructions == "Hers."
     assert (found.summary.timeout, found.summary.on_exit, found.memory.enabled) == (3, False, False)
     assert found.windows == {"m": 5, "n": 7}
-    assert configured(config, None) == config
+    assert agent_config(config, None) == config
     harry = Definition(name="Harry", path="/h.md", model="openai:other", system_prompt="His.")
-    assert configured(config, harry).model == "openai:harry"
-    assert configured(config, harry).agent.system_prompt == "His."
+    assert agent_config(config, harry).model == "openai:harry"
+    assert agent_config(config, harry).agent.system_prompt == "His."
     assert (
-        configured(
+        agent_config(
             Config(), Definition(name="F", path="/f.py", foreign=object())
         ).agent.system_prompt
         == ""

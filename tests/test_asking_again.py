@@ -203,7 +203,7 @@ async def _run(given: object) -> str:
 
 
 def tool(name: str, *, asks: bool) -> Tool:
-    return Tool(ToolSpec(name, "", {}), _run, asks=(lambda given: "do") if asks else None)
+    return Tool(ToolSpec(name, "", {}), _run, (lambda given: "do") if asks else None)
 
 
 def use(number: int, name: str, result: str | None) -> Use:

@@ -13,8 +13,8 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, failing
 from chat_loop.config import parse
-from chat_loop.providers.capabilities import guessed
-from chat_loop.providers.choose import World, create
+from chat_loop.providers.capabilities import guess_capabilities
+from chat_loop.providers.choose import Machine, create
 from chat_loop.providers.local import LocalProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
@@ -229,7 +229,7 @@ def test_an_image_that_is_refused_says_how_to_go_on(server: Loopback, make: Any)
     ],
 )
 def test_who_takes_images_as_long_as_no_server_has_said_it(model: str, takes: bool) -> None:
-    assert guessed(model).images == takes
+    assert guess_capabilities(model).images == takes
 
 
 def test_the_config_has_the_last_word(tmp_path: Path) -> None:
@@ -238,10 +238,10 @@ def test_the_config_has_the_last_word(tmp_path: Path) -> None:
         "x",
     )
     assert config.images == {"mine": True, "gpt-4o": False}
-    world = World(environment={}, models=tmp_path, servers={})
+    machine = Machine(environment={}, models=tmp_path, servers={})
 
     def takes(reference: str, url: str = "") -> bool:
-        return create(reference, config, world, base_url=url).takes_images
+        return create(reference, config, machine, base_url=url).takes_images
 
     assert takes("compatible:mine", "http://127.0.0.1:1/v1")
     assert not takes("compatible:other", "http://127.0.0.1:1/v1")
@@ -249,7 +249,7 @@ def test_the_config_has_the_last_word(tmp_path: Path) -> None:
     assert takes("openai:gpt-4.1")
     assert takes("anthropic:claude-3")
     assert not takes("scripted:echo")
-    assert not LocalProvider(tmp_path / "m.gguf", name_of_model="m", window=Window(1)).takes_images
+    assert not LocalProvider(tmp_path / "m.gguf", model_name="m", window=Window(1)).takes_images
 
 
 # Whole runs

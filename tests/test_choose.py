@@ -19,7 +19,7 @@ from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
 from chat_loop.models.store import path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.choose import World, choose, default_model, offered
+from chat_loop.providers.choose import Machine, choose, default_model, list_candidates
 from chat_loop.providers.servers import server_at
 from chat_loop.values import Window
 from tests.support.providers import clear_environment, events_of, failure_of
@@ -31,12 +31,12 @@ def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("COMPATIBLE_API_KEY", raising=False)
 
 
-def world(
+def machine(
     folder: Path,
     environment: Mapping[str, str] | None = None,
     servers: Mapping[str, int] | None = None,
-) -> World:
-    return World(environment=environment or {}, models=folder / "models", servers=servers or {})
+) -> Machine:
+    return Machine(environment=environment or {}, models=folder / "models", servers=servers or {})
 
 
 def port_of(server: Loopback) -> int:
@@ -68,28 +68,30 @@ def test_a_key_comes_first_then_a_server_then_an_embedded_model(tmp_path: Path) 
     with Loopback(models=("qwen3:8b", "other")) as server:
         servers = {"ollama": closed_port(), "lmstudio": port_of(server)}
         both = {"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": "sk-a"}
-        assert reference(choose("", config, world(tmp_path, both, servers))) == (
+        assert reference(choose("", config, machine(tmp_path, both, servers))) == (
             f"anthropic:{CATALOGUE['anthropic'].model}"
         )
         one = {"OPENAI_API_KEY": "sk-o", "ANTHROPIC_API_KEY": ""}
         assert (
-            reference(choose("", config, world(tmp_path, one, servers)))
+            reference(choose("", config, machine(tmp_path, one, servers)))
             == f"openai:{CATALOGUE['openai'].model}"
         )
         assert server.requests == []
-        assert reference(choose("", config, world(tmp_path, {}, servers))) == "lmstudio:qwen3:8b"
-    assert reference(choose("", config, world(tmp_path, {}, servers))) == f"local:{SMOLLM2.name}"
+        assert reference(choose("", config, machine(tmp_path, {}, servers))) == "lmstudio:qwen3:8b"
+    assert reference(choose("", config, machine(tmp_path, {}, servers))) == f"local:{SMOLLM2.name}"
 
 
 def test_of_two_embedded_models_the_recommended_is_taken(tmp_path: Path) -> None:
     for model in (SMOLLM2, QWEN_1_5B):
         install(tmp_path, model)
-    assert reference(choose("", Config(), world(tmp_path))) == f"local:{QWEN_1_5B.name}"
+    assert reference(choose("", Config(), machine(tmp_path))) == f"local:{QWEN_1_5B.name}"
 
 
 def test_with_nothing_the_ways_are_named(tmp_path: Path) -> None:
     with pytest.raises(NoProvider) as caught:
-        choose("", Config(), world(tmp_path, {"ANTHROPIC_API_KEY": ""}, {"ollama": closed_port()}))
+        choose(
+            "", Config(), machine(tmp_path, {"ANTHROPIC_API_KEY": ""}, {"ollama": closed_port()})
+        )
     assert caught.value.message == "There is no model to talk to."
     assert caught.value.hint == (
         """\
@@ -105,7 +107,7 @@ Ways to get one:
 def test_the_configured_model_comes_before_a_key_and_the_asked_for_before_both(
     tmp_path: Path,
 ) -> None:
-    around = world(tmp_path, {"ANTHROPIC_API_KEY": "sk-a"})
+    around = machine(tmp_path, {"ANTHROPIC_API_KEY": "sk-a"})
     config = Config(model="scripted:echo")
     assert reference(choose("", config, around)) == "scripted:echo"
     assert reference(choose("openai:gpt-4o", config, around)) == "openai:gpt-4o"
@@ -119,7 +121,7 @@ def test_what_is_no_reference_is_refused_with_the_providers_names(
 ) -> None:
     kind = UsageError if text else NoProvider
     with pytest.raises(kind) as caught:
-        choose(text, Config(), world(tmp_path))
+        choose(text, Config(), machine(tmp_path))
     if text:
         assert caught.value.message == f"“{text[:80]}” is not a model reference."
         assert caught.value.hint == (
@@ -134,7 +136,7 @@ def test_windows_come_from_the_config_or_are_a_guess_until_they_are_looked_up(
 ) -> None:
     config = Config(models={"mine": ModelConfig(window=8000)})
     windows = [
-        choose(f"openai:{name}", config, world(tmp_path)).window
+        choose(f"openai:{name}", config, machine(tmp_path)).window
         for name in ("mine", "gpt-4o-mini", "nobody-knows")
     ]
     assert windows == [Window(8000), *2 * (Window(128_000, guessed=True),)]
@@ -147,7 +149,7 @@ def test_an_address_goes_only_with_a_servers_model(
 ) -> None:
     config, asked = (Config(model=text), "") if configured else (Config(), text)
     with pytest.raises(UsageError, match="--base-url goes with a model of a server"):
-        choose(asked, config, world(tmp_path), base_url="http://127.0.0.1:1/v1")
+        choose(asked, config, machine(tmp_path), base_url="http://127.0.0.1:1/v1")
 
 
 @pytest.mark.parametrize("key", [{}, {"ANTHROPIC_API_KEY": "sk-a"}, {"OPENAI_API_KEY": "sk-o"}])
@@ -156,18 +158,18 @@ def test_an_address_without_a_model_is_asked_about_whatever_keys_there_are(
 ) -> None:
     """A key must not go to an address that was not given together with its provider."""
     with pytest.raises(UsageError, match="Which model of a compatible server"):
-        choose("", Config(), world(tmp_path, key), base_url="http://127.0.0.1:1/v1")
+        choose("", Config(), machine(tmp_path, key), base_url="http://127.0.0.1:1/v1")
 
 
 def test_a_configured_address_without_a_model_is_asked_about(tmp_path: Path) -> None:
     config = Config(providers={"compatible": ProviderConfig(base_url="http://box:1/v1")})
     with pytest.raises(UsageError, match="Which model of a compatible server"):
-        choose("", config, world(tmp_path))
+        choose("", config, machine(tmp_path))
 
 
 def test_a_compatible_server_needs_an_address(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="needs its address"):
-        choose("compatible:qwen3", Config(), world(tmp_path))
+        choose("compatible:qwen3", Config(), machine(tmp_path))
 
 
 def test_a_compatible_server_gets_its_own_key_and_never_openais(
@@ -178,9 +180,9 @@ def test_a_compatible_server_gets_its_own_key_and_never_openais(
     config = Config(providers={"compatible": ProviderConfig(api_key_env="BOX_KEY")})
     with Loopback() as server:
         for environment in ({}, {"BOX_KEY": "sk-box", "COMPATIBLE_API_KEY": "sk-other"}):
-            around = world(tmp_path, {"OPENAI_API_KEY": "sk-openai", **environment})
+            around = machine(tmp_path, {"OPENAI_API_KEY": "sk-openai", **environment})
             events_of(choose("compatible:qwen3", config, around, base_url=f"{server.url}/v1"))
-        served = choose("", Config(), world(tmp_path, {}, {"vllm": port_of(server)}))
+        served = choose("", Config(), machine(tmp_path, {}, {"vllm": port_of(server)}))
         events_of(served)
         asked = [request for request in server.requests if request.method == "POST"]
     assert [request.headers["authorization"] for request in asked] == [
@@ -195,24 +197,26 @@ def test_the_command_lines_address_comes_before_the_configs(tmp_path: Path) -> N
     with Loopback() as server:
         settings = ProviderConfig(base_url=f"http://127.0.0.1:{closed_port()}/v1")
         config = Config(providers={"compatible": settings})
-        events_of(choose("compatible:qwen3", config, world(tmp_path), base_url=f"{server.url}/v1"))
+        events_of(
+            choose("compatible:qwen3", config, machine(tmp_path), base_url=f"{server.url}/v1")
+        )
         assert server.requests[0].body["model"] == "qwen3"
 
 
 def test_a_model_that_is_not_installed_is_said(tmp_path: Path) -> None:
     with pytest.raises(ModelError):
-        choose("local:nothing", Config(), world(tmp_path))
+        choose("local:nothing", Config(), machine(tmp_path))
 
 
 def test_a_script_that_is_not_there_is_said(tmp_path: Path) -> None:
     with pytest.raises(ModelNotFound, match="cannot be read"):
-        choose(f"scripted:{tmp_path}/none", Config(), world(tmp_path))
+        choose(f"scripted:{tmp_path}/none", Config(), machine(tmp_path))
 
 
 def test_the_context_of_an_embedded_model_is_the_configs(tmp_path: Path) -> None:
     install(tmp_path, SMOLLM2)
     settings = {"local": ProviderConfig(context=2048)}
-    around = world(tmp_path)
+    around = machine(tmp_path)
     assert choose(f"local:{SMOLLM2.name}", Config(providers=settings), around).window == Window(
         2048
     )
@@ -306,7 +310,7 @@ def test_of_a_server_s_models_those_that_one_can_talk_to_are_named() -> None:
 
 def test_a_server_that_does_not_answer_is_passed_over(tmp_path: Path) -> None:
     with answering(None) as port, Loopback(models=("qwen3",)) as server:
-        around = world(tmp_path, {}, {"ollama": port, "llama-server": port_of(server)})
+        around = machine(tmp_path, {}, {"ollama": port, "llama-server": port_of(server)})
         assert reference(choose("", Config(), around)) == "llama-server:qwen3"
 
 
@@ -314,7 +318,7 @@ def test_keys_are_considered_in_the_order_of_the_catalogue(tmp_path: Path) -> No
     keys = {entry.keys[0]: "sk" for entry in CATALOGUE.values() if entry.needs_key and entry.model}
     taken = []
     while keys:
-        provider = choose("", Config(), world(tmp_path, keys))
+        provider = choose("", Config(), machine(tmp_path, keys))
         taken.append(provider.name)
         del keys[CATALOGUE[provider.name].keys[0]]
     assert taken == [
@@ -346,7 +350,7 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
     }
     config = Config(providers=settings)
     chosen = [
-        choose("", config, world(tmp_path, keys))
+        choose("", config, machine(tmp_path, keys))
         for keys in ({**azure, **bedrock}, {**bedrock, **office}, office)
     ]
     assert [reference(provider) for provider in chosen] == [
@@ -355,12 +359,12 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
         "office:qwen3",
     ]
     with pytest.raises(NoProvider):
-        choose("", Config(), world(tmp_path, {**azure, **bedrock, **office}))
+        choose("", Config(), machine(tmp_path, {**azure, **bedrock, **office}))
     with pytest.raises(NoProvider):
         choose(
             "",
             config,
-            world(
+            machine(
                 tmp_path, {name: key for name, key in azure.items() if name != "OPENAI_API_VERSION"}
             ),
         )
@@ -369,7 +373,7 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
 def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
     config = Config(providers={"openai": ProviderConfig(model="gpt-4o")})
     with Loopback(models=("qwen3:8b",)) as server:
-        around = world(tmp_path, {}, {"ollama": port_of(server), "vllm": closed_port()})
+        around = machine(tmp_path, {}, {"ollama": port_of(server), "vllm": closed_port()})
         named = [
             choose(name, config, around)
             for name in ("gemini", "gemini:", "openai", "scripted", "ollama")
@@ -401,12 +405,12 @@ def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
 def test_a_server_of_one_s_own_needs_an_address_and_its_key(tmp_path: Path) -> None:
     bare = Config(providers={"office": ProviderConfig(model="m")})
     with pytest.raises(ConfigError, match=r"Office needs its address\."):
-        choose("office", bare, world(tmp_path))
+        choose("office", bare, machine(tmp_path))
     with Loopback() as server:
         setting = ProviderConfig(base_url=f"{server.url}/v1", api_key_env="OFFICE_KEY", model="m")
         config = Config(providers={"office": setting})
-        keyless = failure_of(choose("office", config, world(tmp_path)))
-        events_of(choose("office", config, world(tmp_path, {"OFFICE_KEY": "sk-1"})))
+        keyless = failure_of(choose("office", config, machine(tmp_path)))
+        events_of(choose("office", config, machine(tmp_path, {"OFFICE_KEY": "sk-1"})))
         assert (keyless.message, keyless.hint) == (
             "There is no key for office.",
             "Set OFFICE_KEY to a valid key.",
@@ -426,8 +430,8 @@ def test_a_key_of_another_variable_goes_to_the_service_itself(
                     name: ProviderConfig(base_url=f"{server.url}{base}", api_key_env="WORK_KEY")
                 }
             )
-            events_of(choose(f"{name}:m", config, world(tmp_path, {"WORK_KEY": "sk-work"})))
-            failure_of(choose(f"{name}:m", config, world(tmp_path)))
+            events_of(choose(f"{name}:m", config, machine(tmp_path, {"WORK_KEY": "sk-work"})))
+            failure_of(choose(f"{name}:m", config, machine(tmp_path)))
         assert [request.headers["authorization"] for request in server.requests] == [
             "Bearer sk-work"
         ] * 2
@@ -437,10 +441,10 @@ def test_who_could_answer_now(tmp_path: Path) -> None:
     install(tmp_path, SMOLLM2)
     settings = {"compatible": ProviderConfig(base_url="http://me:secret@box:1/v1", model="m")}
     with Loopback(models=("qwen3:8b",)) as server:
-        around = world(
+        around = machine(
             tmp_path, {"XAI_API_KEY": "sk-x", "GOOGLE_API_KEY": "sk-g"}, {"ollama": port_of(server)}
         )
-        offers = offered(Config(providers=settings), around)
+        offers = list_candidates(Config(providers=settings), around)
         assert [(offer.reference, offer.note) for offer in offers] == [
             ("gemini:gemini-flash-latest", "GOOGLE_API_KEY is set"),
             ("grok:grok-4.3", "XAI_API_KEY is set"),

@@ -82,10 +82,10 @@ def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
 
 
 def test_what_is_shown_before_it_runs(tool: Tool, tmp_path: Path) -> None:
-    assert tool.asks is not None
+    assert tool.preview is not None
     command = "cd /tmp &&\n  rm -rf x\r; echo " + "y" * 5000
     assert (
-        tool.asks({"command": command})
+        tool.preview({"command": command})
         == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x␍; echo {'y' * 5000}"
     )
 

@@ -16,8 +16,14 @@ from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig, parse
 from chat_loop.errors import NoProvider
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import World, choose, full_reference, offered, real_world
-from chat_loop.providers.servers import is_foreign
+from chat_loop.providers.choose import (
+    Machine,
+    choose,
+    full_reference,
+    list_candidates,
+    this_machine,
+)
+from chat_loop.providers.servers import belongs_to_other_user
 from chat_loop.subcommands.providers import providers
 from tests.support.providers import clear_environment
 from tests.test_headless import run
@@ -52,19 +58,19 @@ def sockets(folder: Path, *rows: tuple[str, int, str, int], name: str = "tcp") -
     return folder
 
 
-def world(home: Path, servers: Mapping[str, int], **more: object) -> World:
-    return World(environment={}, models=home / "models", servers=servers, **more)  # type: ignore[arg-type]
+def machine(home: Path, servers: Mapping[str, int], **more: object) -> Machine:
+    return Machine(environment={}, models=home / "models", servers=servers, **more)  # type: ignore[arg-type]
 
 
-def chosen(config: Config, around: World, reference: str = "") -> tuple[Provider, list[str]]:
+def chosen(config: Config, around: Machine, reference: str = "") -> tuple[Provider, list[str]]:
     told: list[str] = []
-    return choose(reference, config, around, tell=told.append), told
+    return choose(reference, config, around, report=told.append), told
 
 
 def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: Path) -> None:
     models = {"data": [{"id": "m.gguf", "owned_by": "llamacpp"}]}
     with serving({"/v1/models": models}) as (url, asked):
-        provider, told = chosen(Config(), world(tmp_path, {"llama-server": port_of(url)}))
+        provider, told = chosen(Config(), machine(tmp_path, {"llama-server": port_of(url)}))
         assert (provider.name, provider.model) == ("llama-server", "m.gguf")
         assert told == [
             (
@@ -74,7 +80,7 @@ def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: 
         ]
         assert set(asked) == {"/v1/models"}
         _, told = chosen(
-            Config(model="llama-server"), world(tmp_path, {"llama-server": port_of(url)})
+            Config(model="llama-server"), machine(tmp_path, {"llama-server": port_of(url)})
         )
         assert told == [], "the user named it"
 
@@ -117,24 +123,24 @@ def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
         assert (result.returncode, server.requests, server.looked) == (2, [], [])
         assert result.stderr.startswith("There is no model to talk to.")
     assert parse(b"", "x").discover_servers
-    assert real_world(tmp_path, discover=False).servers == {}
+    assert this_machine(tmp_path, discover=False).servers == {}
 
 
 def test_a_server_of_another_user_is_said_and_not_taken(tmp_path: Path) -> None:
     with Loopback(models=("m",)) as server:
         port = port_of(server.url)
-        around = world(
+        around = machine(
             tmp_path,
             {"ollama": port},
             sockets=sockets(tmp_path / "net", (LOOPBACK, port, LISTENS, OWN + 7)),
         )
         told: list[str] = []
         with pytest.raises(NoProvider):
-            choose("", Config(), around, tell=told.append)
+            choose("", Config(), around, report=told.append)
         [sentence] = told
         where = f"Ollama at {server.url}/v1 belongs to another user of this machine"
         assert sentence == f"{where}: it is not used unless you name it (--model ollama)."
-        assert [offer.note for offer in offered(Config(), around)] == [
+        assert [offer.note for offer in list_candidates(Config(), around)] == [
             f"at {server.url}/v1 belongs to another user of this machine"
         ]
         for config, reference in (
@@ -162,13 +168,13 @@ def test_a_server_of_another_user_is_said_and_not_taken(tmp_path: Path) -> None:
 def test_whose_a_socket_is(
     tmp_path: Path, rows: tuple[tuple[str, int, str, int], ...], foreign: bool
 ) -> None:
-    assert is_foreign("http://127.0.0.1:4000/v1", sockets(tmp_path, *rows)) == foreign
+    assert belongs_to_other_user("http://127.0.0.1:4000/v1", sockets(tmp_path, *rows)) == foreign
 
 
 def test_whose_a_socket_of_both_families_is(tmp_path: Path) -> None:
     folder = sockets(tmp_path, ("0" * 32, 4000, LISTENS, OWN + 1), name="tcp6")
-    assert is_foreign("http://localhost:4000/v1", folder)
-    assert not is_foreign("http://localhost:4000/v1", tmp_path / "none"), (
+    assert belongs_to_other_user("http://localhost:4000/v1", folder)
+    assert not belongs_to_other_user("http://localhost:4000/v1", tmp_path / "none"), (
         "another system does not tell"
     )
 
@@ -176,7 +182,7 @@ def test_whose_a_socket_of_both_families_is(tmp_path: Path) -> None:
 @pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system does not tell")
 def test_our_own_server_is_ours() -> None:
     with Loopback() as server:
-        assert not is_foreign(server.url, Path("/proc/net"))
+        assert not belongs_to_other_user(server.url, Path("/proc/net"))
 
 
 def loading(times: int) -> Callable[[list[str]], object]:
@@ -193,7 +199,7 @@ def test_a_server_that_loads_its_model_is_said_and_waited_for(
 ) -> None:
     with serving({"/v1/models": loading(2)}) as (url, _):
         provider, told = chosen(
-            Config(), world(tmp_path, {"llama-server": port_of(url)}), reference
+            Config(), machine(tmp_path, {"llama-server": port_of(url)}), reference
         )
     assert provider.model == "m"
     assert told == [f"llama-server at {url}/v1 is loading its model; waiting for it."]
@@ -203,7 +209,7 @@ def test_a_server_that_loads_for_too_long_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with serving({"/v1/models": loading(10**9)}) as (url, _):
-        around = world(tmp_path, {"llama-server": port_of(url)}, loading_seconds=0.0)
+        around = machine(tmp_path, {"llama-server": port_of(url)}, loading_seconds=0.0)
         with pytest.raises(NoProvider) as caught:
             choose("", Config(), around)
         assert caught.value.message == f"llama-server at {url}/v1 is still loading its model."
@@ -213,10 +219,10 @@ def test_a_server_that_loads_for_too_long_is_named(
 
 def test_an_address_without_a_model_is_asked_for_one(tmp_path: Path) -> None:
     with Loopback(models=("nomic-embed-text", "qwen3", "phi4")) as server:
-        first = choose("", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
+        first = choose("", Config(), machine(tmp_path, {}), base_url=f"{server.url}/v1")
         assert (first.name, first.model) == ("compatible", "qwen3")
         assert "authorization" not in server.looked[0].headers
-        named = choose("phi4", Config(), world(tmp_path, {}), base_url=f"{server.url}/v1")
+        named = choose("phi4", Config(), machine(tmp_path, {}), base_url=f"{server.url}/v1")
         assert (named.name, named.model) == ("compatible", "phi4")
 
 

@@ -19,7 +19,7 @@ from pydantic_ai.models.function import AgentInfo, DeltaToolCall, FunctionModel
 from pydantic_ai.models.test import TestModel
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.agent_files import Definition, equipped
+from chat_loop.agent.agent_files import Definition, apply_definition
 from chat_loop.agent.external_agents import ExternalProvider
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
@@ -107,7 +107,7 @@ def conversation(
 
 def foreign(agent: object, name: str = "Dice") -> Agent:
     base = Agent(name=name, system_prompt="", provider=provider(agent, name))
-    return equipped(base, Definition(name=name, path="/a/agent.py", foreign=agent))
+    return apply_definition(base, Definition(name=name, path="/a/agent.py", foreign=agent))
 
 
 def test_pydantic_ai_tells_its_text_its_tools_and_what_each_step_used() -> None:

@@ -600,14 +600,14 @@ def test_what_changes_something_is_shown_first() -> None:
         return invoice
 
     tool = tool_of(cancel)
-    assert tool.asks is not None
+    assert tool.preview is not None
     assert (
-        tool.asks({"invoice": 3, "reason": "paid\ntwice"})
+        tool.preview({"invoice": 3, "reason": "paid\ntwice"})
         == "cancel:\n  invoice: 3\n  reason:\n    paid\n    twice"
     )
     with pytest.raises(ChatLoopError, match=r"The argument “invoice” is wrong"):
-        tool.asks({"invoice": "three"})
-    assert tool_of(due).asks is None
+        tool.preview({"invoice": "three"})
+    assert tool_of(due).preview is None
 
     async def no(name: str, text: str) -> bool:
         return False

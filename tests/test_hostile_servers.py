@@ -18,8 +18,8 @@ from chat_loop.errors import ProviderError, RequestRejected, StreamBroken
 from chat_loop.events import Finished, TextDelta
 from chat_loop.providers import anthropic, openai
 from chat_loop.providers.answers import LARGEST_COUNT
-from chat_loop.providers.refusals import LONGEST_WAIT, retry_after
-from chat_loop.providers.wire import LARGEST_ANSWER, LARGEST_EVENT, server_sent
+from chat_loop.providers.refusals import MAX_WAIT, retry_after
+from chat_loop.providers.wire import LARGEST_ANSWER, LARGEST_EVENT, sse_data
 from chat_loop.values import Usage
 from tests.support.providers import (
     MakeProvider,
@@ -159,7 +159,7 @@ def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
 def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
     wait = retry_after(header, datetime(2026, 11, 22, tzinfo=UTC))
 
-    assert wait is None or 0 <= wait <= LONGEST_WAIT
+    assert wait is None or 0 <= wait <= MAX_WAIT
 
 
 async def _pieces(data: bytes, step: int) -> AsyncIterator[bytes]:
@@ -169,7 +169,7 @@ async def _pieces(data: bytes, step: int) -> AsyncIterator[bytes]:
 
 def events_in(data: bytes, step: int) -> list[str]:
     async def collected() -> list[str]:
-        return [event async for event in server_sent(_pieces(data, step))]
+        return [event async for event in sse_data(_pieces(data, step))]
 
     return asyncio.run(collected())
 

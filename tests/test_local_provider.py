@@ -30,7 +30,7 @@ def model() -> Path:
 
 @pytest.fixture(scope="module")
 def provider(model: Path) -> Iterator[Provider]:
-    provider: Provider = LocalProvider(model, name_of_model="smollm2-135m", window=Window(WINDOW))
+    provider: Provider = LocalProvider(model, model_name="smollm2-135m", window=Window(WINDOW))
     yield provider
     asyncio.run(provider.close())
 
@@ -167,14 +167,14 @@ def test_a_request_the_runtime_refuses(provider: Provider) -> None:
 
 
 def test_nothing_is_printed(model: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    provider = LocalProvider(model, name_of_model="m", window=Window(WINDOW))
+    provider = LocalProvider(model, model_name="m", window=Window(WINDOW))
     collect(provider, request("Hello?"))
     asyncio.run(provider.close())
     assert capfd.readouterr() == ("", "")
 
 
 def test_closed_providers_load_again_and_unused_ones_close(model: Path) -> None:
-    provider = LocalProvider(model, name_of_model="m", window=Window(WINDOW))
+    provider = LocalProvider(model, model_name="m", window=Window(WINDOW))
     asyncio.run(provider.close())
     provider.warm()
     provider.warm()
@@ -184,7 +184,7 @@ def test_closed_providers_load_again_and_unused_ones_close(model: Path) -> None:
 
 
 def test_the_window_is_what_the_model_was_trained_for_at_most(model: Path) -> None:
-    provider = LocalProvider(model, name_of_model="m", window=Window(1 << 20))
+    provider = LocalProvider(model, model_name="m", window=Window(1 << 20))
     assert provider.window == Window(1 << 20)
     provider.warm()
     assert provider.window == Window(8192)
@@ -194,14 +194,14 @@ def test_the_window_is_what_the_model_was_trained_for_at_most(model: Path) -> No
 def test_broken_files_are_told(model: Path, tmp_path: Path) -> None:
     broken = tmp_path / "broken.gguf"
     with pytest.raises(ProviderError, match="cannot be read: no such file"):
-        LocalProvider(broken, name_of_model="m", window=Window(WINDOW)).warm()
+        LocalProvider(broken, model_name="m", window=Window(WINDOW)).warm()
     broken.write_bytes(b"GGUF" + bytes(50))
     with pytest.raises(ProviderError, match="is no GGUF file or is damaged"):
-        LocalProvider(broken, name_of_model="m", window=Window(WINDOW)).warm()
+        LocalProvider(broken, model_name="m", window=Window(WINDOW)).warm()
     with model.open("rb") as whole:
         broken.write_bytes(whole.read(5_000_000))
     with pytest.raises(ProviderError, match="damaged or cut off"):
-        collect(LocalProvider(broken, name_of_model="m", window=Window(WINDOW)), request("Hello?"))
+        collect(LocalProvider(broken, model_name="m", window=Window(WINDOW)), request("Hello?"))
 
 
 def test_a_base_model_is_refused(model: Path, tmp_path: Path) -> None:
@@ -210,7 +210,7 @@ def test_a_base_model_is_refused(model: Path, tmp_path: Path) -> None:
         model.read_bytes().replace(b"tokenizer.chat_template", b"tokenizer.chat_telmpate")
     )
     with pytest.raises(ProviderError, match="base model without a chat template"):
-        LocalProvider(base, name_of_model="m", window=Window(WINDOW)).warm()
+        LocalProvider(base, model_name="m", window=Window(WINDOW)).warm()
 
 
 _EXITS = {

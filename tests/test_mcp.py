@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from chat_loop.agent.mcp_connection import TOO_LARGE
-from chat_loop.agent.mcp_servers import Servers
+from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.agent.tools import Toolbox
 from chat_loop.config import McpServer, choose_servers, parse
@@ -154,13 +154,13 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
 
 def test_the_config_says_which_tools_there_are_and_which_run_unasked() -> None:
     async def act(offered: Offered) -> None:
-        assert {name: tool.asks is not None for name, tool in offered.tools.items()} == {
+        assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
             "some_echo": False,
             "some_add": True,
             "free_fail": False,
         }
         assert [state.missing for state in offered.servers.states()] == [("nothing",), ()]
-        assert not offered.servers.asks("free", "fail")
+        assert not offered.servers.needs_approval("free", "fail")
 
     with_servers(
         act,
@@ -250,13 +250,13 @@ def test_a_server_that_dies_is_started_again_by_the_next_call(tmp_path: Path) ->
         assert await offered.again() == ["raw_echo", "raw_quit"], (
             "offered, as the next call starts it"
         )
-        assert offered.servers.state("raw").comes_back
+        assert offered.servers.state("raw").reconnects
         assert offered.servers.notices() == ()
         broken.touch()
         assert await offered.call("raw_echo") == f"FAILED {died}"
         assert await offered.call("raw_echo") == f"FAILED {died}"
         assert await offered.again() == []
-        assert not offered.servers.state("raw").comes_back
+        assert not offered.servers.state("raw").reconnects
         assert offered.servers.notices() == (
             (died, "Its tools are not there; /mcp restart raw tries again."),
         )
@@ -395,7 +395,7 @@ def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: 
     server = McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "record")))
 
     async def run() -> None:
-        hanging = Servers({"deaf": server}, {})
+        hanging = McpServers({"deaf": server}, {})
         hanging.start()
         await until(lambda: bool(processes(tmp_path)))
         await hanging.close()
@@ -407,7 +407,7 @@ def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: 
 
 def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
     async def run() -> None:
-        servers = Servers({"raw": raw(tmp_path, ECHO)}, {})
+        servers = McpServers({"raw": raw(tmp_path, ECHO)}, {})
         await servers.close()
         servers.start()
         await servers.close()
@@ -419,8 +419,8 @@ def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
 
 def test_leaving_while_it_connects_ends_the_process(tmp_path: Path) -> None:
     async def run() -> None:
-        servers = Servers({"s": sdk("silent", env={"RECORD": str(tmp_path / "record")})}, {})
-        waiting = asyncio.ensure_future(servers.settled())
+        servers = McpServers({"s": sdk("silent", env={"RECORD": str(tmp_path / "record")})}, {})
+        waiting = asyncio.ensure_future(servers.wait_ready())
         await until(lambda: bool(processes(tmp_path)))
         waiting.cancel()
         await servers.close()
@@ -431,7 +431,7 @@ def test_leaving_while_it_connects_ends_the_process(tmp_path: Path) -> None:
 
 
 def test_names_that_no_server_has(tmp_path: Path) -> None:
-    servers = Servers({"one": raw(tmp_path, ECHO), "two": raw(tmp_path, ECHO)}, {})
+    servers = McpServers({"one": raw(tmp_path, ECHO), "two": raw(tmp_path, ECHO)}, {})
     with pytest.raises(UsageError, match="There is no MCP server “three”") as caught:
         servers.state("three")
     assert caught.value.hint == "The servers are: one, two."
@@ -448,7 +448,7 @@ def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPa
     monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
 
     async def act(offered: Offered) -> None:
-        assert {name: tool.asks is not None for name, tool in offered.tools.items()} == {
+        assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
             "shopping_list_items": False,
             "shopping_add_item": True,
             "shopping_remove_item": True,

@@ -20,7 +20,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.mcp_servers import MISSING, Servers
+from chat_loop.agent.mcp_servers import MISSING, McpServers
 from chat_loop.agent.tools import Tool
 from chat_loop.config import McpServer
 from chat_loop.conversation.conversation import Conversation
@@ -388,7 +388,7 @@ class Talking:
     """A conversation with a scripted model that calls tools, and what it told."""
 
     def __init__(
-        self, folder: Path, servers: Servers, *steps: Step, tools: tuple[Tool, ...] = ()
+        self, folder: Path, servers: McpServers, *steps: Step, tools: tuple[Tool, ...] = ()
     ) -> None:
         self.model = ScriptedProvider(steps=steps, calls_tools=True)
         self.events: list[Event] = []
@@ -423,7 +423,7 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
     others = raw(tmp_path / "b", {"pages": [listing("tool")]})
 
     async def run() -> None:
-        servers = Servers({"archive": archive, "own": others}, {})
+        servers = McpServers({"archive": archive, "own": others}, {})
         call = Message("assistant", "", calls=(ToolCall("x", "archive_search_2", "{}"),))
         talking = Talking(tmp_path / "sessions", servers, "Hello.", call, "Found.", tools=own)
         try:
@@ -454,7 +454,7 @@ def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
     """
 
     async def run() -> None:
-        servers = Servers({"silent": sdk("silent", timeout=2.0)}, {})
+        servers = McpServers({"silent": sdk("silent", timeout=2.0)}, {})
         talking = Talking(tmp_path / "sessions", servers, "Yes.")
         asked = asyncio.ensure_future(talking.conversation.ask("Are you there?"))
         await until(lambda: Connecting(("silent",)) in talking.events)
@@ -483,7 +483,7 @@ def test_who_stops_waiting_loses_nothing(tmp_path: Path) -> None:
 
 def test_a_model_that_cannot_call_tools_is_not_kept_waiting(tmp_path: Path) -> None:
     async def run() -> None:
-        servers = Servers({"none": McpServer(command="/does/not/exist")}, {})
+        servers = McpServers({"none": McpServer(command="/does/not/exist")}, {})
         talking = Talking(tmp_path / "sessions", servers, "Yes.")
         talking.model.calls_tools = False
         try:

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 from packaging.version import Version
 
-from chat_loop.agent.mcp_servers import Servers
+from chat_loop.agent.mcp_servers import McpServers
 from chat_loop.config import McpServer
 from tests.serving import PATIENCE_SECONDS, SERVER, connected, until_recorded
 
@@ -155,9 +155,9 @@ def answering(answers: Answers) -> Iterator[int]:
 
 def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> str:
     async def run() -> str:
-        servers = Servers({"web": server}, environment or {})
+        servers = McpServers({"web": server}, environment or {})
         try:
-            await servers.settled()
+            await servers.wait_ready()
             return servers.state("web").problem
         finally:
             await servers.close()

@@ -16,12 +16,12 @@ from chat_loop.agent.mcp_tools import (
     MAX_LISTED,
     MAX_SCHEMA,
     MAX_TOOLS,
-    cleaned,
-    named,
+    clean_text,
+    name_tools,
     parameters,
     result_text,
     tools_of,
-    usable,
+    valid_tools,
 )
 from chat_loop.values import ToolSpec
 
@@ -59,7 +59,7 @@ def test_every_name_is_one_that_every_wire_takes_and_no_other_has(
 ) -> None:
     taken = {"a_tool", "archive_search"}
     tools = [tool(server, name) for server, names in servers for name in names]
-    chosen, left = named(tools, taken, 100_000, {})
+    chosen, left = name_tools(tools, taken, 100_000, {})
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in chosen)
     assert not taken & set(chosen)
     assert len(chosen) + left == len(tools)
@@ -69,31 +69,31 @@ def test_every_name_is_one_that_every_wire_takes_and_no_other_has(
 def test_names_of_two_servers_that_come_to_the_same() -> None:
     tools = [tool("a", name) for name in ("b_c", "b.c", "tool")]
     tools += [tool("a_b", name) for name in ("c", "x" * 100, "x" * 99)]
-    chosen, _ = named(tools, {"a_tool"}, 100_000, {})
+    chosen, _ = name_tools(tools, {"a_tool"}, 100_000, {})
     long = "a_b_" + "x" * 60
     assert list(chosen) == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
 
 
 def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
-    first, _ = named([tool("a_b", "c"), tool("a_b", "d")], (), 100_000, {})
+    first, _ = name_tools([tool("a_b", "c"), tool("a_b", "d")], (), 100_000, {})
     before = {(server, each.name): name for name, (server, each) in first.items()}
     assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
     tools = [tool("a", "b_c"), tool("a", "b_d"), tool("a_b", "c")]
-    chosen, _ = named(tools, {"a_b_x"}, 100_000, before)
+    chosen, _ = name_tools(tools, {"a_b_x"}, 100_000, before)
     assert [(server, name) for name, (server, _) in chosen.items()] == [
         ("a", "a_b_c_2"),
         ("a", "a_b_d_2"),
         ("a_b", "a_b_c"),
     ]
-    chosen, _ = named([tool("a_b", "c")], {"a_b_c"}, 100_000, before)
+    chosen, _ = name_tools([tool("a_b", "c")], {"a_b_c"}, 100_000, before)
     assert list(chosen) == ["a_b_c_2"]
 
 
 def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     many = [tool("s", f"t{number}", "x" * 100) for number in range(200)]
-    chosen, left = named(many, (), 10**9, {})
+    chosen, left = name_tools(many, (), 10**9, {})
     assert (len(chosen), left) == (MAX_TOOLS, 72)
-    chosen, left = named([*many, tool("z", "small")], (), 1_000, {})
+    chosen, left = name_tools([*many, tool("z", "small")], (), 1_000, {})
     told = [
         len(name) + len(each.description) + len(json.dumps(each.parameters))
         for name, (_, each) in chosen.items()
@@ -198,7 +198,7 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "b c/ü", "title": "Titled", "inputSchema": {}},
         {"name": "long", "description": "y" * 5_000, "inputSchema": {}},
     ]
-    found = tools_of(usable(tools), is_schema)
+    found = tools_of(valid_tools(tools), is_schema)
     assert [(each.name, each.description) for each in found] == [
         ("a", "]0;xSay it.\nTwice."),
         ("b c/ü", "Titled"),
@@ -210,7 +210,7 @@ def test_a_list_of_tools_is_cleaned() -> None:
 
 @given(st.text(max_size=300), st.integers(1, 200))
 def test_cleaned_text_can_be_seen_and_sent(text: str, most: int) -> None:
-    made = cleaned(text, most)
+    made = clean_text(text, most)
     assert len(made) <= most
     assert all(sign in "\n\t" or sign.isprintable() for sign in made)
     made.encode()

@@ -13,7 +13,7 @@ from chat_loop.models.catalogue import CATALOGUE, SMOLLM2, EmbeddedModel
 from chat_loop.models.cpu import lacks_avx2, quota, usable_cores
 from chat_loop.models.gguf import Header, read_header
 from chat_loop.models.install import DEFAULT_INDEX, index_url
-from chat_loop.models.store import installed, path_of, remove, resolve
+from chat_loop.models.store import installed_models, path_of, remove, resolve
 
 
 def put(directory: Path) -> Path:
@@ -45,12 +45,12 @@ GOOD = gguf(
 
 
 def test_only_whole_files_count_as_installed(tmp_path: Path) -> None:
-    assert installed(tmp_path / "missing") == ()
+    assert installed_models(tmp_path / "missing") == ()
     path = put(tmp_path)
-    assert installed(tmp_path) == (SMOLLM2,)
+    assert installed_models(tmp_path) == (SMOLLM2,)
     with path.open("r+b") as file:
         file.truncate(SMOLLM2.size - 1)
-    assert installed(tmp_path) == ()
+    assert installed_models(tmp_path) == ()
 
 
 def test_a_removed_model_and_its_leftovers_are_gone(tmp_path: Path) -> None:

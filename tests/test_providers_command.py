@@ -16,8 +16,8 @@ from chat_loop.config import Config, ProviderConfig
 from chat_loop.models.catalogue import SMOLLM2
 from chat_loop.models.store import path_of
 from chat_loop.providers.catalogue import CATALOGUE, entry_of
-from chat_loop.providers.choose import World
-from chat_loop.providers.servers import host_and_port, listens, without_credentials
+from chat_loop.providers.choose import Machine
+from chat_loop.providers.servers import accepts_connections, host_and_port, without_credentials
 from chat_loop.subcommands import providers
 from tests.support.providers import clear_environment
 from tests.test_choose import closed_port, port_of
@@ -30,18 +30,18 @@ def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     clear_environment(monkeypatch, tmp_path)
 
 
-def world(folder: Path, environment: Mapping[str, str] | None = None, **servers: int) -> World:
+def machine(folder: Path, environment: Mapping[str, str] | None = None, **servers: int) -> Machine:
     around = {
         "lmstudio": closed_port(),
         "llama-server": closed_port(),
         "vllm": closed_port(),
         **servers,
     }
-    return World(environment=environment or {}, models=folder / "models", servers=around)
+    return Machine(environment=environment or {}, models=folder / "models", servers=around)
 
 
 def told(
-    capsys: pytest.CaptureFixture[str], around: World, config: Config | None = None
+    capsys: pytest.CaptureFixture[str], around: Machine, config: Config | None = None
 ) -> dict[str, dict[str, object]]:
     assert providers.providers(config or Config(), around, as_json=True) == 0
     return {status["name"]: status for status in json.loads(capsys.readouterr().out)}
@@ -66,7 +66,7 @@ def test_the_list(
         servers = {name: closed_port() for name in ("lmstudio", "llama-server", "vllm")} | {
             "ollama": port_of(server)
         }
-        around = World(environment=environment, models=tmp_path / "models", servers=servers)
+        around = Machine(environment=environment, models=tmp_path / "models", servers=servers)
         assert providers.providers(config, around, as_json=False) == 0
 
     assert capsys.readouterr().out == (
@@ -100,7 +100,7 @@ Use one with --model gemini:gemini-flash-latest; those with ✓ can be used now,
 def test_the_same_as_json_with_what_to_do(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    found = told(capsys, world(tmp_path, {"GEMINI_API_KEY": SECRET}, ollama=closed_port()))
+    found = told(capsys, machine(tmp_path, {"GEMINI_API_KEY": SECRET}, ollama=closed_port()))
 
     assert [*found] == [*CATALOGUE]
     assert found["grok"] == {
@@ -126,9 +126,9 @@ def test_a_name_and_a_password_in_an_address_are_not_shown(
             "compatible": ProviderConfig(base_url=f"http://me:{SECRET}@127.0.0.1:1/v1?key={SECRET}")
         }
     )
-    providers.providers(config, world(tmp_path), as_json=False)
+    providers.providers(config, machine(tmp_path), as_json=False)
     text = capsys.readouterr().out
-    found = told(capsys, world(tmp_path), config)
+    found = told(capsys, machine(tmp_path), config)
 
     assert SECRET not in text + str(found)
     assert found["compatible"]["missing"] == "Nothing listens at http://127.0.0.1:1/v1."
@@ -138,13 +138,13 @@ def test_an_embedded_model_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
-    nothing = told(capsys, world(tmp_path))["local"]
+    nothing = told(capsys, machine(tmp_path))["local"]
     path = path_of(tmp_path / "models", SMOLLM2.name)
     path.parent.mkdir()
     with path.open("wb") as file:
         file.write(b"GGUF")
         file.truncate(SMOLLM2.size)
-    there = told(capsys, world(tmp_path))["local"]
+    there = told(capsys, machine(tmp_path))["local"]
 
     assert (nothing["missing"], nothing["hint"]) == (
         "No model is installed.",
@@ -161,7 +161,7 @@ def test_what_bedrock_and_azure_need_one_after_the_other(
         {"AWS_REGION": "x"},
         {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": SECRET},
     ]
-    assert [told(capsys, world(tmp_path, step))["bedrock"]["missing"] for step in steps] == [
+    assert [told(capsys, machine(tmp_path, step))["bedrock"]["missing"] for step in steps] == [
         "Amazon Bedrock has no region: AWS_REGION is not set.",
         "There are no credentials for AWS.",
         "",
@@ -169,7 +169,7 @@ def test_what_bedrock_and_azure_need_one_after_the_other(
     azure = {"AZURE_OPENAI_AD_TOKEN": SECRET, "AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}
     versionless = azure | {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com/openai/v1/"}
     steps = [{}, azure, azure | {"AZURE_OPENAI_API_VERSION": "2024-10-21"}, versionless]
-    assert [told(capsys, world(tmp_path, step))["azure"]["missing"] for step in steps] == [
+    assert [told(capsys, machine(tmp_path, step))["azure"]["missing"] for step in steps] == [
         "AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN is not set.",
         "Azure OpenAI has no API version: OPENAI_API_VERSION is not set.",
         "",
@@ -213,7 +213,9 @@ def test_places_of_addresses(address: str, place: tuple[str, int], seen: str) ->
     host, port = host_and_port(address)
     assert (host, port if host else 0) == place
     assert without_credentials(address) == seen
-    assert host == "llm.example" or not listens(address.replace("8080", str(closed_port())))
+    assert host == "llm.example" or not accepts_connections(
+        address.replace("8080", str(closed_port()))
+    )
 
 
 def test_settings_are_put_over_what_the_catalogue_has() -> None:

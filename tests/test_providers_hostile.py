@@ -14,7 +14,7 @@ from chat_loop.errors import ProviderError
 from chat_loop.events import TextDelta, ThinkingDelta
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.openai import OpenAIProvider
-from chat_loop.providers.refusals import SAID_CHARACTERS, Service
+from chat_loop.providers.refusals import MAX_MESSAGE, Service
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Usage, Window
@@ -74,7 +74,7 @@ def test_whatever_chunks_come(provider: WireProvider, data: list[dict[str, objec
     except (ProviderError, ValueError):
         return
     assert reply.usage is None or isinstance(reply.usage, Usage)
-    for told in provider._ending(reply, with_calls=True):
+    for told in provider._final_events(reply, with_calls=True):
         assert told
 
 
@@ -83,9 +83,9 @@ def test_whatever_chunks_come(provider: WireProvider, data: list[dict[str, objec
     VALUES | st.lists(VALUES),
 )
 def test_whatever_a_refusal_holds(status: int | None, body: object) -> None:
-    error = SERVICE.refused(status, body, {})
+    error = SERVICE.refusal_error(status, body, {})
 
     assert isinstance(error, ProviderError)
     assert "\n" not in error.message
-    assert len(error.message) < SAID_CHARACTERS + 200
+    assert len(error.message) < MAX_MESSAGE + 200
     assert error.hint

@@ -676,7 +676,7 @@ def after_call(provider: OpenAIProvider, arguments: str, extra: dict[str, object
     reply = state.Reply()
     reply.calls.add(0, "x", "look", arguments)
     reply.calls.add_extra(extra)
-    list(provider._ending(reply, with_calls=True))
+    list(provider._final_events(reply, with_calls=True))
 
 
 def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
@@ -797,7 +797,7 @@ def test_importing_it_imports_no_sdk(module: str) -> None:
 
 def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
     made = OpenAIProvider("m", entry("elsewhere", "http://x/v1"), window=Window(1))
-    assert (made.entry.title, made.entry.quirks.tagged, made.calls_tools) == (
+    assert (made.entry.title, made.entry.quirks.think_tags, made.calls_tools) == (
         "elsewhere",
         True,
         False,

@@ -23,7 +23,7 @@ from chat_loop.errors import (
     StreamBroken,
     TimedOut,
 )
-from chat_loop.providers.refusals import SAID_CHARACTERS, Service, retry_after, short
+from chat_loop.providers.refusals import MAX_MESSAGE, Service, retry_after, short
 
 SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
 NETWORK = "Check the network, or the server at api.test."
@@ -128,7 +128,7 @@ def refused_certificate() -> ssl.SSLCertVerificationError:
 def test_a_broken_call(
     error: Exception, started: bool, kind: type[ProviderError], message: str, hint: str
 ) -> None:
-    told = SERVICE.failed(error, started=started)
+    told = SERVICE.failure_error(error, started=started)
 
     assert (type(told), told.message, told.hint) == (kind, message, hint)
 
@@ -158,7 +158,7 @@ FILTERED = (RequestRejected, "A content filter of api.test refused the conversat
 FAILED = (Overloaded, "api.test failed", LATER)
 LOADED = (Overloaded, "api.test is overloaded", LATER)
 LATE = (TimedOut, "api.test ran out of time", LATER)
-Meaning = tuple[type[ProviderError], str, str]
+ErrorRow = tuple[type[ProviderError], str, str]
 
 
 def error_object(kind: str, said: str, code: str | int | None = None) -> object:
@@ -223,9 +223,9 @@ def error_object(kind: str, said: str, code: str | int | None = None) -> object:
     ],
 )
 def test_a_refusal_says_what_happened_and_what_to_do(
-    status: int | None, kind: str, code: str | int | None, said: str, meaning: Meaning
+    status: int | None, kind: str, code: str | int | None, said: str, meaning: ErrorRow
 ) -> None:
-    error = SERVICE.refused(status, error_object(kind, said, code))
+    error = SERVICE.refusal_error(status, error_object(kind, said, code))
 
     ended = said if said.endswith((".", "…")) else f"{said}."
     message = f"{meaning[1]} ({status or code or kind}): {ended}"
@@ -255,9 +255,9 @@ FIELD = {"detail": [{"loc": ["body", "max_tokens"], "msg": "Should be less", "ty
     ],
 )
 def test_bodies_of_refusals_in_the_form_of_each_service(
-    status: int, body: object, said: str, meaning: Meaning
+    status: int, body: object, said: str, meaning: ErrorRow
 ) -> None:
-    error = SERVICE.refused(status, body)
+    error = SERVICE.refusal_error(status, body)
 
     message = f"{meaning[1]} ({status}): {said}"
     assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
@@ -265,11 +265,11 @@ def test_bodies_of_refusals_in_the_form_of_each_service(
 
 @pytest.mark.parametrize("body", ["<html><body>x</body></html>", "", None])
 def test_a_failure_without_words(body: object) -> None:
-    assert SERVICE.refused(500, body).message == "api.test failed (500)."
+    assert SERVICE.refusal_error(500, body).message == "api.test failed (500)."
 
 
 def test_a_limit_with_a_time_says_how_long_to_wait() -> None:
-    error = SERVICE.refused(429, None, {"retry-after": "2"})
+    error = SERVICE.refusal_error(429, None, {"retry-after": "2"})
     assert (error.retry_after, error.hint) == (2.0, "Wait 2 s, then send the query again.")
 
 
@@ -302,23 +302,23 @@ def test_retry_after(header: str | None, seconds: float | None) -> None:
 
 def test_short() -> None:
     assert short(" a\n\tb  c ") == "a b c"
-    assert short("x" * SAID_CHARACTERS) == "x" * SAID_CHARACTERS
-    assert short("x" * (SAID_CHARACTERS + 1)) == "x" * (SAID_CHARACTERS - 1) + "…"
+    assert short("x" * MAX_MESSAGE) == "x" * MAX_MESSAGE
+    assert short("x" * (MAX_MESSAGE + 1)) == "x" * (MAX_MESSAGE - 1) + "…"
 
 
 def test_an_error_that_is_nested_without_end_is_told_all_the_same() -> None:
     body: object = {"message": "deep"}
     for _ in range(5000):
         body = {"error": body}
-    error = SERVICE.refused(400, body)
+    error = SERVICE.refusal_error(400, body)
     assert (type(error), error.message) == (RequestRejected, "api.test rejected the request (400).")
-    assert SERVICE.refused(400, {"error": {"error": {"message": "no"}}}).message.endswith(
+    assert SERVICE.refusal_error(400, {"error": {"error": {"message": "no"}}}).message.endswith(
         "(400): no."
     )
 
 
 def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
-    error = SERVICE.refused(None, {"error": {"code": "odd\n" * 1000, "message": "no"}})
+    error = SERVICE.refusal_error(None, {"error": {"code": "odd\n" * 1000, "message": "no"}})
     assert error.message == f"api.test failed ({('odd ' * 20).rstrip()}): no."
 
 
@@ -339,7 +339,7 @@ def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
 )
 def test_words_that_end_in_punctuation_get_no_full_stop(said: str) -> None:
     assert (
-        SERVICE.refused(400, {"error": {"message": said}}).message
+        SERVICE.refusal_error(400, {"error": {"message": said}}).message
         == f"api.test rejected the request (400): {said}"
     )
 
@@ -347,6 +347,6 @@ def test_words_that_end_in_punctuation_get_no_full_stop(said: str) -> None:
 @pytest.mark.parametrize("said", ["No", "no: x", "see [1, 2", "x (y)", "'x'", "いいえ"])
 def test_words_that_end_without_punctuation_get_one_full_stop(said: str) -> None:
     assert (
-        SERVICE.refused(400, {"error": {"message": said}}).message
+        SERVICE.refusal_error(400, {"error": {"message": said}}).message
         == f"api.test rejected the request (400): {said}."
     )

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.tools import MAX_CUT_RESULT, MAX_CUT_RESULTS, Tool, cut, read_on
+from chat_loop.agent.tools import MAX_CUT_RESULT, MAX_CUT_RESULTS, Tool, cut, read_cut_result
 from chat_loop.events import Event, ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.values import Message, ToolCall, ToolSpec, Window
@@ -29,7 +29,7 @@ def test_all_parts_together_are_the_whole(text: str, most: int) -> None:
     parts = []
     while match := NOTE.search(part):
         parts.append(part[: match.start()])
-        part = read_on({"id": match[1], "offset": int(match[2])}, most, kept)
+        part = read_cut_result({"id": match[1], "offset": int(match[2])}, most, kept)
     assert "".join([*parts, part]) == text
     assert all(len(piece) == most for piece in parts)
 

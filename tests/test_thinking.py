@@ -16,8 +16,10 @@ from chat_loop.providers.replies import MAX_BLANK, THINK_TAGS, ReasoningSplitter
 
 def told(pieces: list[str]) -> tuple[str, str]:
     """The reasoning and the answer of a reply that comes in `pieces`."""
-    tagged = ReasoningSplitter()
-    deltas = [delta for piece in pieces for delta in tagged.split(piece)] + list(tagged.rest())
+    think_tags = ReasoningSplitter()
+    deltas = [delta for piece in pieces for delta in think_tags.split(piece)] + list(
+        think_tags.rest()
+    )
     assert all(delta.text for delta in deltas)
     answer = "".join(delta.text for delta in deltas if isinstance(delta, TextDelta))
     return "".join(delta.text for delta in deltas if not isinstance(delta, TextDelta)), answer
@@ -89,13 +91,13 @@ def test_the_pieces_that_it_comes_in_do_not_matter(text: str, cuts: list[int]) -
 
 
 def test_what_is_known_does_not_wait() -> None:
-    tagged = ReasoningSplitter()
-    assert list(tagged.split("Hello, ")) == [TextDelta("Hello, ")]
-    assert list(tagged.split("<think>")) == [TextDelta("<think>")]
+    think_tags = ReasoningSplitter()
+    assert list(think_tags.split("Hello, ")) == [TextDelta("Hello, ")]
+    assert list(think_tags.split("<think>")) == [TextDelta("<think>")]
 
 
 def test_white_space_is_not_held_for_ever() -> None:
-    tagged = ReasoningSplitter()
-    assert list(tagged.split(" " * MAX_BLANK)) == []
-    assert list(tagged.split("\n")) == [TextDelta(" " * MAX_BLANK + "\n")]
-    assert list(tagged.split("<think>")) == [TextDelta("<think>")]
+    think_tags = ReasoningSplitter()
+    assert list(think_tags.split(" " * MAX_BLANK)) == []
+    assert list(think_tags.split("\n")) == [TextDelta(" " * MAX_BLANK + "\n")]
+    assert list(think_tags.split("<think>")) == [TextDelta("<think>")]

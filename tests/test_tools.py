@@ -18,7 +18,7 @@ from benchmarks.support.loopback import Reply as Sent
 from benchmarks.support.loopback_wires import unmarked
 from chat_loop.agent.agent import MAX_STEPS, Agent
 from chat_loop.agent.ask import CallLimits
-from chat_loop.agent.tools import MAX_RESULT, NO_MORE, Tool, fault
+from chat_loop.agent.tools import MAX_RESULT, STEP_LIMIT_RESULT, Tool, argument_error
 from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.turn import answer
 from chat_loop.display.manager import DisplayManager
@@ -322,7 +322,7 @@ def test_the_last_calls_of_twelve_steps_are_not_run_and_the_model_has_to_answer(
     events = run(agent_of(provider, tool(echo)))
     results = returned(events)
     assert [identity for identity, _, _ in results] == [f"c{number}" for number in range(1, 13)]
-    assert [text for _, text, _ in results] == ["Found more."] * 11 + [NO_MORE]
+    assert [text for _, text, _ in results] == ["Found more."] * 11 + [STEP_LIMIT_RESULT]
     assert [failed for _, _, failed in results] == [False] * 11 + [True]
     assert [len(request.tools) for request in provider.requests] == [1] * 12 + [0]
     assert isinstance(events[-1], Finished)
@@ -453,7 +453,7 @@ def test_each_step_may_be_tried_again() -> None:
 def test_what_is_wrong_with_arguments(
     given: dict[str, object], schema: dict[str, object], wrong: str
 ) -> None:
-    assert fault(given, schema) == wrong
+    assert argument_error(given, schema) == wrong
 
 
 @pytest.fixture

@@ -27,11 +27,11 @@ from chat_loop.providers.capabilities import (
     from_listing,
     from_ollama,
     from_props,
-    guessed,
+    guess_capabilities,
     window_of,
 )
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.choose import World, create
+from chat_loop.providers.choose import Machine, create
 from chat_loop.providers.prices import known_window
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
@@ -55,7 +55,7 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
     )
     environment = {key: "sk-x" for entry in CATALOGUE.values() for key in entry.keys[:1]}
     provider = create(
-        reference, config, World(environment=environment, models=home / "models", servers={})
+        reference, config, Machine(environment=environment, models=home / "models", servers={})
     )
     assert isinstance(provider, WireProvider)
     return provider
@@ -384,8 +384,8 @@ async def _after_a_reply(provider: WireProvider) -> None:
     try:
         async for _ in provider.stream(ASK):
             pass
-        if provider._inquiry is not None:
-            await provider._inquiry
+        if provider._lookup_task is not None:
+            await provider._lookup_task
     finally:
         await provider.close()
 
@@ -486,7 +486,10 @@ def test_what_genai_prices_lists_of_our_default_models() -> None:
     rows = []
     for known in CATALOGUE.values():
         if known.model and known.kind != "scripted":
-            ours, theirs = guessed(known.model).window, known_window(known.model, known.name)
+            ours, theirs = (
+                guess_capabilities(known.model).window,
+                known_window(known.model, known.name),
+            )
             rows.append((f"{known.name}:{known.model}", ours, theirs))
             told = f"{rows[-1][0]:40} guess {ours:>9,}  listed {theirs:>9,}"
             print(told, "" if ours == theirs else "differs")  # noqa: T201 - what rots is to be seen

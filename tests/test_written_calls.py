@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.local import LocalProvider, WrittenCalls, written
+from chat_loop.providers.local import LocalProvider, TextCalls, message_text
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 
 NAMES = ("search", "read")
@@ -29,7 +29,7 @@ def taken(
     pieces: Sequence[str], names: Sequence[str] = NAMES
 ) -> tuple[str, str, list[tuple[str, str]]]:
     """What was shown on the way, what at the end, and the calls."""
-    reply = WrittenCalls(names)
+    reply = TextCalls(names)
     shown = "".join(map(reply.feed, pieces))
     rest, calls = reply.finish()
     return shown, rest, [(call.name, call.arguments) for call in calls]
@@ -103,7 +103,7 @@ def test_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
 
 def test_calls_and_results_as_text() -> None:
     called = Message("assistant", "I look.", calls=(ToolCall("c1", "search", '{"query": "x"}'),))
-    assert written(called) == 'I look.\n{"name": "search", "arguments": {"query": "x"}}'
+    assert message_text(called) == 'I look.\n{"name": "search", "arguments": {"query": "x"}}'
     found = Message(
         "user",
         "",
@@ -112,9 +112,13 @@ def test_calls_and_results_as_text() -> None:
     responses = (
         "<tool_response>\nFound.\n</tool_response>\n<tool_response>\nNot found.\n</tool_response>"
     )
-    assert written(found) == f"{responses}\nAnswer now, in your own words, with what was found."
-    assert written(Message("user", "And now?", results=found.results)) == f"{responses}\nAnd now?"
-    assert written(Message("user", "Hello")) == "Hello"
+    assert (
+        message_text(found) == f"{responses}\nAnswer now, in your own words, with what was found."
+    )
+    assert (
+        message_text(Message("user", "And now?", results=found.results)) == f"{responses}\nAnd now?"
+    )
+    assert message_text(Message("user", "Hello")) == "Hello"
 
 
 class Scripted(LocalProvider):
@@ -137,9 +141,7 @@ class Scripted(LocalProvider):
 def asked(
     text: str, request: Request, *, calls_tools: bool = True
 ) -> tuple[list[Event], dict[str, Any]]:
-    provider = Scripted(
-        Path("none"), name_of_model="m", window=Window(1000), calls_tools=calls_tools
-    )
+    provider = Scripted(Path("none"), model_name="m", window=Window(1000), calls_tools=calls_tools)
     provider.text = text
 
     async def collect() -> list[Event]:

@@ -24,7 +24,7 @@ from benchmarks.support.results import environment
 from chat_loop.config import find_paths, load_config
 from chat_loop.errors import ChatLoopError
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import choose, real_world
+from chat_loop.providers.choose import choose, this_machine
 from chat_loop.tokens import TokenCounter
 
 SEEDS = 3
@@ -79,7 +79,7 @@ def _tokens(text: str) -> int:
 def _provider(model: str) -> Provider:
     paths = find_paths()
     reference = model if ":" in model else f"local:{model}"
-    return choose(reference, load_config(paths.config, required=False), real_world(paths.models))
+    return choose(reference, load_config(paths.config, required=False), this_machine(paths.models))
 
 
 async def _measure(options: argparse.Namespace, count: Callable[[str], int]) -> run.Results:

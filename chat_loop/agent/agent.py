@@ -1,4 +1,4 @@
-"""Agent: what the user talks to."""
+"""The agent that the user talks to."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ class Agent(Struct, frozen=True, kw_only=True):
     """A provider with a name, a system prompt, and tools.
 
     `path` is the file that defines it, if any. `memory` is the project's block. Without `approve`
-    no call runs that changes something. `steps` are the most of one reply that may call tools. With
-    `own_tools` the provider runs tools of its own: results come with the calls in its stream.
+    no call that changes something runs. `steps` limits the requests of a reply that offer tools.
+    With `own_tools` the provider runs its own tools and streams their results with the calls.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def system(self) -> str:
-        """Return the beginning of every request: the system prompt, then the memory."""
+        """Return the system message of every request: the system prompt, then the memory."""
         return "\n\n".join(filter(None, (self.system_prompt, self.memory)))
 
     @property
@@ -55,7 +55,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
     @property
     def calls_tools(self) -> bool:
-        """Return True when there are tools, and a model that can be offered them."""
+        """Return True when there are tools and the model can call them."""
         return bool(self.tools) and self.provider.calls_tools
 
     async def run(
@@ -66,10 +66,10 @@ class Agent(Struct, frozen=True, kw_only=True):
         offer_tools: bool = True,
         first_call: int = 1,
     ) -> AsyncIterator[Event]:
-        """Yield the events of the next reply. The tools that the model calls are run, and it is
-        asked again with the results until it answers.
+        """Yield the events of the next reply. Run the tools that the model calls and send it the
+        results until it answers.
 
-        `max_tokens` is for a step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises
+        `max_tokens` limits each step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises
         ProviderError.
         """
         offered = self.tools if offer_tools and self.calls_tools else ()
@@ -78,13 +78,13 @@ class Agent(Struct, frozen=True, kw_only=True):
             tools={tool.spec.name: tool for tool in offered},
             seconds=self.limits.tool,
             characters=min(tools.MAX_RESULT, window),  # a quarter of a small window
-            together=2 * window,  # half of the window
+            total_characters=2 * window,  # half of the window
             clock=self.limits.clock,
             approve=self.approve,
             cut_results=self.cut_results,
         )
         for step in count(1):
-            specs = tuple(tool.spec for tool in toolbox.offered.values())
+            specs = tuple(tool.spec for tool in toolbox.available.values())
             request = Request(
                 system=self.system,
                 messages=messages,

@@ -1,4 +1,4 @@
-"""Agents' files in markdown, YAML and Python: read, checked, loaded, and laid over the config."""
+"""Read, check and load agent files (markdown, YAML, Python) and apply them to the config."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ from chat_loop.sessions.files import open_regular
 
 MAX_BYTES = 256 * 1024
 KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
-"""The suffixes of agents' files; in a folder they are looked for in this order."""
-_FORMS = (
+"""The suffixes of agent files, in the order in which a folder is searched."""
+_FILE_HINT = (
     "An agent's file ends in .py, .md or .yaml, or is agent.py, agent.md or agent.yaml in a folder."
 )
-_HARMLESS = frozenset(
+_HARMLESS_SECTIONS = frozenset(
     {"model", "agent", "search", "summary", "restoration", "context", "auto_compact"}
     | {"memory", "models"}
 )
-"""Sections of the config that an agent's file may set unasked. The others can say where a key is
-sent, or what runs.
+"""Sections of the config that an agent file may set without approval. The others can decide where a
+key is sent, or what runs.
 """
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """An agent in Python; what is left out is the config's. A file `agent.py` gives it the name
-    `agent`.
+    """An agent in Python; missing values come from the config. A file `agent.py` assigns it to the
+    name `agent`.
 
-    `tools` holds functions with type hints and a docstring, which the model is told of, and names
-    of built-in tools. `mcp` names servers of the config, or of `servers`, which describes some in
-    the form of the config. `config` takes the place of the config's settings, by section and key:
+    `tools` holds functions with type hints and a docstring, which the model sees, and names of
+    built-in tools. `mcp` names servers of the config or of `servers`, which defines more in the
+    form of the config. `config` overrides settings of the config, by section and key:
     `{"memory": {"enabled": False}}`.
     """
 
@@ -59,7 +59,7 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Agent, frozen=True, kw_only=True):
-    """An agent as its file defines it, checked. `path` is the file's, absolute.
+    """A validated agent definition. `path` is the absolute path of its file.
 
     `functions` are Python functions that become tools. `foreign` is an agent of another library
     that answers instead of a model.
@@ -75,7 +75,7 @@ class Definition(Agent, frozen=True, kw_only=True):
 
 
 class AgentFile(Struct, frozen=True, kw_only=True):
-    """An agent's file as it was read; `path` is absolute, without symbolic links."""
+    """The source of an agent file; `path` is absolute, without symbolic links."""
 
     path: Path
     source: bytes
@@ -86,7 +86,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         return KINDS[self.path.suffix.lower()]
 
     def definition(self) -> Definition:
-        """Return what a file in markdown or YAML defines. Raises AgentError and ConfigError."""
+        """Parse a file in markdown or YAML. Raises AgentError and ConfigError."""
         path, prompt = self.path, None
         try:
             text = self.source.decode("utf-8-sig").replace("\r\n", "\n")
@@ -105,10 +105,10 @@ class AgentFile(Struct, frozen=True, kw_only=True):
                 hint = "In markdown the text below is the system prompt."
                 raise AgentError(f"{path}: unknown key system_prompt.", hint)
             values["system_prompt"] = prompt
-        return _checked(values, path)
+        return _parse_definition(values, path)
 
     def description(self) -> str:
-        """Return its description, of Python the first line of the docstring."""
+        """Return the description; for Python, the first line of the module docstring."""
         if self.kind != "python":
             return self.definition().description
         try:
@@ -118,8 +118,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         return short_name(text.strip().partition("\n")[0])
 
     def permissions(self) -> tuple[str, ...]:
-        """Return what the user has to allow, a line each: code, processes, addresses, other
-        sections of the config.
+        """Return the permissions that the user has to grant, one per line: code, processes,
+        addresses, other sections of the config.
         """
         if self.kind == "python":
             return ("to run",)
@@ -132,7 +132,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
             parts = [shlex.join(filter(None, map(str, command))), *_setting_lines("", rest)]
             lines.append(f"the MCP server {name}: {', '.join(filter(None, parts))}")
         for section, settings in definition.config.items():
-            if section not in _HARMLESS:
+            if section not in _HARMLESS_SECTIONS:
                 lines += _setting_lines(section, settings)
         return tuple(lines)
 
@@ -146,8 +146,8 @@ def _setting_lines(key: str, value: object) -> list[str]:
     ]
 
 
-def file_of(path: Path) -> Path:
-    """Return the agent's file that a path means: itself, or the one in this folder. Raises
+def resolve_agent_path(path: Path) -> Path:
+    """Return the agent file at a path: the file itself, or the one in this folder. Raises
     AgentError.
     """
     try:
@@ -157,15 +157,15 @@ def file_of(path: Path) -> Path:
             real = next((file for file in inside if file.exists()), path)
             real = Path(os.path.realpath(real, strict=True))
     except (OSError, ValueError, RuntimeError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
     if real.suffix.lower() not in KINDS:
-        raise AgentError(f"{path} is no agent.", _FORMS)
+        raise AgentError(f"{path} is no agent.", _FILE_HINT)
     return real
 
 
 def read_file(path: Path) -> AgentFile:
-    """Read the agent's file that a path means. Raises AgentError."""
-    path = file_of(path)
+    """Read the agent file at a path. Raises AgentError."""
+    path = resolve_agent_path(path)
     return AgentFile(path=path, source=read_bytes(path))
 
 
@@ -175,20 +175,20 @@ def read_bytes(path: Path) -> bytes:
         with open_regular(path) as (file, _):
             data = file.read(MAX_BYTES + 1)
     except (OSError, ValueError) as error:
-        raise _unreadable(path, error) from error
+        raise _read_error(path, error) from error
     if len(data) > MAX_BYTES:
         raise AgentError(f"The agent {path} is larger than {MAX_BYTES // 1024} KB.")
     return data
 
 
-def _unreadable(path: Path, error: Exception) -> AgentError:
+def _read_error(path: Path, error: Exception) -> AgentError:
     reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
     hint = "chat-loop agents lists those that have a name."
     return AgentError(f"The agent {path} cannot be read: {reason}.", hint)
 
 
-def _checked(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
-    """Return the definition that the keys and values of a file are. Raises AgentError."""
+def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
+    """Validate the keys and values of a file as a definition. Raises AgentError."""
     keys = Agent.__struct_fields__
     known = f"Known keys: {', '.join(keys)}."
     if not isinstance(values, Mapping):
@@ -218,7 +218,7 @@ def _checked(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Def
 
 
 def default_name(path: Path) -> str:
-    """Return the name of an agent whose file defines none: the file's, or its folder's."""
+    """Return the name for an agent whose file sets none: that of the file or its folder."""
     name = path.parent.name if path.stem == "agent" and path.parent.name else path.stem
     return short_name(name.replace("_", " ")) or "Agent"
 
@@ -229,7 +229,7 @@ def short_name(name: str) -> str:
 
 
 def load_python(file: AgentFile) -> Definition:
-    """Run an approved agent's file and read its `agent`; what it prints is not shown. Raises
+    """Run an approved agent file and return its `agent`; its output is discarded. Raises
     AgentError; Ctrl-C raises KeyboardInterrupt.
     """
     path = file.path
@@ -263,7 +263,7 @@ def load_python(file: AgentFile) -> Definition:
 
 
 def _definition_of(module: ModuleType, path: Path) -> Definition:
-    """Return the definition of a module's `agent`, ours or another library's. Raises AgentError."""
+    """Return the definition of the `agent` of a module. Raises AgentError."""
     # root_agent: as in the agents of basic-agent-chat-loop
     found: Any = getattr(module, "agent", None) or getattr(module, "root_agent", None)
     if found is None:
@@ -276,7 +276,7 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
         if isinstance(found.tools, list | tuple):
             functions = [tool for tool in found.tools if callable(tool)]
             values["tools"] = [tool for tool in found.tools if not callable(tool)]
-        return _checked(values, path, tuple(functions))
+        return _parse_definition(values, path, tuple(functions))
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
     if isinstance(found, type) or not any(callable(getattr(found, way, None)) for way in ways):
         raise AgentError(
@@ -296,9 +296,9 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
     )
 
 
-def configured(config: Config, definition: Definition | None) -> Config:
-    """Return the settings for an agent: the config, over it the agent's file, over that `agents:
-    NAME` of the config. Raises ConfigError.
+def agent_config(config: Config, definition: Definition | None) -> Config:
+    """Return the settings for an agent: the config, overridden by the agent file, overridden by
+    `agents: NAME` of the config. Raises ConfigError.
     """
     if definition is not None:
         usual = config.agent
@@ -319,8 +319,8 @@ def configured(config: Config, definition: Definition | None) -> Config:
     return overlay(config, own, "The config", f"agents.{name}.") if own else config
 
 
-def equipped(agent: RunningAgent, definition: Definition) -> RunningAgent:
-    """Return an agent with what only its file can say: path, description, functions."""
+def apply_definition(agent: RunningAgent, definition: Definition) -> RunningAgent:
+    """Return an agent with the path, description and functions of its file."""
     agent = replace(agent, path=definition.path, description=definition.description)
     if definition.foreign is not None:  # its tools run in it, unseen: it may be silent for long
         limits = replace(agent.limits, idle=600.0)

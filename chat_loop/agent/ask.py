@@ -1,7 +1,7 @@
-"""One model call with its limits: how long nothing may come, and when it is tried again.
+"""One model call with its timeouts and retries.
 
-The only retry loop of the program (the SDKs' own are switched off). It tries again only while
-nothing has arrived: after the first content a silent retry would show the user two beginnings.
+The only retry loop of the program (those of the SDKs are disabled). It retries only before the
+first content arrives: a later silent retry would show the user two beginnings.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ MAX_PAUSE = 30.0
 
 class CallLimits(Struct, frozen=True, kw_only=True):
     """Limits of one call; all in seconds but `attempts`. No attempt begins later than `budget`
-    after the first; `idle` limits the silence between events, `longest_asked` a pause that a
+    after the first; `idle` limits the silence between events, `max_retry_after` the pause that a
     server asks for, `tool` the run of a tool.
     """
 
     attempts: int = 5
     first_pause: float = 1.0
-    longest_asked: float = 60.0
+    max_retry_after: float = 60.0
     budget: float = 120.0
     idle: float = 90.0
     tool: float = 60.0
@@ -55,7 +55,7 @@ async def ask(
         content = False
         try:
             events = cast(AsyncGenerator[Event], provider.stream(request))
-            timed = _timed(events, provider.first_event_seconds, limits.idle)
+            timed = _with_timeouts(events, provider.first_event_seconds, limits.idle)
             async with aclosing(timed):
                 async for event in timed:
                     content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)
@@ -68,7 +68,7 @@ async def ask(
             if pause is None:
                 pause = min(MAX_PAUSE, limits.first_pause * 2.0 ** (attempt - 1))
                 pause *= 0.5 + limits.jitter() / 2
-            elif pause > limits.longest_asked:
+            elif pause > limits.max_retry_after:
                 raise
             if limits.clock() - started + pause > limits.budget:
                 raise
@@ -79,7 +79,9 @@ async def ask(
             await limits.sleep(pause)
 
 
-async def _timed(events: AsyncGenerator[Event], first: float, idle: float) -> AsyncGenerator[Event]:
+async def _with_timeouts(
+    events: AsyncGenerator[Event], first: float, idle: float
+) -> AsyncGenerator[Event]:
     """Yield the same events; raise TimedOut when the first, or the next, takes too long."""
     limit = first
     async with aclosing(events):

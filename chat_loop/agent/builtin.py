@@ -57,10 +57,10 @@ NAMES = tuple(_ARGUMENTS)
 def builtin_tools(
     names: Sequence[str], root: Path, *, protected: Sequence[Path] = (), seconds: float = 60.0
 ) -> tuple[Tool, ...]:
-    """Return the tools of these names, for the files below `root`; none touches the `protected`.
+    """Return the tools with these names for the files below `root`; none touches `protected` paths.
 
-    `seconds` is the longest that a command may take when the model does not say. Raises ConfigError
-    for an unknown name.
+    `seconds` limits a command when the model sets no limit. Raises ConfigError for an unknown
+    name.
     """
     for name in names:
         if name not in NAMES:
@@ -88,7 +88,7 @@ def _file_tool(name: str, workspace: Workspace) -> Tool:
     spec = spec_of(name, inspect.getdoc(method) or "", _ARGUMENTS[name])
     about = "files outside of the working directory"
     about = "" if name in ("write_file", "edit_file") else about
-    return Tool(spec, run, prepare, asks_about=about, stops=False)
+    return Tool(spec, run, prepare, approval_scope=about, cancellable=False)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:

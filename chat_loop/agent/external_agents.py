@@ -1,9 +1,9 @@
 """Agents of other libraries as a provider: pydantic-ai, Strands, and whatever streams or can be
 called.
 
-Their code runs on a thread of its own: it can neither hold up the screen nor print on it. The
-conversation is kept here, so every request carries all of it; what such an agent remembers by
-itself is set aside where that is possible.
+Their code runs on a separate thread: it can neither block the screen nor print on it. The
+conversation lives here, so every request carries all of it; the memory of such an agent is
+replaced where that is possible.
 """
 
 from __future__ import annotations
@@ -30,46 +30,46 @@ from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 MAX_RESULT = 50_000
 """Characters of a tool's result that are kept."""
 PREVIOUS_SECONDS = 10.0
-"""How long an agent with a state of its own may take to end what was cancelled."""
-_STOPS: Mapping[object, StopReason] = {
+"""How long a stateful agent may take to finish a cancelled run."""
+_STOP_REASONS: Mapping[object, StopReason] = {
     **dict.fromkeys(("length", "max_tokens"), "length"),
     **dict.fromkeys(("content_filter", "guardrail_intervened", "content_filtered"), "refusal"),
 }
 
 
 class ExternalProvider:
-    """Asks an agent of another library. It runs its own tools, and reports calls and results."""
+    """A provider that asks an agent of another library, which runs its own tools."""
 
     name = "python"
     calls_tools = takes_images = False
     first_event_seconds = 600.0  # an agent may work for long before its first text
 
     def __init__(self, definition: Definition, windows: Mapping[str, int]) -> None:
-        """`windows` are those that the user set, by the name of the agent or of its model."""
+        """Take the `windows` that the user set, by the name of the agent or of its model."""
         self.model = definition.name
         self._agent = agent = definition.foreign
         libraries = {kind.__module__.partition(".")[0] for kind in type(agent).__mro__}
         self._is_pydantic = "pydantic_ai" in libraries and hasattr(agent, "run_stream_events")
-        self._known_as = self.model
+        self._model_name = self.model
         if self.model not in windows:
-            self._known_as = ""
+            self._model_name = ""
             with CapturedError():  # its model's name is foreign code, too
                 model: Any = getattr(agent, "model", None)
                 config = model.get_config() if hasattr(model, "get_config") else {}
                 name = config.get("model_id") or getattr(model, "model_name", model)
-                self._known_as = name.rpartition(":")[2] if isinstance(name, str) else ""
-        self.window = window_of(self._known_as, windows)
-        self._last: asyncio.Task[Any] | None = None
+                self._model_name = name.rpartition(":")[2] if isinstance(name, str) else ""
+        self.window = window_of(self._model_name, windows)
+        self._last_task: asyncio.Task[Any] | None = None
 
     def warm(self) -> None:
         """Look up the window of its model. The agent was loaded with its file."""
         from chat_loop.providers.prices import known_window  # loads the library
 
-        if self.window.guessed and (tokens := known_window(self._known_as, "")):
+        if self.window.guessed and (tokens := known_window(self._model_name, "")):
             self.window = Window(tokens)
 
     async def close(self) -> None:
-        """Close nothing: the agent owns what it has opened."""
+        """Do nothing: the agent owns its resources."""
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         events: asyncio.Queue[Event | None] = asyncio.Queue()
@@ -80,7 +80,7 @@ class ExternalProvider:
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def work() -> None:
-            before, self._last = self._last, asyncio.current_task()
+            before, self._last_task = self._last_task, asyncio.current_task()
             reply = ReplyEvents(send, tools=request.grammar is None)
             if self._is_pydantic:
                 await _ask_pydantic_ai(self._agent, request, reply)
@@ -109,8 +109,8 @@ class ExternalProvider:
 
 
 class ReplyEvents:
-    """Sends the events of a reply in the order that a transcript needs: text, calls, the step's
-    end, results. Without `tools` only text is sent, as for a summary.
+    """Send the events of a reply in the order that a transcript needs: text, calls, the end of the
+    step, results. Without `tools` only text is sent, as for a summary.
     """
 
     def __init__(self, send: Callable[[Event], None], *, tools: bool) -> None:
@@ -119,9 +119,9 @@ class ReplyEvents:
         self._started: dict[str, tuple[str, float]] = {}
         """The names and the times of the calls that wait for a result, by the agent's ids."""
         self._step_open = False
-        """Calls were sent, and not yet the end of their step."""
+        """True after calls were sent, until the end of their step is sent."""
         self.usage = self._usage_before = Usage()
-        """The tokens of all steps, and of those that have ended."""
+        """The tokens of all steps, and of the finished ones."""
         self.has_text = False
         self.stop: StopReason = "end"
 
@@ -130,7 +130,7 @@ class ReplyEvents:
         if isinstance(text, str) and text:
             self._end_step()
             self.has_text = self.has_text or (kind is TextDelta and bool(text.strip()))
-            self._send(kind(_encodable(text)))
+            self._send(kind(_replace_surrogates(text)))
 
     def piece(self, piece: object) -> None:
         """Send a piece of an agent's stream: a text, something that has one, or a dict with the
@@ -155,7 +155,7 @@ class ReplyEvents:
                 text = "\n".join(text_of(part.get("text", part.get("json", ""))) for part in parts)
                 self.result(result.get("toolUseId"), text, failed=result.get("status") == "error")
         if "result" in piece:
-            self.stop = _STOPS.get(getattr(piece["result"], "stop_reason", None), "end")
+            self.stop = _STOP_REASONS.get(getattr(piece["result"], "stop_reason", None), "end")
             if not self.has_text:
                 self.text(text_of(piece["result"]).strip())
 
@@ -167,7 +167,7 @@ class ReplyEvents:
             arguments = json.dumps(arguments, default=str, ensure_ascii=False)
         self._started[str(key)] = str(name), time.monotonic()
         self._step_open = True
-        json_text = _encodable(arguments)[:MAX_ARGUMENTS]
+        json_text = _replace_surrogates(arguments)[:MAX_ARGUMENTS]
         self._send(ToolCalled(ToolCall(str(key), str(name), json_text)))
 
     def result(self, key: object, text: str, *, failed: bool) -> None:
@@ -175,7 +175,7 @@ class ReplyEvents:
         if str(key) in self._started:
             self._end_step()
             name, started = self._started.pop(str(key))
-            text = _encodable(text[:MAX_RESULT]) or "(nothing)"
+            text = _replace_surrogates(text[:MAX_RESULT]) or "(nothing)"
             seconds = round(time.monotonic() - started, 2)
             self._send(
                 ToolReturned(id=str(key), name=name, text=text, failed=failed, seconds=seconds)
@@ -199,8 +199,8 @@ class ReplyEvents:
             self._send(Finished(stop=stop, usage=usage if usage.total else None))
 
 
-def _encodable(text: str) -> str:
-    """Return text with U+FFFD in the place of halves of characters."""
+def _replace_surrogates(text: str) -> str:
+    """Replace lone surrogates with U+FFFD."""
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
@@ -258,7 +258,7 @@ def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
             elif not reply.has_text:
                 reply.text(output)
             for message in event.result.all_messages()[-1:]:
-                reply.stop = _STOPS.get(getattr(message, "finish_reason", None), "end")
+                reply.stop = _STOP_REASONS.get(getattr(message, "finish_reason", None), "end")
 
 
 async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
@@ -289,8 +289,8 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
 
 
 def _prompt_for(agent: Any, request: Request) -> str:
-    """Return the new query for an agent with a history, which is set; for another the whole
-    conversation as one text.
+    """Set the history of an agent that has one and return the new query; for any other agent
+    return the whole conversation as one text.
     """
     *before, last = request.messages
     prompt = last.text
@@ -307,7 +307,7 @@ def _prompt_for(agent: Any, request: Request) -> str:
 
 
 def text_of(value: Any) -> str:
-    """Return the text of an answer, whatever it is."""
+    """Return the text of an answer of any type."""
     for name in ("output", "text", "content"):
         if isinstance(inner := getattr(value, name, None), str):
             return inner

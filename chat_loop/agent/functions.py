@@ -1,5 +1,5 @@
-"""Python functions as tools: the signature becomes the schema, the docstring the description. One
-that is marked with `changes` runs only after the user was shown the call and allowed it.
+"""Python functions as tools: the signature becomes the schema, the docstring the description. A
+function marked with `changes` runs only after the user has seen and allowed the call.
 """
 
 from __future__ import annotations
@@ -26,19 +26,19 @@ F = TypeVar("F", bound=Callable[..., object])
 
 
 def changes(function: F) -> F:
-    """Mark a function that changes something: the user is shown each call, and allows it or not."""
+    """Mark a function that changes something: the user approves or denies each call."""
     setattr(function, _MARK, True)
     return function
 
 
 def tool_of(function: Callable[..., Any]) -> Tool:
-    """Return the tool that a function is: it gives the model text as it is, everything else as
-    JSON, then what was printed. Raises ConfigError with a sentence for the user.
+    """Make a tool of a function. The model gets text unchanged, any other result as JSON, then the
+    printed output. Raises ConfigError with a sentence for the user.
     """
-    spec, adapter = _described(function)
+    spec, adapter = _describe_function(function)
     is_async = inspect.iscoroutinefunction(function)
 
-    def converted(arguments: Arguments) -> dict[str, Any]:
+    def convert_arguments(arguments: Arguments) -> dict[str, Any]:
         first: Mapping[str, Any] = {"loc": (), "msg": "They are nested too deeply"}
         try:
             values: dict[str, Any] = vars(adapter.validate_python(dict(arguments)))
@@ -54,7 +54,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         raise ChatLoopError(wrong, "Call the tool again.")
 
     async def run(arguments: Arguments) -> str:
-        values = converted(arguments)
+        values = convert_arguments(arguments)
 
         async def await_result() -> str:
             return text_of(await function(**values))
@@ -62,14 +62,14 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         work = on_loop(await_result) if is_async else in_thread(lambda: text_of(function(**values)))
         return (await work).text(spec.name)
 
-    def asks(arguments: Arguments) -> str:
-        converted(arguments)  # what cannot run is not asked about
+    def preview(arguments: Arguments) -> str:
+        convert_arguments(arguments)  # what cannot run is not asked about
         return call_text(spec.name, arguments)
 
-    return Tool(spec, run, asks if hasattr(function, _MARK) else None, stops=is_async)
+    return Tool(spec, run, preview if hasattr(function, _MARK) else None, cancellable=is_async)
 
 
-def _described(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
+def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
     """Return the specification of a function, and an adapter that checks its arguments."""
     name = getattr(function, "__name__", "") or type(function).__name__
     docstring = docstring_parser.parse(inspect.getdoc(function) or "")
@@ -89,7 +89,7 @@ def _described(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[A
     try:
         adapter = TypeAdapter[Any](_arguments_of(name, function))
         schema = adapter.json_schema()
-        properties = _inlined(schema.get("properties", {}), schema.get("$defs", {}), 0)
+        properties = _inline_references(schema.get("properties", {}), schema.get("$defs", {}), 0)
     except (PydanticUserError, NameError, TypeError, ValueError, RecursionError) as error:
         reason = plain_line(str(error).partition(". ")[0], 200).rstrip(".")
         raise ConfigError(
@@ -132,28 +132,31 @@ def _arguments_of(name: str, function: Callable[..., object]) -> type:
     return dataclasses.make_dataclass(name, fields)
 
 
-def _inlined(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
-    """Return a schema without titles, and with what it refers to in its place: not every server
-    follows references.
+def _inline_references(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
+    """Return a schema without titles and with its references inlined: not every server follows
+    references.
     """
     if depth > 16:
         raise ValueError("a type that holds itself")
     if isinstance(schema, list):
-        return [_inlined(inner, others, depth) for inner in schema]
+        return [_inline_references(inner, others, depth) for inner in schema]
     if not isinstance(schema, dict):
         return schema
     if isinstance(reference := schema.get("$ref"), str):
         rest = {key: value for key, value in schema.items() if key != "$ref"}
-        return {**_inlined(others[reference.removeprefix("#/$defs/")], others, depth + 1), **rest}
+        return {
+            **_inline_references(others[reference.removeprefix("#/$defs/")], others, depth + 1),
+            **rest,
+        }
     return {
-        key: _inlined(value, others, depth)
+        key: _inline_references(value, others, depth)
         for key, value in schema.items()
         if not (key == "title" and isinstance(value, str))
     }
 
 
 def text_of(result: object) -> str:
-    """Return what a function returned, for the model."""
+    """Return the result of a function as text for the model."""
     if result is None or isinstance(result, str):
         return str(result or "")
     try:

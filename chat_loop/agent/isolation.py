@@ -1,7 +1,7 @@
-"""Functions that are not the program's: run beside it, and nothing they do or raise disturbs it.
+"""Run foreign functions so that nothing they do or raise disturbs the program.
 
-A function runs in a thread of its own, a coroutine on a loop that is not the program's, so that
-neither can hold it up. What they print is caught, what they read from the keyboard is empty.
+A function runs in its own thread, a coroutine on a separate event loop, so that neither can block
+the program. Their output is captured, and their standard input is empty.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from chat_loop.errors import ChatLoopError
 MAX_PRINTED = 100_000
 """Characters of a function's output that are kept."""
 PING_SECONDS = 1.0
-"""How long the loop of the coroutines may take to answer before another one is made."""
+"""How long the loop for coroutines may take to answer before it is replaced."""
 
 
 class CapturedError:
-    """Captures whatever is raised inside, SystemExit too, as `error`; a cancellation goes on."""
+    """Capture any exception, including SystemExit, as `error`; a cancellation propagates."""
 
     error: BaseException | None = None
 
@@ -68,7 +68,7 @@ def plain_line(text: str, length: int) -> str:
 
 
 def describe(error: BaseException | None, length: int = 300) -> str:
-    """Return the kind and the message of an exception on one line, without the stop at its end."""
+    """Return the type and the message of an exception on one line, without a final period."""
     text = ""
     with CapturedError():  # its `__str__` is foreign code, too
         text = plain_line(str(error), length).rstrip(".")
@@ -76,7 +76,7 @@ def describe(error: BaseException | None, length: int = 300) -> str:
 
 
 async def in_thread(work: Callable[[], object]) -> Outcome:
-    """Run `work` in a thread. When this is cancelled it goes on: a thread cannot be stopped."""
+    """Run `work` in a thread, which continues after a cancellation: threads cannot be stopped."""
     future: Future[Outcome] = Future()
     future.set_running_or_notify_cancel()
 
@@ -96,7 +96,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
 
 
 async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
-    """Run a coroutine on the loop of foreign code. When this is cancelled, so is the coroutine."""
+    """Run a coroutine on the loop for foreign code. Cancelling this cancels the coroutine."""
 
     async def run() -> Outcome:
         result: object = None
@@ -104,7 +104,7 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
             result = await work()
         return Outcome(result, printed.getvalue(), captured.error)
 
-    # One loop for all, since what a call opened on it is used by the next; one that hangs is left.
+    # One loop for all: calls may share what they open on it. A loop that hangs is abandoned.
     loop = _loops[-1] if _loops else None
     if loop is not None:
         answer: Future[None] = Future()
@@ -125,7 +125,7 @@ _redirections = 0
 
 
 class _Output(io.StringIO):
-    """A text that is kept up to a length."""
+    """A text buffer with a maximum length."""
 
     def write(self, text: str) -> int:
         super().write(text[: max(0, MAX_PRINTED - self.tell())])
@@ -133,7 +133,7 @@ class _Output(io.StringIO):
 
 
 class _Stream:
-    """A standard stream while foreign code runs: itself to the program, a text to other threads."""
+    """A standard stream while foreign code runs; other threads see a text buffer."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -146,7 +146,7 @@ class _Stream:
 
 @contextlib.contextmanager
 def _redirected() -> Iterator[_Output]:
-    """Capture what is printed in this context; the last to leave puts the real streams back."""
+    """Capture the output of this context; the last one to exit restores the real streams."""
     global _redirections  # noqa: PLW0603 - the streams are the process's, so is their count
     output = _Output()
     token = _output.set(output)

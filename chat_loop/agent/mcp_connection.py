@@ -1,6 +1,6 @@
 """The connection to one MCP server, in the event loop of `mcp_servers`.
 
-Of a server only its tools are used: it can ask the model and the user nothing.
+Only the tools of a server are used: it can ask neither the model nor the user.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ MAX_STDERR = 4_096
 
 
 class McpConnection:
-    """A server and its connection. After a loss the next call connects it again."""
+    """A server and its connection. After a loss the next call reconnects it."""
 
     def __init__(
         self, config: McpServer, environment: Mapping[str, str], state: ServerState
@@ -61,61 +61,61 @@ class McpConnection:
         # what the SDK logs of servers would reach the terminal
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
         self.state = state
-        self.settled = asyncio.Event()
-        """Set when it is connected, or has failed."""
+        self.ready = asyncio.Event()
+        """Set when the server is connected or has failed."""
         self._config, self._environment = config, environment
         self._client: Client | None = None
         self._lock = asyncio.Lock()
         self._tools_changed = False
-        self.begin()
+        self.connect()
 
-    def begin(self) -> None:
+    def connect(self) -> None:
         """Connect, in the background."""
-        self.settled.clear()
-        self.state = replace(self.state, state="connecting", problem="", comes_back=False)
-        self._opened = asyncio.Event()
-        self._ended = asyncio.Event()
+        self.ready.clear()
+        self.state = replace(self.state, state="connecting", problem="", reconnects=False)
+        self._transport_opened = asyncio.Event()
+        self._stream_ended = asyncio.Event()
         self._too_large = False
         self._status = 0
         self._stderr = b""
-        self._page: list[object] = []
+        self._tools_page: list[object] = []
         """The tools of the last page of a list, as the server sent them."""
         deadline = anyio.current_time() + self._config.timeout
         self._scope = anyio.CancelScope(deadline=deadline)
-        self._life = asyncio.ensure_future(self._live())
+        self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
         """End the connection, and the process with it."""
-        await self._opened.wait()  # a process that is half started would be left behind
+        await self._transport_opened.wait()  # a process that is half started would be left behind
         self._scope.cancel()
-        await asyncio.wait({self._life})
+        await asyncio.wait({self._task})
 
     async def restart(self) -> None:
-        """Connect anew, whatever the state; wait for the outcome."""
+        """Reconnect in any state; wait for the outcome."""
         async with self._lock:
-            await self._renew()
+            await self._reconnect()
 
-    async def _renew(self) -> None:
+    async def _reconnect(self) -> None:
         await self.stop()
-        self.begin()
-        await self.settled.wait()
+        self.connect()
+        await self.ready.wait()
 
-    async def settle(self) -> None:
-        """Wait until it is connected or has failed; list the tools again if they have changed."""
-        await self.settled.wait()
+    async def wait_ready(self) -> None:
+        """Wait until it is connected or has failed; reload the tools if they have changed."""
+        await self.ready.wait()
         if self._client is not None and self._tools_changed:
             self._tools_changed = False
-            with CapturedError():  # else the tools from before are offered until the next change
+            with CapturedError():  # on failure the old tools stay until the next change
                 async with asyncio.timeout(min(5.0, self._config.timeout)):
                     await self._list_tools(self._client)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
         async with self._lock:
-            await self.settled.wait()
-            if self.state.comes_back:
-                await self._renew()
-            client, life = self._client, self._life
+            await self.ready.wait()
+            if self.state.reconnects:
+                await self._reconnect()
+            client, life = self._client, self._task
         with CapturedError() as captured:
             result = None if client is None else await client.call_tool(tool, dict(arguments))
         error = captured.error
@@ -127,7 +127,7 @@ class McpConnection:
         if lost:
             self._scope.cancel()
             await asyncio.wait({life})
-            again = "The next call connects it again." if self.state.comes_back else ""
+            again = "The next call connects it again." if self.state.reconnects else ""
             raise ChatLoopError(self.state.problem, again)
         if error is not None or result is None:
             verb = "refused" if isinstance(error, MCPError) else "failed"
@@ -139,14 +139,14 @@ class McpConnection:
             raise ChatLoopError(text or f"{tool} failed, and does not say why.")
         return text
 
-    async def _live(self) -> None:
-        """Be connected until the server ends or `stop` is called; keep why it is over."""
+    async def _run(self) -> None:
+        """Stay connected until the server ends or `stop` is called; record the reason."""
         # One task, since the SDK's scopes must be left where they were entered.
         with CapturedError() as captured, self._scope:
             async with (
                 self._transport() as transport,
                 Client(
-                    self._filtered(transport),
+                    self._filter_messages(transport),
                     message_handler=self._receive,
                     client_info=mcp_types.Implementation(name="chat-loop", version=__version__),
                     cache=None,
@@ -156,23 +156,23 @@ class McpConnection:
                 self._scope.deadline = math.inf
                 self._client = client
                 self.state = replace(self.state, state="connected")
-                self.settled.set()
+                self.ready.set()
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._watch_tools, client)
-                    await self._ended.wait()
+                    await self._stream_ended.wait()
                     group.cancel_scope.cancel()
         self._client = None
         self.state = replace(
             self.state,
             state="failed",
             problem=self._problem(captured.error),
-            comes_back=self.settled.is_set(),
+            reconnects=self.ready.is_set(),
         )
-        self._opened.set()
-        self.settled.set()
+        self._transport_opened.set()
+        self.ready.set()
 
     def _problem(self, error: BaseException | None) -> str:
-        """Return why the connection is over, with the last line of standard error."""
+        """Return the reason for the end of the connection, with the last line of standard error."""
         while isinstance(error, BaseExceptionGroup):
             error = error.exceptions[0]
         if isinstance(error, ChatLoopError):
@@ -181,14 +181,16 @@ class McpConnection:
             problem = f" did not answer within {self._config.timeout:g} seconds."
         elif self._too_large:
             problem = f" failed: {TOO_LARGE}."
-        elif error is None or (self._config.command and self._ended.is_set()):
+        elif error is None or (self._config.command and self._stream_ended.is_set()):
             problem = " ended."
         else:
-            verb = "failed" if self.settled.is_set() else "cannot be connected"
+            verb = "failed" if self.ready.is_set() else "cannot be connected"
             problem = f" {verb}: {self._reason(error)}"
         if self._status in (401, 403):
             problem += " mcp.NAME.headers in the config can hold a token."
-        lines = mcp_tools.cleaned(self._stderr.decode("utf-8", "replace"), MAX_STDERR).split("\n")
+        lines = mcp_tools.clean_text(self._stderr.decode("utf-8", "replace"), MAX_STDERR).split(
+            "\n"
+        )
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         last = f" It said: “{last[:MAX_REASON]}”" if last and last not in problem else ""
         return redacted(f"The MCP server {self.state.name}{problem}{last}")
@@ -218,10 +220,10 @@ class McpConnection:
                 yield streamable_http_client(config.url, http_client=http, **limit)
             return
         process = StdioServerParameters(
-            command=_expanded(config.command),
+            command=_expand_home(config.command),
             args=list(config.args),
             env=expand_variables(config.env, self._environment),
-            cwd=_expanded(config.cwd) or None,
+            cwd=_expand_home(config.cwd) or None,
             encoding=_BOUNDED_LINES,
         )
         reading, writing = os.pipe()
@@ -234,13 +236,13 @@ class McpConnection:
             reader.join(1.0)
 
     def _read_stderr(self, descriptor: int) -> None:
-        """Keep the end of standard error, and it out of the terminal."""
+        """Keep the end of standard error, away from the terminal."""
         with os.fdopen(descriptor, "rb", buffering=0) as stderr:
             while chunk := stderr.read(MAX_STDERR):
                 self._stderr = (self._stderr + chunk)[-MAX_STDERR:]
 
     async def _limit_response(self, response: httpx2.Response) -> None:
-        """Limit the size of an answer; that of events is the SDK's to limit."""
+        """Limit the size of an answer; the SDK limits events."""
         if response.request.method == "POST":
             self._status = response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":
@@ -250,11 +252,11 @@ class McpConnection:
             response.stream = _LimitedStream(response.stream)
 
     @asynccontextmanager
-    async def _filtered(self, transport: Transport) -> AsyncIterator[TransportStreams]:
-        """Pass on a server's messages; notice the end of them and messages that are too large.
+    async def _filter_messages(self, transport: Transport) -> AsyncIterator[TransportStreams]:
+        """Forward a server's messages; detect their end and messages that are too large.
 
-        Of tools only those are passed on that the SDK takes, and without the schemas of their
-        results: one bad tool would cost the whole list, and checking results could take forever.
+        Only tools that the SDK accepts are forwarded, without their result schemas: one bad tool
+        would cost the whole list, and checking results could take forever.
         """
 
         async def pass_on() -> None:
@@ -268,36 +270,36 @@ class McpConnection:
                         if isinstance(message, mcp_types.JSONRPCResponse):
                             tools = message.result.get("tools")
                             if isinstance(tools, list):
-                                self._page = tools
+                                self._tools_page = tools
                                 message.result["tools"] = [
                                     {"name": tool["name"], "inputSchema": tool["inputSchema"]}
-                                    for tool in mcp_tools.usable(tools)
+                                    for tool in mcp_tools.valid_tools(tools)
                                 ]
                         await sending.send(item)
-            self._ended.set()
+            self._stream_ended.set()
 
         async with transport as (read, write), anyio.create_task_group() as group:
             sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception]()
             group.start_soon(pass_on)
-            self._opened.set()
+            self._transport_opened.set()
             async with receiving:
                 yield receiving, write
             group.cancel_scope.cancel()
 
     async def _list_tools(self, client: Client) -> None:
-        """Read the list of tools into the state."""
-        listed: list[object] = []
+        """Load the list of tools into the state."""
+        entries: list[object] = []
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
-            listed += self._page
+            entries += self._tools_page
             cursor = page.next_cursor
-            if cursor is None or len(listed) >= mcp_tools.MAX_LISTED:
+            if cursor is None or len(entries) >= mcp_tools.MAX_LISTED:
                 break
         allowed = self._config.tools
-        tools = mcp_tools.tools_of(mcp_tools.usable(listed), is_schema)
+        tools = mcp_tools.tools_of(mcp_tools.valid_tools(entries), is_schema)
         names = {tool.name for tool in tools}
-        skipped = counted(len(listed) - len(mcp_tools.usable(listed)), "tool")
+        skipped = counted(len(entries) - len(mcp_tools.valid_tools(entries)), "tool")
         problem = f"The MCP server {self.state.name} lists {skipped} without a name or a schema."
         self.state = replace(
             self.state,
@@ -311,7 +313,7 @@ class McpConnection:
             self._tools_changed = True
 
     async def _watch_tools(self, client: Client) -> None:
-        """Subscribe to changes of the tools where the protocol wants that."""
+        """Subscribe to changes of the tools where the protocol requires it."""
         tools = client.server_capabilities.tools
         modern = client.protocol_version in MODERN_PROTOCOL_VERSIONS
         if not modern or tools is None or not tools.list_changed:
@@ -322,12 +324,12 @@ class McpConnection:
                     self._tools_changed = True
 
 
-def _expanded(path: str) -> str:
+def _expand_home(path: str) -> str:
     return str(Path(path).expanduser()) if path.startswith("~") else path
 
 
 class _LimitedStream(httpx2.AsyncByteStream):
-    """The body of an answer, up to the size that a message may have."""
+    """The body of an answer, limited to the size of a message."""
 
     def __init__(self, stream: httpx2.AsyncByteStream) -> None:
         self._stream = stream
@@ -345,9 +347,9 @@ class _LimitedStream(httpx2.AsyncByteStream):
 
 
 _BOUNDED_LINES = "utf_8_bounded_lines"
-"""The encoding of stdio: the SDK collects lines without a limit, but takes any decoder."""
+"""The encoding of stdio: the SDK buffers lines without a limit, but accepts any decoder."""
 _TOO_LARGE = "notifications/message-too-large"
-"""The method of the message that stands in for a line that is too long."""
+"""The method of the message that replaces a line that is too long."""
 
 
 class _BoundedLineDecoder(codecs.IncrementalDecoder):

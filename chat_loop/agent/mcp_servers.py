@@ -1,5 +1,5 @@
-"""The MCP servers of an agent, in a thread with an event loop of its own: the SDK takes long to
-load and to read, and its scopes do not survive how the program's own loop is ended.
+"""The MCP servers of an agent, in a thread with its own event loop: the SDK is slow to load
+and to read, and its scopes do not survive the shutdown of the main loop.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ T = TypeVar("T")
 MISSING = "MCP servers need a package that is not installed."
 
 
-class Servers:
+class McpServers:
     """The servers of a config, by name. `start` connects them, `close` ends them."""
 
     def __init__(
@@ -39,15 +39,15 @@ class Servers:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._begun = asyncio.Event()
+        self._started = asyncio.Event()
         self._closing = asyncio.Event()
-        self._notified: set[str] = set()
-        self._left_out = 0
+        self._reported: set[str] = set()
+        self._omitted = 0
         self._names: dict[tuple[str, str], str] = {}
         """The name of each tool for the model, by its server and its own name."""
 
     def start(self) -> None:
-        """Begin to connect, in the background; safe in any thread, and more than once."""
+        """Connect in the background; safe in any thread, and more than once."""
         with self._lock:
             if self._thread is None:
                 loop = self._loop = asyncio.new_event_loop()
@@ -70,7 +70,7 @@ class Servers:
                 name: McpConnection(config, self._environment, self.state(name))
                 for name, config in self._configs.items()
             }
-        self._begun.set()
+        self._started.set()
         await self._closing.wait()
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
 
@@ -91,7 +91,10 @@ class Servers:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
 
     async def tools(
-        self, taken: Collection[str], room: int, waiting: Callable[[tuple[str, ...]], None]
+        self,
+        used_names: Collection[str],
+        max_characters: int,
+        on_wait: Callable[[tuple[str, ...]], None],
     ) -> tuple[Tool, ...]:
         """Return the tools of all servers, as they are now, under names that are not `taken`.
 
@@ -101,9 +104,11 @@ class Servers:
         self.start()
         connecting = [state.name for state in self.states() if state.state == "connecting"]
         if connecting:
-            waiting(tuple(connecting))
-        listed = await self._in_thread(self._ready())
-        chosen, self._left_out = mcp_tools.named(listed, taken, room, self._names)
+            on_wait(tuple(connecting))
+        entries = await self._in_thread(self._list_tools())
+        chosen, self._omitted = mcp_tools.name_tools(
+            entries, used_names, max_characters, self._names
+        )
         self._names.update({(server, tool.name): name for name, (server, tool) in chosen.items()})
         return tuple(self._tool(name, server, tool) for name, (server, tool) in chosen.items())
 
@@ -111,37 +116,37 @@ class Servers:
         async def run(arguments: Arguments) -> str:
             return await self._in_thread(self._connections[server].call(tool.name, arguments))
 
-        def asks(arguments: Arguments) -> str:
+        def preview(arguments: Arguments) -> str:
             title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
             return call_text(title, arguments)
 
         spec = ToolSpec(name, tool.description, tool.parameters)
-        return Tool(spec, run, asks if self.asks(server, tool.name) else None)
+        return Tool(spec, run, preview if self.needs_approval(server, tool.name) else None)
 
-    async def _ready(self) -> list[tuple[str, ToolSpec]]:
-        """Return the servers and their tools once all have settled."""
-        await self._begun.wait()
+    async def _list_tools(self) -> list[tuple[str, ToolSpec]]:
+        """Return the servers and their tools once all are connected or have failed."""
+        await self._started.wait()
         connections = self._connections.values()
-        await asyncio.gather(*(connection.settle() for connection in connections))
+        await asyncio.gather(*(connection.wait_ready() for connection in connections))
         return [
             (connection.state.name, tool)
             for connection in connections
-            if connection.state.state == "connected" or connection.state.comes_back
+            if connection.state.state == "connected" or connection.state.reconnects
             for tool in connection.state.tools
         ]
 
-    async def settled(self) -> None:
+    async def wait_ready(self) -> None:
         """Wait until every server is connected or has failed."""
         self.start()
-        await self._in_thread(self._ready())
+        await self._in_thread(self._list_tools())
 
     async def restart(self, name: str) -> ServerState:
-        """Connect one anew; return its state. Raises UsageError for an unknown name."""
+        """Reconnect a server; return its state. Raises UsageError for an unknown name."""
         self.state(name)
         self.start()
 
         async def restart() -> None:
-            await self._begun.wait()
+            await self._started.wait()
             if name in self._connections:
                 await self._connections[name].restart()
 
@@ -153,7 +158,7 @@ class Servers:
         return tuple(map(self.state, self._configs))
 
     def state(self, name: str) -> ServerState:
-        """Return the state of one. Raises UsageError for an unknown name."""
+        """Return the state of a server. Raises UsageError for an unknown name."""
         if name not in self._configs:
             known = ", ".join(self._configs)
             raise UsageError(f"There is no MCP server “{name[:40]}”.", f"The servers are: {known}.")
@@ -168,28 +173,28 @@ class Servers:
             name=name, state="connecting" if self._thread else "not started", where=where
         )
 
-    def asks(self, name: str, tool: str) -> bool:
-        """Return True when the user is asked before a server's tool is called."""
+    def needs_approval(self, name: str, tool: str) -> bool:
+        """Return True when the user must approve calls of a server's tool."""
         return self._configs[name].ask and tool not in self._configs[name].unasked
 
     def notices(self) -> tuple[tuple[str, str], ...]:
         """Return the problems since the last call: sentences, with hints."""
         notices = {MISSING: install_hint("mcp")} if self._package_missing else {}
         for state in () if self._package_missing else self.states():
-            if state.state == "failed" and not state.comes_back:
+            if state.state == "failed" and not state.reconnects:
                 again = f"Its tools are not there; /mcp restart {state.name} tries again."
                 notices[state.problem] = again
             elif state.state == "connected" and state.problem:
                 notices[state.problem] = "Its other tools can be called."
-        if self._left_out:
-            many = f"the model is not offered {self._left_out:,} of them."
+        if self._omitted:
+            many = f"the model is not offered {self._omitted:,} of them."
             hint = "mcp.NAME.tools in the config names those that are wanted."
             notices[f"The MCP servers have too many tools: {many}"] = hint
-        new = tuple(item for item in notices.items() if item[0] not in self._notified)
-        self._notified = set(notices)
+        new = tuple(item for item in notices.items() if item[0] not in self._reported)
+        self._reported = set(notices)
         return new
 
 
-def servers_of(servers: Mapping[str, McpServer]) -> Servers | None:
-    """Return the servers that are not switched off; None when there are none."""
-    return Servers(servers) if any(server.enabled for server in servers.values()) else None
+def servers_of(servers: Mapping[str, McpServer]) -> McpServers | None:
+    """Return the enabled servers, None when there are none."""
+    return McpServers(servers) if any(server.enabled for server in servers.values()) else None

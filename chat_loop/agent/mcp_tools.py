@@ -15,23 +15,23 @@ from chat_loop.providers.replies import tool_name
 from chat_loop.values import ToolSpec
 
 MAX_TOOLS = 128
-"""Tools of all servers that a model is offered."""
+"""The most tools of all servers that a model is offered."""
 MAX_LISTED = 1_000
-"""Tools of one server that are read at all."""
+"""The most tools of one server that are read."""
 MAX_DESCRIPTION = 1_024
 MAX_SCHEMA = 8_192
 """Characters of JSON; of a longer schema only the names and types of the arguments are kept."""
 MAX_NAME = 256
 MAX_ARGUMENTS = 64
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
-"""What some wires refuse at the top of a schema."""
+"""Keys that some wires refuse at the top level of a schema."""
 
 Json = Mapping[str, Any]
 
 
 class ServerState(Struct, frozen=True, kw_only=True):
     """The state of a server. `tools` have their own names; `missing` ones are only in the config.
-    `comes_back`: it failed, and the next call connects it again.
+    `reconnects`: it failed, and the next call reconnects it.
     """
 
     name: str
@@ -40,11 +40,11 @@ class ServerState(Struct, frozen=True, kw_only=True):
     problem: str = ""
     tools: tuple[ToolSpec, ...] = ()
     missing: tuple[str, ...] = ()
-    comes_back: bool = False
+    reconnects: bool = False
 
 
-def usable(tools: Sequence[object]) -> list[Json]:
-    """Return those of a list of tools that have a name and a schema."""
+def valid_tools(tools: Sequence[object]) -> list[Json]:
+    """Return the tools of a list that have a name and a schema."""
     return [
         tool
         for tool in tools
@@ -55,52 +55,52 @@ def usable(tools: Sequence[object]) -> list[Json]:
     ]
 
 
-def tools_of(listed: Iterable[Json], is_schema: Callable[[Json], bool]) -> tuple[ToolSpec, ...]:
-    """Return the tools of a list that can be called, with clean descriptions and schemas."""
+def tools_of(entries: Iterable[Json], is_schema: Callable[[Json], bool]) -> tuple[ToolSpec, ...]:
+    """Return the callable tools of a list, with clean descriptions and schemas."""
     tools: dict[str, ToolSpec] = {}
-    for tool in listed:
+    for tool in entries:
         name, description = tool["name"], tool.get("description") or tool.get("title") or ""
         callable_name = len(name) <= MAX_NAME and name.isprintable()
         if callable_name and name not in tools and len(tools) < MAX_LISTED:
-            description = cleaned(str(description), MAX_DESCRIPTION)
+            description = clean_text(str(description), MAX_DESCRIPTION)
             tools[name] = ToolSpec(name, description, parameters(tool["inputSchema"], is_schema))
     return tuple(tools.values())
 
 
-def named(
+def name_tools(
     tools: Iterable[tuple[str, ToolSpec]],
-    taken: Collection[str],
-    room: int,
-    before: Mapping[tuple[str, str], str],
+    used_names: Collection[str],
+    max_characters: int,
+    previous_names: Mapping[tuple[str, str], str],
 ) -> tuple[dict[str, tuple[str, ToolSpec]], int]:
     """Return the servers and their tools by names for the model, and how many were left out.
 
     Names, descriptions and schemas take at most `room` characters. A name that a tool had `before`
     stays its own: what was allowed for it must not become another's.
     """
-    names = {*taken, *before.values()}
+    names = {*used_names, *previous_names.values()}
     chosen: dict[str, tuple[str, ToolSpec]] = {}
-    left_out = 0
+    omitted = 0
     for server, tool in tools:
-        name = before.get((server, tool.name), "")
-        if not name or name in taken:
+        name = previous_names.get((server, tool.name), "")
+        if not name or name in used_names:
             first = name = tool_name(f"{server}_{tool.name}")
             number = 1
             while name in names:
                 number += 1
                 name = f"{first[: 63 - len(str(number))]}_{number}"
         size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))
-        if len(chosen) == MAX_TOOLS or size > room:
-            left_out += 1
+        if len(chosen) == MAX_TOOLS or size > max_characters:
+            omitted += 1
             continue
-        room -= size
+        max_characters -= size
         names.add(name)
         chosen[name] = server, tool
-    return chosen, left_out
+    return chosen, omitted
 
 
 def parameters(schema: Json, is_schema: Callable[[Json], bool]) -> dict[str, Any]:
-    """Return a schema that every wire takes: an object's, not too large, with clean texts."""
+    """Return a schema that every wire accepts: an object of limited size with clean texts."""
     clean: Any = _clean(schema, 16)
     properties, required = clean.get("properties"), clean.get("required")
     arguments = {
@@ -124,8 +124,8 @@ def parameters(schema: Json, is_schema: Callable[[Json], bool]) -> dict[str, Any
     return {"type": "object", "properties": {}}
 
 
-def cleaned(text: str, length: int) -> str:
-    """Return at most `length` characters of a text, all of them printable."""
+def clean_text(text: str, length: int) -> str:
+    """Return at most `length` printable characters of a text."""
     printable = "".join(sign for sign in text[: length * 4] if sign in "\n\t" or sign.isprintable())
     return printable if len(printable) <= length else f"{printable[: length - 1]}…"
 
@@ -144,20 +144,20 @@ def _block_text(block: Json) -> str:
         return str(block.get("text", ""))
     content = {**block, **block.get("resource", {})}
     address = content.get("uri") or content.get("mimeType") or ""
-    name = cleaned(f"{block['type']} {address}".strip(), 500)
+    name = clean_text(f"{block['type']} {address}".strip(), 500)
     return f"[{name}]\n{content['text']}" if "text" in content else f"[{name}: not shown]"
 
 
 def _clean(value: object, depth: int) -> object:
-    """Return JSON with clean texts; what is nested too deeply is left open."""
+    """Return JSON with clean texts; values that are nested too deeply become empty."""
     if isinstance(value, str):
-        return cleaned(value, MAX_DESCRIPTION)
+        return clean_text(value, MAX_DESCRIPTION)
     if isinstance(value, list):
         return [_clean(inner, depth - 1) for inner in value] if depth else []
     if not isinstance(value, dict):
         return value
     clean = {
-        cleaned(str(key), MAX_NAME): _clean(inner, depth - 1)
+        clean_text(str(key), MAX_NAME): _clean(inner, depth - 1)
         for key, inner in (value.items() if depth else ())
     }
     if clean.get("type") == "array" and "prefixItems" not in clean:

@@ -21,7 +21,7 @@ from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import Files, open_regular
 
 MAX_AGENTS = 1_000
-"""Files of a folder of agents that are looked at."""
+"""The most files of an agents folder that are read."""
 MAX_DIFF_LINES = 2_000
 
 
@@ -37,7 +37,7 @@ class Question(Struct, frozen=True, kw_only=True):
 Consent = Callable[[Question], bool]
 """Asks the user whether an agent may be used; raises when the answer is no.
 
-True: it is approved from now on. False: only this once.
+True approves it permanently, False only this once.
 """
 
 
@@ -68,7 +68,7 @@ class AgentRegistry:
             or reference.startswith((".", "~"))
             or reference.endswith((*KINDS,))
         ):
-            return agent_files.file_of(Path(reference))
+            return agent_files.resolve_agent_path(Path(reference))
         agent = self._named(reference)
         if agent.alias and not agent.path.exists():
             raise AgentError(
@@ -76,15 +76,15 @@ class AgentRegistry:
                 f"chat-loop agents remove {agent.name} takes it away; agents add {agent.name} PATH "
                 "sets it right.",
             )
-        return agent_files.file_of(agent.path)
+        return agent_files.resolve_agent_path(agent.path)
 
     def read(self, reference: str) -> AgentFile:
         """Read the file of an agent, by its name or its path. Raises AgentError."""
         return agent_files.read_file(self.find(reference))
 
     def open(self, reference: str, consent: Consent) -> Definition:
-        """Return the agent with this name or path, once it may be used. Raises AgentError,
-        ConfigError, and what `consent` raises.
+        """Return the agent with this name or path, after the user's consent. Raises AgentError,
+        ConfigError, and whatever `consent` raises.
         """
         file = self.read(reference)
         if file.kind == "python" or self.folder not in file.path.parents:
@@ -94,7 +94,7 @@ class AgentRegistry:
         return agent_files.load_python(file) if file.kind == "python" else file.definition()
 
     def all(self) -> list[NamedAgent]:
-        """Return all agents with a name, by name; an alias counts before a file of the folder.
+        """Return all named agents in order; an alias takes precedence over a file of the folder.
         Raises AgentError when the aliases cannot be read.
         """
         try:
@@ -118,12 +118,12 @@ class AgentRegistry:
         if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name) or Path(name).suffix in KINDS:
             hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
             raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
-        file = agent_files.file_of(path)
+        file = agent_files.resolve_agent_path(path)
         self._write_aliases({**self._aliases(without=name), name: str(file)})
         return file
 
     def remove(self, name: str) -> NamedAgent:
-        """Take an alias away; its file stays. Raises AgentError."""
+        """Remove an alias; its file stays. Raises AgentError."""
         agent = self._named(name)
         if not agent.alias:
             hint = "Delete the file if you do not need it."
@@ -163,8 +163,8 @@ class AgentRegistry:
         return self._approvals / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
 
     def question(self, file: AgentFile) -> Question | None:
-        """Return what has to be asked before the agent is used; None when it needs no permission,
-        or exactly this was approved. An approval that cannot be understood approves nothing.
+        """Return the question to ask before the agent is used; None when it needs no permission or
+        this version is approved. An unreadable approval approves nothing.
         """
         permissions = file.permissions()
         if not permissions:
@@ -184,7 +184,7 @@ class AgentRegistry:
         return Question(file=file, permissions=permissions, changed=True, lines=lines)
 
     def approve(self, file: AgentFile) -> None:
-        """Remember that exactly this may be used. Raises AgentError when it cannot be written."""
+        """Record the approval of this version. Raises AgentError when it cannot be written."""
         text = file.source.decode("utf-8", "replace")  # so that a change can be shown
         digest = hashlib.sha256(file.source).hexdigest()
         approved = {"path": str(file.path), "sha256": digest, "text": text}

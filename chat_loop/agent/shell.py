@@ -1,4 +1,4 @@
-"""Shell commands: run in a process group of their own, which is ended with them."""
+"""Run shell commands, each in its own process group, which ends with it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redacted
 
 MAX_SECONDS = 600
-"""The longest that a command may take."""
+"""The time limit of a command."""
 TERM_SECONDS = 2.0
-"""How long its processes may take to leave when they are asked to."""
+"""How long its processes may take to exit after SIGTERM."""
 MAX_BYTES = 1_000_000
-"""Of the output's beginning and of its end, each."""
+"""The most bytes of the beginning and of the end of the output, each."""
 _PIECE = 1 << 16
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
@@ -37,7 +37,7 @@ _NONINTERACTIVE = {
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
     """Return the environment without secrets: by the names of variables, by the shapes of their
-    values, and without the variables that repeat the value of another secret one.
+    values, and without variables that repeat the value of a secret one.
     """
     named = {name for name in environment if _SECRET.search(name.upper())}
     secrets = {environment[name] for name in named if len(environment[name]) >= 8}
@@ -104,7 +104,7 @@ async def run_command(
 
 
 async def _end_group(group: int, exit_code: asyncio.Future[int]) -> None:
-    """End the process group: politely while the command runs, then for good."""
+    """End the process group: with SIGTERM while the command runs, then with SIGKILL."""
 
     def send(number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or only zombies left
@@ -124,10 +124,10 @@ class _Output:
 
     def __init__(self) -> None:
         self._head = self._tail = b""
-        self._left_out = 0
+        self._omitted = 0
 
     def read(self, descriptor: int) -> bool:
-        """Read what there is. Return False at the end; True also when there is nothing yet."""
+        """Read available bytes. Return False at the end, True even when there are none yet."""
         try:
             data = os.read(descriptor, _PIECE)
         except BlockingIOError:
@@ -136,10 +136,10 @@ class _Output:
         self._head += data[:room]
         tail = self._tail + data[room:]
         self._tail = tail[-MAX_BYTES:]
-        self._left_out += len(tail) - len(self._tail)
+        self._omitted += len(tail) - len(self._tail)
         return bool(data)
 
     def text(self) -> str:
-        left_out = f"\n[… {self._left_out:,} bytes left out …]\n" if self._left_out else ""
+        left_out = f"\n[… {self._omitted:,} bytes left out …]\n" if self._omitted else ""
         data = self._head + left_out.encode() + self._tail
         return data.decode("utf-8", "replace").rstrip("\n")

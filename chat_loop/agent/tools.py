@@ -1,4 +1,4 @@
-"""Tools that the model may call, and how its calls run. Every failure becomes a sentence for it."""
+"""Tools for the model, and how its calls run. Every failure becomes a sentence for the model."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from chat_loop.wording import ALLOWED
 
 MAX_RESULT = 50_000
 MIN_RESULT = 1_000
-"""Characters of a result for the model, at most and whatever came before it."""
+"""The most characters of a result for the model, and the least that it always gets."""
 MAX_CUT_RESULTS = 20_000_000
 MAX_CUT_RESULT = MAX_CUT_RESULTS // 2
-"""Characters that are kept of all results that were cut, the newest of them, and of one."""
-OUTSIDE = "Outside of the working directory"
-POWERFUL = "This file can run code or steer later sessions"
-"""How questions begin about such files; “always” is then for the same call only."""
+"""The most characters kept of all cut results (the newest ones), and of one."""
+OUTSIDE_PREFIX = "Outside of the working directory"
+SENSITIVE_PREFIX = "This file can run code or steer later sessions"
+"""The beginnings of questions about such files; “always” then covers only the same call."""
 MAX_ANSWERS = 5
-NO_MORE = "Not run: no more tools can be called for this answer. Answer now, with what you have."
+STEP_LIMIT_RESULT = (
+    "Not run: no more tools can be called for this answer. Answer now, with what you have."
+)
 _TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "integer": (int,),
@@ -39,11 +41,11 @@ _TYPES: Mapping[str, tuple[type, ...]] = {
 
 Arguments = Mapping[str, Any]
 Approve = Callable[[str, str], Coroutine[Any, Any, bool]]
-"""Asks the user about a call, by the tool's name and what it would do; may raise ChatLoopError."""
+"""Ask the user about a call, by the tool's name and its effect; may raise ChatLoopError."""
 
 
 class PreparedCall(Struct, frozen=True):
-    """The question about a call, empty when there is none, and a function that runs just that."""
+    """The question about a call, empty when there is none, and a function that runs the call."""
 
     question: str
     run: Callable[[], Awaitable[str]]
@@ -53,21 +55,21 @@ class Tool(Struct, frozen=True):
     """A tool. `run` takes checked arguments and returns text for the model, or raises ChatLoopError
     with a sentence for it.
 
-    `asks`, called in a thread, returns the whole of what a call would change, for the user;
-    `asks_about` names the calls that are asked about, when they are not all. `seconds` overrides
-    the agent's limit. `stops`: cancelling a call ends what it does.
+    `preview`, called in a thread, describes the full effect of a call to the user, who then allows
+    it or not; `approval_scope` names the calls that need this, if not all. `seconds` overrides the
+    agent's limit. `cancellable`: cancelling a call ends its work.
     """
 
     spec: ToolSpec
     run: Callable[[Arguments], Awaitable[str]]
-    asks: Callable[[Arguments], str | PreparedCall] | None = None
-    asks_about: str = ""
+    preview: Callable[[Arguments], str | PreparedCall] | None = None
+    approval_scope: str = ""
     seconds: float | None = None
-    stops: bool = True
+    cancellable: bool = True
 
 
 def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]]) -> ToolSpec:
-    """Return the specification of a tool from rows of type, description, and default if any."""
+    """Return a tool specification from rows of type, description, and optional default."""
     properties = {
         key: {"type": kind, "description": about, **({"default": default[0]} if default else {})}
         for key, (kind, about, *default) in arguments.items()
@@ -89,12 +91,12 @@ READ_RESULT = spec_of(
 
 def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:
     """Return an approval that shows a call and asks the user. “Always” covers all calls of the
-    tool; of `run_command`, and of files outside or that can run code, only the very same call.
+    tool; for `run_command`, outside files and files that can run code, only the same call.
     """
     always: set[tuple[str, str]] = set()
 
     async def approve(name: str, text: str) -> bool:
-        exact = name == "run_command" or text.startswith((OUTSIDE, POWERFUL))
+        exact = name == "run_command" or text.startswith((OUTSIDE_PREFIX, SENSITIVE_PREFIX))
         covered = (name, text if exact else "")
         if covered in always:
             return True
@@ -116,45 +118,45 @@ def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[st
 class Toolbox(Struct, kw_only=True):
     """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
 
-    Results together take about `together` characters: each gets half of what is left.
-    `cut_results` holds the whole texts of those that were cut, by the ids of their calls.
+    All results together take about `total_characters`: each gets half of the rest.
+    `cut_results` holds the full texts of cut results, by the ids of their calls.
     """
 
     tools: Mapping[str, Tool]
     seconds: float
     characters: int
-    together: int = 20 * MAX_RESULT
+    total_characters: int = 20 * MAX_RESULT
     clock: Callable[[], float]
     approve: Approve | None = None
     cut_results: dict[str, str] = field(default_factory=dict)
     returned: int = 0
     """The characters of the results so far."""
-    asking: asyncio.Lock = field(default_factory=asyncio.Lock)
+    approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
-    def offered(self) -> Mapping[str, Tool]:
-        """Return the tools for the next request: with read_result once a result was cut."""
+    def available(self) -> Mapping[str, Tool]:
+        """Return the tools for the next request, with read_result once a result was cut."""
         if not self.tools or not self.cut_results:
             return self.tools
 
         async def run(arguments: Arguments) -> str:
-            return read_on(arguments, self._room, self.cut_results)
+            return read_cut_result(arguments, self._result_limit, self.cut_results)
 
         return {**self.tools, READ_RESULT.name: Tool(READ_RESULT, run)}
 
     @property
-    def _room(self) -> int:
-        """The characters that the next result may take."""
-        return min(self.characters, max(MIN_RESULT, (self.together - self.returned) // 2))
+    def _result_limit(self) -> int:
+        """Return the most characters of the next result."""
+        return min(self.characters, max(MIN_RESULT, (self.total_characters - self.returned) // 2))
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
-        """Run the calls together; yield each result when it comes. Closing it cancels the rest."""
+        """Run the calls concurrently; yield each result as it arrives. Closing cancels the rest."""
         tasks = [asyncio.ensure_future(self._run(call)) for call in calls]
         try:
             for task in asyncio.as_completed(tasks):
                 returned = await task
-                async with self.asking:
-                    pass  # nothing is shown while a question stands on the screen
+                async with self.approval_lock:
+                    pass  # show nothing while a question is on the screen
                 yield returned
         finally:
             for unfinished in tasks:
@@ -167,9 +169,9 @@ class Toolbox(Struct, kw_only=True):
         try:
             tool, arguments = self._resolve(call)
             run: Callable[[], Awaitable[str]] = partial(tool.run, arguments)
-            if tool.asks is not None:
-                async with self.asking:
-                    question = await asyncio.to_thread(tool.asks, arguments)
+            if tool.preview is not None:
+                async with self.approval_lock:
+                    question = await asyncio.to_thread(tool.preview, arguments)
                     if isinstance(question, PreparedCall):
                         run, question = question.run, question.question
                     if question and not (self.approve and await self.approve(call.name, question)):
@@ -184,7 +186,7 @@ class Toolbox(Struct, kw_only=True):
                 if not limit.expired():
                     raise  # the tool's own
                 left = "is not waited for; it may go on in the background"
-                ended = "was stopped" if tool.stops else left
+                ended = "was stopped" if tool.cancellable else left
                 late = f"{call.name} took longer than {seconds:.0f} seconds and {ended}."
                 raise ChatLoopError(late) from error
             failed = False
@@ -194,7 +196,7 @@ class Toolbox(Struct, kw_only=True):
         except OSError as error:
             text = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.clock() - started, 2)
-        room = self._room
+        room = self._result_limit
         text = cut(
             call, text or "(nothing)", room, self.cut_results
         )  # some wires refuse an empty one
@@ -210,15 +212,15 @@ class Toolbox(Struct, kw_only=True):
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         """Return the tool and the arguments of a call. Raises ChatLoopError."""
-        tool = self.offered.get(call.name)
+        tool = self.available.get(call.name)
         if tool is None:
-            known = f"The tools are: {', '.join(self.offered)}."
+            known = f"The tools are: {', '.join(self.available)}."
             raise ChatLoopError(f"There is no tool {call.name}.", known)
         arguments = arguments_of(call.arguments)
         if arguments is None:
             again = "Call the tool again with valid JSON."
             raise ChatLoopError("The arguments are not a JSON object.", again)
-        if wrong := fault(arguments, tool.spec.parameters):
+        if wrong := argument_error(arguments, tool.spec.parameters):
             raise ChatLoopError(wrong, "Call the tool again.")
         return tool, arguments
 
@@ -226,11 +228,13 @@ class Toolbox(Struct, kw_only=True):
 async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
     """Run none of the calls; tell the model that it has to answer."""
     for call in calls:
-        yield ToolReturned(id=call.id, name=call.name, text=NO_MORE, failed=True, seconds=0.0)
+        yield ToolReturned(
+            id=call.id, name=call.name, text=STEP_LIMIT_RESULT, failed=True, seconds=0.0
+        )
 
 
 def call_text(title: str, arguments: Arguments) -> str:
-    """Return a call whole: a line for each argument, texts of several lines below their names."""
+    """Return the full text of a call: a line per argument, multi-line texts below their names."""
     lines = [f"{title}:"]
     for key, value in arguments.items():
         name = key if key.isidentifier() else json.dumps(key)  # it forges no line
@@ -242,10 +246,10 @@ def call_text(title: str, arguments: Arguments) -> str:
     return "\n".join(lines)
 
 
-def fault(arguments: Arguments, schema: Mapping[str, Any]) -> str:
-    """Return a sentence about what is wrong with a call's arguments by its JSON schema, or "".
+def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
+    """Return a sentence about the first argument that breaks the JSON schema, or "".
 
-    Only the top level is checked, and no pattern is run: schemas may come from strangers.
+    Only the top level is checked, and no pattern is run: schemas are not trusted.
     """
     properties = schema.get("properties", {})
     for name in schema.get("required", ()):
@@ -271,8 +275,8 @@ def _is_of_type(value: object, name: str) -> bool:
 
 
 def cut(call: ToolCall, text: str, limit: int, cut_results: dict[str, str]) -> str:
-    """Return at most `limit` characters of a call's result, then a line that says how to read on;
-    `cut_results` gets the whole. Halves of characters, which no request could carry, are replaced.
+    """Return at most `limit` characters of a result, then a line that says how to read more; store
+    the full text in `cut_results`. Lone surrogates, which no request can carry, are replaced.
     """
     note = ""
     if call.name != READ_RESULT.name or len(text) > limit + 200:  # it says itself how to read on
@@ -285,8 +289,8 @@ def cut(call: ToolCall, text: str, limit: int, cut_results: dict[str, str]) -> s
     return text.encode("utf-8", "replace").decode() + note
 
 
-def read_on(arguments: Arguments, limit: int, cut_results: Mapping[str, str]) -> str:
-    """Return the text after `offset` in a result that was cut. Raises ChatLoopError."""
+def read_cut_result(arguments: Arguments, limit: int, cut_results: Mapping[str, str]) -> str:
+    """Return the text after `offset` in a cut result. Raises ChatLoopError."""
     identity, offset = str(arguments["id"]), arguments["offset"]
     text = cut_results.get(identity)
     if text is None:

@@ -1,4 +1,4 @@
-"""The tools for files: free inside of the working directory, elsewhere after asking."""
+"""The file tools: free inside the working directory, elsewhere after approval."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from chat_loop.agent.isolation import in_thread
-from chat_loop.agent.tools import OUTSIDE, POWERFUL, PreparedCall
+from chat_loop.agent.tools import OUTSIDE_PREFIX, SENSITIVE_PREFIX, PreparedCall
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import open_regular
 from chat_loop.wording import counted, size_text
@@ -27,35 +27,35 @@ MAX_SEARCHED = 200_000_000
 """Characters of files that one search reads."""
 MAX_LINE = 300
 MAX_COMPARED = 2_000
-"""Lines; of longer changes only the new text is shown."""
+"""Lines; longer changes show only the new text."""
 CONTEXT_LINES = 3
-SKIPPED = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
-"""Folders that are not listed or searched unless they are named themselves."""
-_STEERING = frozenset(
+SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
+"""Folders that are not listed or searched unless named explicitly."""
+_SENSITIVE_FILES = frozenset(
     {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile"}
     | {"package.json", "setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py"}
     | {"dockerfile"}
 )
-"""Files that programs run, or give to a model, without being told to; in lower case."""
+"""Files that programs run, or give to a model, by themselves; in lower case."""
 
 
 class Place(Struct, frozen=True):
-    """A file that the model named: its path with all links followed, and as it is displayed."""
+    """A file that the model named: its path with all links resolved, and its display path."""
 
     path: Path
-    shown: str
+    display_path: str
     outside: bool = False
 
 
 class Workspace:
-    """The files below `root`. Each tool is a method of its name that prepares a call; none touches
-    the `protected` files and folders.
+    """The files below `root`. Each tool is the method of its name, which prepares a call; none
+    touches the `protected` files and folders.
     """
 
     def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
         self.root = root.resolve()
         self._protected = tuple(path.resolve() for path in protected)
-        self._writing = threading.Lock()
+        self._write_lock = threading.Lock()
 
     def place(self, path: str) -> Place:
         """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
@@ -74,28 +74,28 @@ class Workspace:
     def _protects(self, path: Path) -> bool:
         return any(path == own or own in path.parents for own in self._protected)
 
-    def _prepared(
+    def _prepare(
         self, path: str, place: Place, act: Callable[[], str], change: str = ""
     ) -> PreparedCall:
-        """Return the question about a change, or about reading, and the act, which refuses to run
-        once the path leads elsewhere.
+        """Return the question about a change or a read, and the action, which refuses to run once
+        the path leads elsewhere.
         """
 
-        def act_there() -> str:
+        def run_if_unchanged() -> str:
             if self.place(path) != place:
                 raise ChatLoopError(f"{path} now leads elsewhere.", "Call the tool again.")
             return act()
 
         async def run() -> str:
-            return (await in_thread(act_there)).text("The call")
+            return (await in_thread(run_if_unchanged)).text("The call")
 
         question = change
-        *_, name = parts = Path(place.shown.lower()).parts or (".",)
+        *_, name = parts = Path(place.display_path.lower()).parts or (".",)
         hidden = any(part.startswith(".") for part in parts)
-        if change and (hidden or name.endswith(".pth") or name in _STEERING):
-            question = f"{POWERFUL}:\n{change}"
+        if change and (hidden or name.endswith(".pth") or name in _SENSITIVE_FILES):
+            question = f"{SENSITIVE_PREFIX}:\n{change}"
         if place.outside:
-            question = f"{OUTSIDE} {self.root}:\n{change or f'read {place.path}'}"
+            question = f"{OUTSIDE_PREFIX} {self.root}:\n{change or f'read {place.path}'}"
         return PreparedCall(question, run)
 
     def read_file(self, path: str, first: int = 1, last: int = 0) -> PreparedCall:
@@ -109,12 +109,12 @@ class Workspace:
             if first <= 1 and (last <= 0 or last >= total):
                 return text
             if first > total:
-                raise ChatLoopError(f"{place.shown} has {counted(total, 'line')}.")
+                raise ChatLoopError(f"{place.display_path} has {counted(total, 'line')}.")
             start, end = max(first, 1), min(last, total) if last > 0 else total
             part = "\n".join(lines[start - 1 : end])
             return f"{part}\n[lines {start} to {end} of {total}]"
 
-        return self._prepared(path, place, act)
+        return self._prepare(path, place, act)
 
     def list_files(self, pattern: str = "*", path: str = ".") -> PreparedCall:
         """Lists the files of a folder and of the folders in it."""
@@ -128,10 +128,10 @@ class Workspace:
                     more = f"there are more than these {counted(len(found), 'file')}"
                     cut.append(f"[cut: {more}; a narrower pattern finds them]")
                     break
-                found.append(place.shown)
+                found.append(place.display_path)
             return "\n".join([*sorted(found), *cut])
 
-        return self._prepared(path, folder, act)
+        return self._prepare(path, folder, act)
 
     def search_files(
         self, text: str, pattern: str = "*", path: str = ".", ignore_case: bool = False
@@ -161,22 +161,22 @@ class Workspace:
                         continue
                     if len(matches) == MAX_MATCHES:
                         return "\n".join([*matches, f"[cut: the first {MAX_MATCHES} lines]"])
-                    matches.append(f"{place.shown}:{number}: {line.strip()[:MAX_LINE]}")
+                    matches.append(f"{place.display_path}:{number}: {line.strip()[:MAX_LINE]}")
             return "\n".join(matches)
 
-        return self._prepared(path, folder, act)
+        return self._prepare(path, folder, act)
 
     def _files(self, folder: Place, pattern: str) -> Iterator[Place | None]:
         """Yield the files below a folder that match; None at last when there are too many."""
         if len(pattern) > MAX_LINE:
             raise ChatLoopError("The pattern is too long.")
         if not folder.path.is_dir():
-            raise ChatLoopError(f"{folder.shown} is no folder.")
+            raise ChatLoopError(f"{folder.display_path} is no folder.")
         visited = 0
         for directory, folders, files in os.walk(folder.path):
             parent = Path(directory)
             own = {name for name in (*folders, *files) if self._protects(parent / name)}
-            folders[:] = sorted(set(folders) - SKIPPED - own)
+            folders[:] = sorted(set(folders) - SKIPPED_FOLDERS - own)
             for name in sorted(set(files) - own):
                 visited += 1
                 if visited > MAX_VISITED:
@@ -187,7 +187,10 @@ class Workspace:
                 matched = inner if "/" in pattern else name
                 patterns = (pattern, pattern.replace("**/", ""))
                 if any(fnmatchcase(matched, one) for one in patterns) and not file.is_symlink():
-                    yield Place(file, inner if folder.shown == "." else f"{folder.shown}/{inner}")
+                    yield Place(
+                        file,
+                        inner if folder.display_path == "." else f"{folder.display_path}/{inner}",
+                    )
 
     def write_file(self, path: str, text: str) -> PreparedCall:
         """Writes a text file: a new one, or in the place of what it holds now. Small changes are
@@ -195,25 +198,26 @@ class Workspace:
         """
         place = self.place(path)
         before = read_text(place) if os.path.lexists(place.path) else None
-        new = _with_line_ends_of(before, text)
+        new = _match_line_ends(before, text)
 
         def act() -> str:
-            with self._writing:
+            with self._write_lock:
                 current = read_text(place) if os.path.lexists(place.path) else None
                 if current != before:
                     raise ChatLoopError(
-                        f"{place.shown} has changed since the user was asked.", "Read it again."
+                        f"{place.display_path} has changed since the user was asked.",
+                        "Read it again.",
                     )
                 _replace(place, new.encode())
-            return f"Wrote {place.shown}: {counted(len(_lines(text)), 'line')}."
+            return f"Wrote {place.display_path}: {counted(len(_lines(text)), 'line')}."
 
         if before is not None:
             if new == before:
-                raise ChatLoopError(f"{place.shown} holds exactly this already.")
-            return self._prepared(path, place, act, _change(place, before, new))
-        lines = [f"New file {place.shown}:", "--- /dev/null", f"+++ {place.shown}"]
+                raise ChatLoopError(f"{place.display_path} holds exactly this already.")
+            return self._prepare(path, place, act, _change(place, before, new))
+        lines = [f"New file {place.display_path}:", "--- /dev/null", f"+++ {place.display_path}"]
         lines += _diff_lines("+", new)
-        return self._prepared(path, place, act, "\n".join(lines))
+        return self._prepare(path, place, act, "\n".join(lines))
 
     def edit_file(self, path: str, old: str, new: str) -> PreparedCall:
         """Replaces a text in a file, exactly as it stands there and only there, by another one."""
@@ -221,48 +225,48 @@ class Workspace:
         if old == new:
             raise ChatLoopError("The old text and the new one are the same.")
 
-        def edited() -> tuple[str, str, int]:
+        def edit_text() -> tuple[str, str, int]:
             """Return the text of the file, the new one, and where they begin to differ."""
             whole = read_text(place)
             text = whole.replace("\r\n", "\n") if _has_crlf(whole) else whole
             start = text.find(old) if old else -1
             if start < 0:
                 raise ChatLoopError(
-                    f"The old text does not stand in {place.shown}.",
+                    f"The old text does not stand in {place.display_path}.",
                     "It must be exactly as in the file.",
                 )
             if text.find(old, start + 1) >= 0:
                 raise ChatLoopError(
-                    f"The old text stands in {place.shown} more than once.",
+                    f"The old text stands in {place.display_path} more than once.",
                     "Give more of what is around it.",
                 )
             return whole, text[:start] + new + text[start + len(old) :], start
 
         def act() -> str:
-            with self._writing:
-                before, after, start = edited()
-                _replace(place, _with_line_ends_of(before, after).encode())
-            return f"Edited {place.shown} at line {after.count(chr(10), 0, start) + 1}."
+            with self._write_lock:
+                before, after, start = edit_text()
+                _replace(place, _match_line_ends(before, after).encode())
+            return f"Edited {place.display_path} at line {after.count(chr(10), 0, start) + 1}."
 
-        before, after, _ = edited()
-        change = _change(place, before, _with_line_ends_of(before, after))
-        return self._prepared(path, place, act, change)
+        before, after, _ = edit_text()
+        change = _change(place, before, _match_line_ends(before, after))
+        return self._prepare(path, place, act, change)
 
 
 def read_text(place: Place) -> str:
-    """Return a file's text, line ends as they are. Raises ChatLoopError when it has none."""
+    """Return the text of a file with its original line ends. Raises ChatLoopError."""
     try:
         with open_regular(place.path) as (file, status):
             if status.st_size > MAX_FILE_BYTES:
                 size = size_text(status.st_size)
-                raise ChatLoopError(f"{place.shown} is too large to be read: {size}.")
+                raise ChatLoopError(f"{place.display_path} is too large to be read: {size}.")
             text = file.read(MAX_FILE_BYTES + 1).decode()
     except OSError as error:
-        raise ChatLoopError(f"{place.shown}: {os_reason(error)}.") from error
+        raise ChatLoopError(f"{place.display_path}: {os_reason(error)}.") from error
     except UnicodeDecodeError as error:
-        raise ChatLoopError(f"{place.shown} is no text in UTF-8.") from error
+        raise ChatLoopError(f"{place.display_path} is no text in UTF-8.") from error
     if "\0" in text:
-        raise ChatLoopError(f"{place.shown} is a binary file.")
+        raise ChatLoopError(f"{place.display_path} is a binary file.")
     return text
 
 
@@ -273,7 +277,7 @@ def _replace(place: Place, data: bytes) -> None:
     try:
         mode = stat.S_IMODE(path.stat().st_mode) if os.path.lexists(path) else None
         if mode is not None and not (mode & 0o222 and os.access(path, os.W_OK)):
-            raise ChatLoopError(f"{place.shown} is write-protected.")
+            raise ChatLoopError(f"{place.display_path} is write-protected.")
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("xb") as file:
@@ -286,7 +290,7 @@ def _replace(place: Place, data: bytes) -> None:
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        raise ChatLoopError(f"{place.shown}: {os_reason(error)}.") from error
+        raise ChatLoopError(f"{place.display_path}: {os_reason(error)}.") from error
 
 
 def _has_crlf(text: str) -> bool:
@@ -295,7 +299,7 @@ def _has_crlf(text: str) -> bool:
     return ends > 0 and text.count("\r\n") == ends
 
 
-def _with_line_ends_of(old: str | None, new: str) -> str:
+def _match_line_ends(old: str | None, new: str) -> str:
     crlf = old is not None and _has_crlf(old) and "\r" not in new
     return new.replace("\n", "\r\n") if crlf else new
 
@@ -305,7 +309,7 @@ def _lines(text: str) -> list[str]:
 
 
 def _diff_lines(mark: str, text: str) -> list[str]:
-    """Return the lines of a text as a diff has them, with visible carriage returns."""
+    """Return the lines of a text in diff format, with visible carriage returns."""
     end = ["\\ No newline at end of file"] if text and not text.endswith("\n") else []
     return [f"{mark}{line}".replace("\r", "␍") for line in _lines(text)] + end
 
@@ -313,7 +317,11 @@ def _diff_lines(mark: str, text: str) -> list[str]:
 def _change(place: Place, old: str, new: str) -> str:
     if _has_crlf(old) and _has_crlf(new):
         old, new = old.replace("\r\n", "\n"), new.replace("\r\n", "\n")
-    head = [f"Change {place.shown}:", f"--- {place.shown}", f"+++ {place.shown}"]
+    head = [
+        f"Change {place.display_path}:",
+        f"--- {place.display_path}",
+        f"+++ {place.display_path}",
+    ]
     return "\n".join([*head, *hunks(old, new)])
 
 
@@ -337,6 +345,6 @@ def hunks(old: str, new: str) -> list[str]:
 
 
 def _common_lines(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of lines at the beginning that are the same."""
+    """Return the number of equal lines at the beginning."""
     pairs = zip(one, other, strict=False)
     return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))

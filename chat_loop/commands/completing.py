@@ -20,7 +20,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library
-from chat_loop.providers.choose import Offer
+from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text
 
@@ -174,7 +174,7 @@ class Offering:
 
     def _models(self, typed: str) -> Found:
         models = self._chat.models
-        offers: list[Offer] = self._recent("models", 60, lambda: [*models.offered()])
+        offers: list[Candidate] = self._recent("models", 60, lambda: [*models.candidates()])
         for offer in offers:
             name = offer.reference.partition(":")[2]
             if offer.reference.startswith(typed) or (typed and name.startswith(typed)):

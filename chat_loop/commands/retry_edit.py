@@ -135,7 +135,7 @@ def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
     """Return the tools that may have changed something: allowed by the user, interrupted, or those
     of an agent with tools of its own.
     """
-    asking = {tool.spec.name for tool in agent.tools if tool.asks is not None}
+    asking = {tool.spec.name for tool in agent.tools if tool.preview is not None}
     new_files = (
         use.call.name
         for use in exchange.uses

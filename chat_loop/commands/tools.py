@@ -19,7 +19,7 @@ from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import counted, window_text
 
 if TYPE_CHECKING:
-    from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.agent.mcp_tools import ServerState
     from chat_loop.commands.chat import Chat
     from chat_loop.display.manager import DisplayManager
@@ -75,7 +75,7 @@ async def model(chat: Chat, argument: str) -> None:
 
 
 async def _list_models(chat: Chat, now: str) -> None:
-    offers = await asyncio.to_thread(chat.models.offered)
+    offers = await asyncio.to_thread(chat.models.candidates)
     chat.display.line(f"Using {one_line(now, 100)}.")
     others = [offer for offer in offers if offer.reference != now]
     if others:
@@ -104,8 +104,12 @@ async def tools(chat: Chat, argument: str) -> None:
         chat.display.prose(hint, "dim")
         return
     for tool in agent.tools:
-        about = f"asks about {one_line(tool.asks_about, 80)}" if tool.asks_about else "asks first"
-        asks = f" ({about})" if tool.asks is not None else ""
+        about = (
+            f"asks about {one_line(tool.approval_scope, 80)}"
+            if tool.approval_scope
+            else "asks first"
+        )
+        asks = f" ({about})" if tool.preview is not None else ""
         words = one_line(tool.spec.description.strip().partition("\n")[0], 200)
         chat.display.prose(f"  {one_line(tool.spec.name, 64)}{asks}: {words}", indent=4)
     if not agent.provider.calls_tools:
@@ -148,12 +152,12 @@ async def mcp(chat: Chat, argument: str) -> None:
         display.warn("The model cannot call tools: it is not offered those of the servers.")
 
 
-def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
+def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:
     """Yield what there is to say of a server, and its tools when `servers` is there to ask."""
     tools = f" · {counted(len(state.tools), 'tool')}" if state.state == "connected" else ""
     yield f"{state.name}: {state.state}{tools} · {one_line(state.where, 200)}"
     if state.problem:
-        again = " The next call connects it again." if state.comes_back else ""
+        again = " The next call connects it again." if state.reconnects else ""
         yield f"  {one_line(state.problem, 1000)}{again}"
     if state.missing:
         names = one_line(", ".join(state.missing), 500)
@@ -161,7 +165,7 @@ def server_lines(state: ServerState, servers: Servers | None) -> Iterator[str]:
     if servers is None:
         return
     for tool in state.tools:
-        note = "" if servers.asks(state.name, tool.name) else " (not asked about)"
+        note = "" if servers.needs_approval(state.name, tool.name) else " (not asked about)"
         yield f"  {one_line(tool.name, 100)}{note}: {one_line(tool.description, 300)}"
 
 

@@ -65,7 +65,7 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-class Offer(Struct, frozen=True, kw_only=True):
+class Candidate(Struct, frozen=True, kw_only=True):
     """The beginning of a child session: its parent, and the block and the words that stand for what
     was said before it.
 
@@ -403,7 +403,7 @@ class Compaction:
         )
         # The id is the one it was sealed under: its file may have been changed from outside.
         header = replace(conversation.live.header, title=title(parent, seal))
-        offer = Offer(
+        offer = Candidate(
             parent=replace(parent, header=header),
             path=path,
             block=block,

@@ -18,7 +18,7 @@ from chat_loop.attach.reading import QueryFile, read_files
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation import attachments
-from chat_loop.conversation.compaction import Compaction, Confirm, Offer, to_its_end, uncancel
+from chat_loop.conversation.compaction import Candidate, Compaction, Confirm, to_its_end, uncancel
 from chat_loop.conversation.meter import MARGIN, ContextMeter
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
@@ -32,7 +32,7 @@ from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
-    from chat_loop.agent.mcp_servers import Servers
+    from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.context.budget import Draft
     from chat_loop.conversation.resume import Offers
     from chat_loop.library.archive import Archive
@@ -56,7 +56,7 @@ class Conversation:
         show: Callable[[events.Event], None],
         options: Options,
         memory: Callable[[], str] = str,
-        servers: Servers | None = None,
+        servers: McpServers | None = None,
     ) -> None:
         self.sessions = sessions
         self.options = options
@@ -78,7 +78,7 @@ class Conversation:
         agent = self.agent
         return self.sessions.begin(agent=agent.name, agent_path=agent.path, model=agent.model)
 
-    def _start(self, live: LiveSession, offer: Offer | None = None) -> None:
+    def _start(self, live: LiveSession, offer: Candidate | None = None) -> None:
         """Go on in a session that begins, given the block and the words that are offered."""
         self.live = live
         self._carried = offer.carried if offer is not None else ()
@@ -212,7 +212,7 @@ class Conversation:
             self.add(records.ArchiveContext(number=number, at=at, text=redacted(excerpts)))
             self.show(events.Recalled(refs))
 
-    async def _connect(self, servers: Servers) -> None:
+    async def _connect(self, servers: McpServers) -> None:
         """Give the agent the servers' tools as they are now; wait for those that still connect."""
         pending: list[str] = []
 
@@ -272,7 +272,7 @@ class Conversation:
         if not self.options.acknowledge or restoration is None or not restoration.block:
             return
         limits = self.agent.limits
-        limits = replace(limits, attempts=min(2, limits.attempts), longest_asked=5.0)
+        limits = replace(limits, attempts=min(2, limits.attempts), max_retry_after=5.0)
         agent = replace(self.agent, limits=limits)
         block = self.meter.messages(Thread(self.session))[0].text
         limit = min(2048, self.window // 8)  # a small model may not find its end
@@ -407,7 +407,7 @@ class Conversation:
 
         return Offers(self, quick=quick)
 
-    async def accept(self, offer: Offer, *, acknowledge: bool = True) -> None:
+    async def accept(self, offer: Candidate, *, acknowledge: bool = True) -> None:
         """End this session and go on as offered. Raises SaveError while its words are only here."""
         await to_its_end(self._leave("resume", offer))
         if acknowledge and offer.answered:
@@ -419,7 +419,7 @@ class Conversation:
         """
         await to_its_end(self._leave(reason))
 
-    async def _leave(self, reason: SealReason, offer: Offer | None = None) -> None:
+    async def _leave(self, reason: SealReason, offer: Candidate | None = None) -> None:
         was = self.live.header.id
         if self.live.empty:
             self.live.close()
@@ -481,7 +481,7 @@ class Conversation:
         summary = self.compaction.summaries.cover(thread)
         return replace(seal, source="extracted", summary=summary)
 
-    def begin_child(self, offer: Offer, reason: str) -> None:
+    def begin_child(self, offer: Candidate, reason: str) -> None:
         """Begin a session that is given the offered block and words. Its file comes with its first
         words; that of a merge at once, for what the user decided about it.
         """

@@ -11,7 +11,7 @@ from chat_loop.agent.tools import READ_RESULT
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, Budget
 from chat_loop.context.messages import Thread
-from chat_loop.conversation.compaction import Offer
+from chat_loop.conversation.compaction import Candidate
 from chat_loop.errors import ContextFull
 from chat_loop.events import Warned
 from chat_loop.library import archive_tools
@@ -89,7 +89,7 @@ class ContextMeter:
                 self._ratio = min(2.0, max(0.5, reported / estimate))
         session, path = conversation.session, conversation.live.path
         at = session.header.created
-        offer = Offer(parent=session, path=path, block=block, carried=tuple(words))
+        offer = Candidate(parent=session, path=path, block=block, carried=tuple(words))
         entries: list[records.Entry] = [offer.restoration(at)]
         if acknowledged and block and conversation.options.acknowledge:
             entries.append(records.Reply(number=0, at=at, text="-"))

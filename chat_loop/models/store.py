@@ -30,14 +30,14 @@ def is_installed(directory: Path, model: EmbeddedModel) -> bool:
     return path.is_file() and path.stat().st_size == model.size
 
 
-def installed(directory: Path) -> tuple[EmbeddedModel, ...]:
+def installed_models(directory: Path) -> tuple[EmbeddedModel, ...]:
     """Return the catalogue's models whose files are in the directory, in the catalogue's order."""
     return tuple(model for model in CATALOGUE if is_installed(directory, model))
 
 
-def best(directory: Path) -> str:
+def best_installed(directory: Path) -> str:
     """Return the name of the best model that is installed, if any."""
-    models = sorted(installed(directory), key=lambda model: (model.recommended, model.size))
+    models = sorted(installed_models(directory), key=lambda model: (model.recommended, model.size))
     return models[-1].name if models else ""
 
 

@@ -8,7 +8,7 @@ from typing import Any
 LARGEST_COUNT = 1_000_000_000  # tokens; a larger number is taken for none
 
 
-def at(value: object, *path: str) -> Any:
+def value_at(value: object, *path: str) -> Any:
     """Return the member of nested objects at `path`, None where there is none."""
     for key in path:
         value = value.get(key) if isinstance(value, Mapping) else None
@@ -17,23 +17,23 @@ def at(value: object, *path: str) -> Any:
 
 def text_at(value: object, *path: str) -> str:
     """Return the string at `path`, empty when there is none."""
-    member = at(value, *path)
+    member = value_at(value, *path)
     return member if isinstance(member, str) else ""
 
 
 def list_at(value: object, *path: str) -> Sequence[object]:
     """Return the list at `path`, empty when there is none."""
-    member = at(value, *path)
+    member = value_at(value, *path)
     return member if isinstance(member, list) else ()
 
 
 def flag_at(value: object, *path: str) -> bool | None:
     """Return the truth value at `path`, None when there is none."""
-    member = at(value, *path)
+    member = value_at(value, *path)
     return member if isinstance(member, bool) else None
 
 
 def count_at(value: object, *path: str) -> int:
     """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
-    member = at(value, *path)
+    member = value_at(value, *path)
     return member if type(member) is int and 0 <= member <= LARGEST_COUNT else 0

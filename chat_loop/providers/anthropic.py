@@ -11,13 +11,13 @@ from typing import Any
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import capabilities, wire
-from chat_loop.providers.answers import at, count_at, text_at
+from chat_loop.providers.answers import count_at, text_at, value_at
 from chat_loop.providers.capabilities import Capabilities, bare_name
-from chat_loop.providers.replies import INVALID, Reply, arguments_of, arguments_text, tool_name
+from chat_loop.providers.replies import INVALID_KEY, Reply, arguments_of, arguments_text, tool_name
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
 
-STOPS: Mapping[str, StopReason] = {  # where it is not `end`
+STOP_REASONS: Mapping[str, StopReason] = {  # where it is not `end`
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
@@ -53,12 +53,17 @@ class AnthropicProvider(wire.WireProvider):
                 **without_telemetry(anthropic.AsyncAnthropic),
             )
         except anthropic.AnthropicError as error:
-            raise self.unreadable(error) from error
+            raise self.credentials_error(error) from error
         if not (client.api_key or client.auth_token or getattr(client, "credentials", None)):
-            raise self.keyless()
+            raise self.missing_key_error()
         # anthropic 0 has no error of its own for credentials
-        unreadable = getattr(anthropic, "CredentialsError", None)
-        return anthropic, client, anthropic.AnthropicError, (unreadable,) if unreadable else ()
+        credentials_error = getattr(anthropic, "CredentialsError", None)
+        return (
+            anthropic,
+            client,
+            anthropic.AnthropicError,
+            (credentials_error,) if credentials_error else (),
+        )
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: Sequence[Mapping[str, object]] = [
@@ -68,7 +73,7 @@ class AnthropicProvider(wire.WireProvider):
             {"name": tool.name, "description": tool.description, "input_schema": tool.parameters}
             for tool in request.tools
         ]
-        system: object = wire.sendable(request.system)
+        system: object = wire.replace_surrogates(request.system)
         if self._caches(request):
             messages = with_breakpoints(messages)
             if request.system.strip():
@@ -100,26 +105,26 @@ class AnthropicProvider(wire.WireProvider):
         """Return False for a summary, which is asked for once."""
         return request.grammar is None
 
-    def _refused(self, status: int, error: ProviderError, request: Request) -> None:
+    def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
         capabilities.refuses_images(request, status, error, takes_images=True)
 
-    async def _ask(self) -> Capabilities | None:
+    async def _fetch_capabilities(self) -> Capabilities | None:
         try:
             answer = await self._answer(f"/v1/models/{self.model}")
             return capabilities.from_listing(answer)
         except wire.Refusal as refusal:
             message = text_at(refusal.body, "error", "message").lower()
-            return None if message.startswith("model") else capabilities.NOTHING
+            return None if message.startswith("model") else capabilities.NO_CAPABILITIES
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         match event.get("type"):
             case "message_start":
-                reply.usage = usage_of(at(event, "message", "usage"), None)
+                reply.usage = usage_of(value_at(event, "message", "usage"), None)
             case "content_block_start":
                 block = event.get("content_block")
                 if text_at(block, "type") == "tool_use":
                     # {} unless a server does not stream it
-                    arguments = arguments_text(at(block, "input"))
+                    arguments = arguments_text(value_at(block, "input"))
                     identity, name = text_at(block, "id"), text_at(block, "name")
                     reply.calls.add(event.get("index"), identity, name, arguments)
                 yield from deltas(block)
@@ -128,33 +133,37 @@ class AnthropicProvider(wire.WireProvider):
                 yield from deltas(event.get("delta"))
             case "message_delta":
                 if reason := text_at(event, "delta", "stop_reason"):
-                    reply.stop = STOPS.get(reason, "end")
+                    reply.stop = STOP_REASONS.get(reason, "end")
                 reply.usage = usage_of(event.get("usage"), reply.usage)
             case "message_stop":
                 reply.done = True
             case "error":
-                raise self._service.refused(None, event)
+                raise self._service.refusal_error(None, event)
 
 
 def content_of(message: Message) -> str | list[dict[str, object]]:
     """Return a message's content: results, images, text, calls, in the order of the wire."""
     if not (message.calls or message.results or message.images):
-        return wire.sendable(message.text)
+        return wire.replace_surrogates(message.text)
     blocks: list[dict[str, object]] = []
     for result in message.results:
         failed = {"is_error": True} if result.failed else {}
-        answer = {"tool_use_id": result.id, "content": wire.sendable(result.text), **failed}
+        answer = {
+            "tool_use_id": result.id,
+            "content": wire.replace_surrogates(result.text),
+            **failed,
+        }
         blocks.append({"type": "tool_result", **answer})
     for image in message.images:
         if image.data:
             source = {"type": "base64", "media_type": image.media, "data": image.data}
             blocks.append({"type": "image", "source": source})
     if message.text.strip():
-        blocks.append({"type": "text", "text": wire.sendable(message.text)})
+        blocks.append({"type": "text", "text": wire.replace_surrogates(message.text)})
     for call in message.calls:
         arguments = arguments_of(call.arguments)
         if arguments is None:
-            arguments = {INVALID: wire.sendable(call.arguments)}
+            arguments = {INVALID_KEY: wire.replace_surrogates(call.arguments)}
         name = tool_name(call.name)
         blocks.append({"type": "tool_use", "id": call.id, "name": name, "input": arguments})
     return blocks

@@ -9,7 +9,7 @@ from pathlib import Path
 import msgspec
 
 from chat_loop.errors import ContextTooLong, ProviderError
-from chat_loop.providers.answers import at, flag_at, list_at, text_at
+from chat_loop.providers.answers import flag_at, list_at, text_at, value_at
 from chat_loop.values import Request, Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
@@ -24,7 +24,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
     reply: int = 0
     images: bool | None = None
 
-    def over(self, other: Capabilities) -> Capabilities:
+    def with_fallback(self, other: Capabilities) -> Capabilities:
         """Return these, and those of `other` where these say nothing."""
         return Capabilities(
             window=self.window or other.window,
@@ -33,7 +33,7 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-NOTHING = Capabilities()
+NO_CAPABILITIES = Capabilities()
 
 FAMILIES = msgspec.json.decode(
     Path(__file__).with_name("families.json").read_bytes(), type=dict[str, tuple[int, int, bool]]
@@ -57,7 +57,7 @@ def longest_prefix(model: str, prefixes: Iterable[str]) -> str | None:
     return max((prefix for prefix in prefixes if name.startswith(prefix)), key=len, default=None)
 
 
-def guessed(model: str) -> Capabilities:
+def guess_capabilities(model: str) -> Capabilities:
     """Guess by the model's family; the window is never 0, and images are never None."""
     family = longest_prefix(model, FAMILIES) or ""
     window, reply, images = FAMILIES.get(family, (UNKNOWN_TOKENS, 0, False))
@@ -69,7 +69,7 @@ def window_of(model: str, overrides: Mapping[str, int]) -> Window:
     """Return the window before anybody has been asked: of `overrides` (tokens), else a guess."""
     if model in overrides:
         return Window(overrides[model])
-    return Window(guessed(model).window, guessed=True)
+    return Window(guess_capabilities(model).window, guessed=True)
 
 
 def tokens_in(value: object) -> int:
@@ -89,10 +89,10 @@ _REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_c
 
 def from_listing(entry: object) -> Capabilities:
     """Read an entry of a server's list of models, whichever server it is."""
-    windows = [tokens_in(at(entry, *path)) for path in _WINDOWS]
-    if at(entry, "state") != "not-loaded":  # LM Studio: what it could be loaded with
-        windows.append(tokens_in(at(entry, "max_context_length")))
-    modalities = at(entry, "architecture", "input_modalities")  # OpenRouter, llama-server
+    windows = [tokens_in(value_at(entry, *path)) for path in _WINDOWS]
+    if value_at(entry, "state") != "not-loaded":  # LM Studio: what it could be loaded with
+        windows.append(tokens_in(value_at(entry, "max_context_length")))
+    modalities = value_at(entry, "architecture", "input_modalities")  # OpenRouter, llama-server
     images = (
         flag_at(entry, "capabilities", "image_input", "supported"),  # Anthropic
         flag_at(entry, "capabilities", "vision"),  # Mistral
@@ -101,14 +101,14 @@ def from_listing(entry: object) -> Capabilities:
     )
     return Capabilities(
         window=next(filter(None, windows), 0),
-        reply=next(filter(None, (tokens_in(at(entry, *path)) for path in _REPLIES)), 0),
+        reply=next(filter(None, (tokens_in(value_at(entry, *path)) for path in _REPLIES)), 0),
         images=next((flag for flag in images if flag is not None), None),
     )
 
 
 def from_props(props: object) -> Capabilities:
     """Read `/props` of a llama-server: the window is that of one of its slots."""
-    window = tokens_in(at(props, "default_generation_settings", "n_ctx"))
+    window = tokens_in(value_at(props, "default_generation_settings", "n_ctx"))
     return Capabilities(window=window, images=flag_at(props, "modalities", "vision"))
 
 
@@ -118,10 +118,10 @@ def from_ollama(details: object, processes: object, model: str) -> Capabilities:
     for process in list_at(processes, "models"):
         names = (text_at(process, key).removesuffix(":latest") for key in ("model", "name"))
         if not window and model.removesuffix(":latest") in names:
-            window = tokens_in(at(process, "context_length"))
+            window = tokens_in(value_at(process, "context_length"))
     parameters = text_at(details, "parameters")
     context = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
-    features = at(details, "capabilities")
+    features = value_at(details, "capabilities")
     return Capabilities(
         window=window or (tokens_in(int(context[1])) if context else 0),
         images="vision" in features if isinstance(features, list) else None,

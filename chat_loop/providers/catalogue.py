@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
-from chat_loop.providers.servers import host_and_port, is_near
+from chat_loop.providers.servers import host_and_port, is_local_address
 
 Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
@@ -29,7 +29,9 @@ class Quirks(Struct, frozen=True, kw_only=True):
     limit: str = "max_tokens"  # its name of the ceiling of a reply
     fixed_temperature: tuple[str, ...] = ()  # models that refuse any other `temperature`
     no_tools: tuple[str, ...] = ()  # models that have no tools here
-    tagged: bool = True  # reasoning may stand in the reply's text, between `<think>` and `</think>`
+    think_tags: bool = (
+        True  # reasoning may stand in the reply's text, between `<think>` and `</think>`
+    )
     cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
     summary_params: Mapping[str, object] = {}  # of a summary, whose ceiling reasoning would use up
     wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
@@ -57,13 +59,13 @@ class Entry(Struct, frozen=True, kw_only=True):
     @property
     def is_local(self) -> bool:
         """True for a server that somebody starts on this machine, without a key."""
-        return is_near(self.base_url) and not self.needs_key
+        return is_local_address(self.base_url) and not self.needs_key
 
     def key(self, environment: Mapping[str, str]) -> str:
         """Return the key that is set, or ""."""
         return next(filter(None, (environment.get(name, "") for name in self.keys)), "")
 
-    def sent_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
+    def request_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return `headers` with the values of their variables. Raises NoProvider."""
         try:
             return expand_variables(self.headers, environment) if self.headers else {}
@@ -79,7 +81,7 @@ CATALOGUE: Mapping[str, Entry] = {
 LOCAL_SERVERS = {
     entry.name: host_and_port(entry.base_url)[1]
     for entry in CATALOGUE.values()
-    if is_near(entry.base_url)
+    if is_local_address(entry.base_url)
 }
 """The servers that are looked for on this machine -> their usual ports."""
 
@@ -118,7 +120,7 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
         hint = f"Set providers.{entry.name}.base_url, or give --base-url URL."
         return NoProvider("It has no address.", hint)
     try:
-        entry.sent_headers(environment)
+        entry.request_headers(environment)
         if entry.kind == "azure":
             azure_address(entry, environment)
         if entry.kind == "bedrock":

@@ -22,13 +22,13 @@ from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
 from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
-from chat_loop.providers.servers import is_foreign, server_at, without_credentials
+from chat_loop.providers.servers import belongs_to_other_user, server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
 
 LOCAL_CONTEXT = 8192  # tokens to load an embedded model with, unless the config sets them
 
-WAYS = """Ways to get one:
+SETUP_HINT = """Ways to get one:
   export ANTHROPIC_API_KEY=...  or  export OPENAI_API_KEY=...
   start Ollama, LM Studio, llama-server or vLLM on this machine
   chat-loop models install       (an embedded model: no key, no network afterwards)
@@ -44,7 +44,7 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 }
 
 
-class World(Struct, frozen=True, kw_only=True):
+class Machine(Struct, frozen=True, kw_only=True):
     """The surroundings that the choice depends on besides the config."""
 
     environment: Mapping[str, str]
@@ -54,13 +54,13 @@ class World(Struct, frozen=True, kw_only=True):
     loading_seconds: float = 60.0  # how long a server that loads its model is waited for
 
 
-def real_world(models: Path, *, discover: bool = True) -> World:
+def this_machine(models: Path, *, discover: bool = True) -> Machine:
     """Return the process's environment and, to `discover` servers, the usual ports."""
     servers = catalogue.LOCAL_SERVERS if discover else {}
-    return World(environment=os.environ, models=models, servers=servers)
+    return Machine(environment=os.environ, models=models, servers=servers)
 
 
-class Offer(Struct, frozen=True):
+class Candidate(Struct, frozen=True):
     """A model that could answer, as PROVIDER:MODEL, and a few words on why."""
 
     reference: str
@@ -75,14 +75,14 @@ class Models(Struct, frozen=True, kw_only=True):
 
     providers: tuple[str, ...]
     provide: Callable[[str], Provider]
-    offered: Callable[[], Sequence[Offer]]
+    candidates: Callable[[], Sequence[Candidate]]
 
 
-Tell = Callable[[str], object]  # takes a sentence for the user
+Report = Callable[[str], object]  # takes a sentence for the user
 
 
 def choose(
-    reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool
+    reference: str, config: Config, machine: Machine, *, base_url: str = "", report: Report = bool
 ) -> Provider:
     """Return the provider for a reference, or the first that can answer; `tell` hears of servers.
 
@@ -91,98 +91,101 @@ def choose(
     # no service's key goes to an address that came without a model
     reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
-        return create(reference, config, world, base_url=base_url, tell=tell)
-    for offer in _candidates(config, world):
+        return create(reference, config, machine, base_url=base_url, report=report)
+    for offer in _candidates(config, machine):
         if offer.foreign:
             unless = f"it is not used unless you name it (--model {offer.reference})."
-            tell(f"{offer.server} {offer.note}: {unless}")
+            report(f"{offer.server} {offer.note}: {unless}")
             continue
         if offer.server and not offer.loading:
             found = "a server that was found on this machine."
-            tell(f"{offer.reference} answers, {offer.note}: {found}")
-        return create(offer.reference, config, world, tell=tell)
-    raise NoProvider("There is no model to talk to.", WAYS)
+            report(f"{offer.reference} answers, {offer.note}: {found}")
+        return create(offer.reference, config, machine, report=report)
+    raise NoProvider("There is no model to talk to.", SETUP_HINT)
 
 
-def offered(config: Config, world: World) -> list[Offer]:
+def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
     """Return the models that could answer now, each once; no service is asked."""
-    offers = [Offer(config.model, "the config's")] if config.model else []
-    offers += _candidates(config, world)
-    offers += [Offer(f"local:{model.name}", "embedded") for model in store.installed(world.models)]
-    first: dict[str, Offer] = {}
+    offers = [Candidate(config.model, "the config's")] if config.model else []
+    offers += _candidates(config, machine)
+    offers += [
+        Candidate(f"local:{model.name}", "embedded")
+        for model in store.installed_models(machine.models)
+    ]
+    first: dict[str, Candidate] = {}
     for offer in offers:
         first.setdefault(offer.reference, offer)
     return [*first.values()]
 
 
-def _candidates(config: Config, world: World) -> Iterator[Offer]:
+def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
     """Yield who could answer, the best first; each server is asked when its turn comes."""
     for entry in entries(config.providers).values():
         is_service = entry.model and (entry.needs_key or entry.kind == "bedrock")
-        if is_service and not catalogue.missing_requirement(entry, world.environment):
-            key = next((name for name in entry.keys if world.environment.get(name)), "")
+        if is_service and not catalogue.missing_requirement(entry, machine.environment):
+            key = next((name for name in entry.keys if machine.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
-            yield Offer(f"{entry.name}:{entry.model}", note)
+            yield Candidate(f"{entry.name}:{entry.model}", note)
     other = entry_of("compatible", config.providers)
     if other.base_url:
         model = f":{other.model}" if other.model else ""
-        yield Offer(f"{other.name}{model}", f"at {without_credentials(other.base_url)}")
-    for name in world.servers:
-        entry = with_local_port(entry_of(name, config.providers), world)
-        if offer := _offer_of_server(entry, world, named=name in config.providers):
+        yield Candidate(f"{other.name}{model}", f"at {without_credentials(other.base_url)}")
+    for name in machine.servers:
+        entry = with_local_port(entry_of(name, config.providers), machine)
+        if offer := _server_candidate(entry, machine, named=name in config.providers):
             yield offer
-    if best := store.best(world.models):
-        yield Offer(f"local:{best}", "embedded")
+    if best := store.best_installed(machine.models):
+        yield Candidate(f"local:{best}", "embedded")
 
 
-def _offer_of_server(entry: Entry, world: World, *, named: bool) -> Offer | None:
+def _server_candidate(entry: Entry, machine: Machine, *, named: bool) -> Candidate | None:
     """Return the offer of a server of this machine; `named`: the config has it, whoever's it is."""
-    server = server_at(entry.base_url, entry.key(world.environment))
+    server = server_at(entry.base_url, entry.key(machine.environment))
     if server is None:
         return None
     at = f"at {without_credentials(entry.base_url)}"
     if server.software.lower() not in ("", entry.title.lower()):
         at += f" ({server.software})"
     model = entry.model or next(iter(server.models), "")
-    if not named and is_foreign(entry.base_url, world.sockets):
+    if not named and belongs_to_other_user(entry.base_url, machine.sockets):
         note = f"{at} belongs to another user of this machine"
-        return Offer(entry.name, note, entry.title, foreign=True)
+        return Candidate(entry.name, note, entry.title, foreign=True)
     if server.loading and not entry.model:
-        return Offer(entry.name, f"{at} is loading its model", entry.title, loading=True)
-    return Offer(f"{entry.name}:{model}", at, entry.title) if model else None
+        return Candidate(entry.name, f"{at} is loading its model", entry.title, loading=True)
+    return Candidate(f"{entry.name}:{model}", at, entry.title) if model else None
 
 
-def with_local_port(entry: Entry, world: World) -> Entry:
+def with_local_port(entry: Entry, machine: Machine) -> Entry:
     """Return a server with the port that it has in this world, unless the user set its address."""
-    port = world.servers.get(entry.name)
+    port = machine.servers.get(entry.name)
     if port is None or entry.base_url != CATALOGUE[entry.name].base_url:
         return entry
     return replace(entry, base_url=f"http://127.0.0.1:{port}/v1")
 
 
-def default_model(provider: str, config: Config, world: World) -> str:
+def default_model(provider: str, config: Config, machine: Machine) -> str:
     """Return the model of a provider when none is named; "" when there is none."""
     try:
-        return usual_model(with_local_port(entry_of(provider, config.providers), world), world)
+        return usual_model(with_local_port(entry_of(provider, config.providers), machine), machine)
     except KeyError:
         return ""
 
 
-def usual_model(entry: Entry, world: World, tell: Tell | None = None) -> str:
+def usual_model(entry: Entry, machine: Machine, report: Report | None = None) -> str:
     """Return an entry's model when none is named; with `tell`, wait for a server that loads it."""
     if entry.kind == "local":
-        return store.best(world.models)
+        return store.best_installed(machine.models)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
     who = f"{entry.title} at {without_credentials(entry.base_url)}"
     deadline = None
     while True:
-        server = server_at(entry.base_url, entry.key(world.environment))
-        if server is None or not server.loading or tell is None:
+        server = server_at(entry.base_url, entry.key(machine.environment))
+        if server is None or not server.loading or report is None:
             return next(iter(server.models), "") if server is not None else ""
         if deadline is None:
-            tell(f"{who} is loading its model; waiting for it.")
-            deadline = time.monotonic() + world.loading_seconds
+            report(f"{who} is loading its model; waiting for it.")
+            deadline = time.monotonic() + machine.loading_seconds
         if time.monotonic() >= deadline:
             raise NoProvider(
                 f"{who} is still loading its model.",
@@ -203,7 +206,7 @@ def full_reference(name: str, providers: Collection[str], provider: str = "") ->
 
 
 def create(
-    reference: str, config: Config, world: World, *, base_url: str = "", tell: Tell = bool
+    reference: str, config: Config, machine: Machine, *, base_url: str = "", report: Report = bool
 ) -> Provider:
     """Build the provider for PROVIDER:MODEL, PROVIDER or MODEL. Raises as `choose` does."""
     known = entries(config.providers)
@@ -215,29 +218,29 @@ def create(
             f"“{reference[:80]}” is not a model reference.",
             f"It is PROVIDER:MODEL; providers: {', '.join(known)}.",
         )
-    entry = with_local_port(known[name], world)
+    entry = with_local_port(known[name], machine)
     if base_url:
         if entry.kind not in ("openai", "anthropic"):
             what = "--base-url goes with a model of a server."
             raise UsageError(what, "For example: --model compatible:MODEL.")
         entry = replace(entry, base_url=base_url)
-    model = model or usual_model(entry, world, tell)
+    model = model or usual_model(entry, machine, report)
     if not model and entry.kind == "local":
         raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
     if not model:
         raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
-    return _build(entry, model, config, world)
+    return _build(entry, model, config, machine)
 
 
-def _build(entry: Entry, model: str, config: Config, world: World) -> Provider:
+def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provider:
     window, images = window_of(model, config.windows), config.images.get(model)
     if entry.kind == "local":
         from chat_loop.providers.local import LocalProvider  # the embedded engine
 
         setting = config.providers.get("local", ProviderConfig())
         return LocalProvider(
-            store.resolve(world.models, model),
-            name_of_model=model,
+            store.resolve(machine.models, model),
+            model_name=model,
             window=Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
             threads=setting.threads or None,
             calls_tools=bool(setting.tools),
@@ -253,5 +256,5 @@ def _build(entry: Entry, model: str, config: Config, world: World) -> Provider:
         )
     # None leaves the SDK to its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
-    key = None if by_sdk else entry.key(world.environment)
+    key = None if by_sdk else entry.key(machine.environment)
     return ADAPTERS[entry.kind](model, entry, window=window, images=images, api_key=key)

@@ -21,7 +21,7 @@ import msgspec
 from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.answers import at, count_at, text_at
+from chat_loop.providers.answers import count_at, text_at, value_at
 from chat_loop.providers.local_child import Answer, Ask
 from chat_loop.providers.openai import read_chunk, tool_of
 from chat_loop.providers.replies import Reply
@@ -30,7 +30,7 @@ from chat_loop.values import Message, Request, ToolCall, ToolSpec, Window
 REPLY_TOKENS = 2048  # a small model that repeats itself would fill the window
 TEMPERATURE = 0.3
 REPEAT_PENALTY = 1.05
-LONGEST_HELD = 100_000  # characters of a reply that may be a call; a longer one is none
+MAX_CALL_TEXT = 100_000  # characters of a reply that may be a call; a longer one is none
 _MARKS = ("```json", "```", "<tool_call>", "</tool_call>")  # what stands around their calls
 _CALL = re.compile(r"(```json|```|<tool_call>)?\s*(\{|\Z)")
 
@@ -46,15 +46,15 @@ class LocalProvider:
         self,
         path: Path,
         *,
-        name_of_model: str,
+        model_name: str,
         window: Window,
         threads: int | None = None,
         calls_tools: bool = False,
     ) -> None:
         """`window` is the context to load; the catalogue's models call tools for everything."""
-        self.model, self.window, self.calls_tools = name_of_model, window, calls_tools
+        self.model, self.window, self.calls_tools = model_name, window, calls_tools
         self._path, self._threads = path, threads
-        self._asking = threading.Lock()  # held by the thread that speaks with the child
+        self._request_lock = threading.Lock()  # held by the thread that speaks with the child
         self._child: subprocess.Popen[bytes] | None = None
         self._closing = False
 
@@ -67,7 +67,7 @@ class LocalProvider:
         offered = self.calls_tools and request.grammar is None
         # with results at hand it would call the same tools again until the end
         tools = request.tools if offered and not request.messages[-1].results else ()
-        reply, written_calls = Reply(), WrittenCalls([tool.name for tool in tools])
+        reply, written_calls = Reply(), TextCalls([tool.name for tool in tools])
         async with contextlib.aclosing(self._events(_body(request, tools), reply)) as events:
             async for event in events:
                 if not isinstance(event, TextDelta):
@@ -107,7 +107,7 @@ class LocalProvider:
             while (chunk := await chunks.get()) is not None:
                 if isinstance(chunk, ProviderError):
                     raise chunk
-                if error := at(chunk, "error"):
+                if error := value_at(chunk, "error"):
                     raise _refusal(error)
                 for event in read_chunk(chunk, reply):
                     yield event
@@ -124,8 +124,8 @@ class LocalProvider:
         self._closing = True
         if (child := self._child) is not None:
             child.kill()  # it has nothing to save; the thread that asks it sees its end
-        with self._asking:
-            self._drop()
+        with self._request_lock:
+            self._discard_child()
             self._closing = False
 
     def _ask(
@@ -135,10 +135,10 @@ class LocalProvider:
         stopped: threading.Event,
     ) -> None:
         """Have the child load the model and answer; chunks go to `put` until `stopped`."""
-        with self._asking:
+        with self._request_lock:
             if stopped.is_set():
                 return
-            child = self._running()
+            child = self._start_child()
             stop_sent = False
             try:
                 _send(child, Ask(str(self._path), self.window.tokens, self._threads, body))
@@ -154,16 +154,16 @@ class LocalProvider:
                         stop_sent = True
                         _send(child, Ask(stop=True))
                 else:
-                    raise self._gone(child)
+                    raise self._exit_error(child)
             except OSError as error:  # its end of a pipe is closed
-                raise self._gone(child) from error
+                raise self._exit_error(child) from error
             if answer.error:
                 raise getattr(errors, answer.error)(answer.message, answer.hint)
 
-    def _running(self) -> subprocess.Popen[bytes]:
+    def _start_child(self) -> subprocess.Popen[bytes]:
         """Return the child, started where there is none."""
         if self._child is not None and self._child.poll() is not None:
-            self._drop()  # it ended while nobody asked
+            self._discard_child()  # it ended while nobody asked
         if self._child is None:
             # The same places to import from, and never the working directory only because the child
             # is started in it.
@@ -185,12 +185,12 @@ class LocalProvider:
             self._child.kill()
         return self._child
 
-    def _gone(self, child: subprocess.Popen[bytes]) -> ProviderError:
+    def _exit_error(self, child: subprocess.Popen[bytes]) -> ProviderError:
         """Return the error for a child that ended while it was asked."""
         with contextlib.suppress(subprocess.TimeoutExpired):
             child.wait(5.0)
         code = child.returncode
-        self._drop()
+        self._discard_child()
         if self._closing:
             return ProviderError("The embedded model is being closed.")
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
@@ -200,7 +200,7 @@ class LocalProvider:
             "smaller providers.local.context.",
         )
 
-    def _drop(self) -> None:
+    def _discard_child(self) -> None:
         child, self._child = self._child, None
         if child is None:
             return
@@ -234,7 +234,8 @@ def _refusal(error: object) -> ProviderError:
 def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
     messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
     messages += [
-        {"role": message.role, "content": _clean(written(message))} for message in request.messages
+        {"role": message.role, "content": _clean(message_text(message))}
+        for message in request.messages
     ]
     body: dict[str, object] = {
         "messages": messages,
@@ -260,7 +261,7 @@ def _clean(text: str) -> str:
     return re.sub(r"<(?=\|[A-Za-z0-9_]+\|>)", "< ", text)
 
 
-def written(message: Message) -> str:
+def message_text(message: Message) -> str:
     """Return a message with its calls and results as the text that small models write and read."""
     if message.role == "assistant":
         calls = (
@@ -274,30 +275,30 @@ def written(message: Message) -> str:
     return "\n".join(filter(None, (*results, message.text or query)))
 
 
-class WrittenCalls:
+class TextCalls:
     """Tool calls that a small model writes as text: a reply that is nothing but their JSON, bare,
     in a fence, or between the marks of its template. What could be a call waits until its end.
     """
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
-        self._held: str | None = "" if names else None
+        self._buffer: str | None = "" if names else None
 
     def feed(self, text: str) -> str:
         """Take a piece; return what can be shown of the reply now."""
-        if self._held is None:
+        if self._buffer is None:
             return text
-        self._held += text
-        start = self._held.lstrip()
+        self._buffer += text
+        start = self._buffer.lstrip()
         may_be_call = _CALL.match(start) or any(mark.startswith(start) for mark in _MARKS)
-        if may_be_call and len(self._held) <= LONGEST_HELD:
+        if may_be_call and len(self._buffer) <= MAX_CALL_TEXT:
             return ""
-        text, self._held = self._held, None
+        text, self._buffer = self._buffer, None
         return text
 
     def finish(self) -> tuple[str, tuple[ToolCall, ...]]:
         """Return what was held back: the calls, or text when it was none."""
-        held, self._held = self._held or "", None
+        held, self._buffer = self._buffer or "", None
         lines = (line for line in held.split("\n") if line.strip() not in _MARKS)
         rest, decoder = "\n".join(lines).strip(), json.JSONDecoder()
         calls: list[ToolCall] = []

@@ -14,17 +14,17 @@ from typing import Any
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import capabilities, replies, wire
-from chat_loop.providers.answers import at, count_at, list_at, text_at
+from chat_loop.providers.answers import count_at, list_at, text_at, value_at
 from chat_loop.providers.anthropic import with_breakpoints
-from chat_loop.providers.capabilities import NOTHING, Capabilities
+from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities
 from chat_loop.providers.catalogue import AZURE_TOKEN, Entry, azure_address
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
-STOPS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
-UNKNOWN = (  # what a server says of a parameter that it does not know
+STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
+UNKNOWN_PHRASES = (  # what a server says of a parameter that it does not know
     *("unsupported", "not supported", "unrecognized", "unknown", "unexpected"),
     *("extra inputs", "not permitted"),
 )
@@ -45,7 +45,7 @@ class OpenAIProvider(wire.WireProvider):
         """Take what `WireProvider` takes."""
         super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
-        self._replayed: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
+        self._call_extras: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
         """Name and arguments of a call -> what the service wants back with it: Gemini's signature,
         and for DeepSeek the reasoning before it.
         """
@@ -73,9 +73,9 @@ class OpenAIProvider(wire.WireProvider):
                 api_key=key, base_url=base_url, max_retries=0, http_client=http
             )
         except openai.OpenAIError as error:
-            raise self.keyless() from error
+            raise self.missing_key_error() from error
         if not client.api_key:
-            raise self.keyless()
+            raise self.missing_key_error()
         return client
 
     async def _prepare(self, request: Request) -> None:
@@ -89,8 +89,8 @@ class OpenAIProvider(wire.WireProvider):
                 await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
             )
             if not self._window_is_known:  # one that is too old to say it
-                self._guess = Capabilities(window=OLLAMA_TOKENS).over(self._guess)
-                self.learn(NOTHING)
+                self._fallback = Capabilities(window=OLLAMA_TOKENS).with_fallback(self._fallback)
+                self.learn(NO_CAPABILITIES)
         texts = (request.system, *(message.whole for message in request.messages))
         size = sum(map(estimate, texts))
         if size > self.window.tokens:
@@ -102,7 +102,7 @@ class OpenAIProvider(wire.WireProvider):
             error.window = self.window.tokens
             raise error
 
-    async def _ask(self) -> Capabilities | None:
+    async def _fetch_capabilities(self) -> Capabilities | None:
         answer = await self._answer("/models")
         entries = answer if isinstance(answer, list) else list_at(answer, "data")  # Together: list
         by_name = {text_at(entry, "id"): entry for entry in entries}
@@ -111,13 +111,13 @@ class OpenAIProvider(wire.WireProvider):
         for name in (self.model, f"models/{self.model}", f"{self.model}:latest", bare):
             if name in by_name:
                 return capabilities.from_listing(by_name[name])
-        return None if by_name else NOTHING
+        return None if by_name else NO_CAPABILITIES
 
     def _body(self, request: Request) -> dict[str, object]:
         quirks = self.entry.quirks
         messages: list[Mapping[str, object]] = []
         if request.system:
-            messages.append({"role": "system", "content": wire.sendable(request.system)})
+            messages.append({"role": "system", "content": wire.replace_surrogates(request.system)})
         for message in request.messages:
             messages += self._messages_of(message)
         summary = request.grammar is not None
@@ -128,28 +128,34 @@ class OpenAIProvider(wire.WireProvider):
         if request.tools and self.calls_tools:
             body["tools"] = [tool_of(tool) for tool in request.tools]
         body["stream_options"] = {"include_usage": True}
-        limit = next((name for name in (quirks.limit, *LIMITS) if name not in self._unknown), "")
+        limit = next(
+            (name for name in (quirks.limit, *LIMITS) if name not in self._unknown_parameters), ""
+        )
         tokens = request.max_tokens or self.entry.max_tokens
         if limit and tokens:
             body[limit] = tokens
         if request.temperature is not None:
             body["temperature"] = request.temperature
-        return {name: value for name, value in body.items() if name not in self._unknown}
+        return {name: value for name, value in body.items() if name not in self._unknown_parameters}
 
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
         """Yield a message in the form of the wire, where each result is a message of its own."""
         for result in message.results:
             identity = result.id.rjust(ID_LENGTH, "0")
-            yield {"role": "tool", "tool_call_id": identity, "content": wire.sendable(result.text)}
-        text = wire.sendable(message.text)
+            yield {
+                "role": "tool",
+                "tool_call_id": identity,
+                "content": wire.replace_surrogates(result.text),
+            }
+        text = wire.replace_surrogates(message.text)
         if message.role == "assistant":
             answer: dict[str, object] = {"role": "assistant", "content": text}
             if message.calls:
                 answer["content"] = text or None
                 answer["tool_calls"] = [*map(self._call_of, message.calls)]
                 if self.entry.quirks.wants_reasoning:
-                    reasoning = self._replayed.get(_key(message.calls[0]), ({}, ""))[1]
-                    answer["reasoning_content"] = wire.sendable(reasoning)
+                    reasoning = self._call_extras.get(_key(message.calls[0]), ({}, ""))[1]
+                    answer["reasoning_content"] = wire.replace_surrogates(reasoning)
             yield answer
             return
         images: list[object] = [
@@ -166,13 +172,13 @@ class OpenAIProvider(wire.WireProvider):
         """Return a call in the form of the wire; what is no JSON object is sent inside of one."""
         arguments = call.arguments
         if replies.arguments_of(arguments) is None:
-            arguments = json.dumps({replies.INVALID: arguments})
+            arguments = json.dumps({replies.INVALID_KEY: arguments})
         function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
         identity = call.id.rjust(ID_LENGTH, "0")
-        extra = self._replayed.get(_key(call), ({}, ""))[0]
+        extra = self._call_extras.get(_key(call), ({}, ""))[0]
         return {"id": identity, "type": "function", "function": function, **extra}
 
-    def _refused(self, status: int, error: ProviderError, request: Request) -> None:
+    def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
         message = error.message.lower()
         if isinstance(error, ContextTooLong):
@@ -181,16 +187,16 @@ class OpenAIProvider(wire.WireProvider):
         if request.tools and self.calls_tools and refuses_tools:
             names = [tool.name for tool in request.tools]
             # the fault of one of them must not cost the others
-            if not replies.refused_tool(error.message, names) and "schema" not in message:
+            if not replies.find_refused_tool(error.message, names) and "schema" not in message:
                 self.calls_tools = False
-                wire.adapt(error, f"{self.model} is offered no tools from now on.")
+                wire.mark_adapted(error, f"{self.model} is offered no tools from now on.")
             return
-        if status in (400, 422) and any(word in message for word in UNKNOWN):
+        if status in (400, 422) and any(word in message for word in UNKNOWN_PHRASES):
             sent = self._body(request)
             for name in ("stream_options", "temperature", *LIMITS):
                 if name in sent and name in message:
-                    self._unknown.add(name)
-                    wire.adapt(error)
+                    self._unknown_parameters.add(name)
+                    wire.mark_adapted(error)
                     return
         refused = capabilities.refuses_images(request, status, error, takes_images=self._is_openai)
         if refused and not self._is_openai:
@@ -198,10 +204,10 @@ class OpenAIProvider(wire.WireProvider):
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         if event.get("error"):
-            raise self._service.refused(None, event)
-        return read_chunk(event, reply, tagged=self.entry.quirks.tagged)
+            raise self._service.refusal_error(None, event)
+        return read_chunk(event, reply, think_tags=self.entry.quirks.think_tags)
 
-    def _ending(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
+    def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a reply, and remember what goes back with its calls."""
         reasoning = "".join(reply.thoughts) if self.entry.quirks.wants_reasoning else ""
         for call, extra in zip(reply.calls.complete(), reply.calls.extras(), strict=True):
@@ -212,12 +218,12 @@ class OpenAIProvider(wire.WireProvider):
                 text = ""
             fits = extra and 0 < len(text) <= MAX_EXTRA
             if fits or reasoning:
-                self._replayed.pop(_key(call), None)  # so that it becomes the newest
-                self._replayed[_key(call)] = extra if fits else {}, reasoning
+                self._call_extras.pop(_key(call), None)  # so that it becomes the newest
+                self._call_extras[_key(call)] = extra if fits else {}, reasoning
             reasoning = ""
-        while len(self._replayed) > MAX_REPLAYED:
-            del self._replayed[next(iter(self._replayed))]
-        return reply.ending(with_calls=with_calls)
+        while len(self._call_extras) > MAX_REPLAYED:
+            del self._call_extras[next(iter(self._call_extras))]
+        return reply.final_events(with_calls=with_calls)
 
 
 class AzureProvider(OpenAIProvider):
@@ -230,7 +236,7 @@ class AzureProvider(OpenAIProvider):
         token = os.environ.get(AZURE_TOKEN, "") if AZURE_TOKEN in self.entry.keys else ""
         key = "" if token else self.entry.key(os.environ)
         if not (token or key):
-            raise self.keyless()
+            raise self.missing_key_error()
         shared = {"max_retries": 0, "http_client": http}
         if not version:
             return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, **shared)
@@ -243,39 +249,39 @@ class AzureProvider(OpenAIProvider):
         )
 
 
-def read_chunk(event: object, reply: Reply, *, tagged: bool = True) -> Iterator[Event]:
+def read_chunk(event: object, reply: Reply, *, think_tags: bool = True) -> Iterator[Event]:
     """Put a chunk into `reply` and yield its deltas; `tagged`: reasoning may stand in the text."""
-    if isinstance(counts := at(event, "usage"), Mapping):
+    if isinstance(counts := value_at(event, "usage"), Mapping):
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
-        delta = at(choice, "delta")
-        yield from _deltas(delta, reply, tagged=tagged)
+        delta = value_at(choice, "delta")
+        yield from _deltas(delta, reply, think_tags=think_tags)
         for piece in list_at(delta, "tool_calls"):
-            function = at(piece, "function")
+            function = value_at(piece, "function")
             name, arguments = (
                 text_at(function, "name"),
-                replies.arguments_text(at(function, "arguments")),
+                replies.arguments_text(value_at(function, "arguments")),
             )
-            reply.calls.add(at(piece, "index"), text_at(piece, "id"), name, arguments)
-            if isinstance(extra := at(piece, "extra_content"), Mapping):
+            reply.calls.add(value_at(piece, "index"), text_at(piece, "id"), name, arguments)
+            if isinstance(extra := value_at(piece, "extra_content"), Mapping):
                 reply.calls.add_extra({"extra_content": extra})
         if refusal := text_at(delta, "refusal"):
             reply.stop = "refusal"
             yield TextDelta(refusal)
         if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
-            reply.stop = STOPS.get(reason.partition(":")[0], "end")
+            reply.stop = STOP_REASONS.get(reason.partition(":")[0], "end")
 
 
-def _deltas(delta: object, reply: Reply, *, tagged: bool) -> Iterator[Event]:
+def _deltas(delta: object, reply: Reply, *, think_tags: bool) -> Iterator[Event]:
     """Yield the reasoning and the text of a delta."""
     for name in ("reasoning_content", "reasoning", "thinking"):
         if thinking := text_at(delta, name):
             reply.thoughts.append(thinking)
             yield ThinkingDelta(thinking)
             break
-    content = at(delta, "content")
+    content = value_at(delta, "content")
     if isinstance(content, str) and content:
-        if tagged:
+        if think_tags:
             yield from reply.reasoning.split(content)
         else:
             yield TextDelta(content)

@@ -18,16 +18,16 @@ from msgspec.structs import asdict
 from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import window_from_error
-from chat_loop.providers.servers import is_near
+from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redacted
 
-SAID_CHARACTERS = 300  # the most of a server's own message that is shown
-LONGEST_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
+MAX_MESSAGE = 300  # the most of a server's own message that is shown
+MAX_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
 
-TOO_LONG = 413  # stands for a full window, which comes with many statuses
+CONTEXT_TOO_LONG = 413  # stands for a full window, which comes with many statuses
 
 
-class Meaning(msgspec.Struct, frozen=True):
+class ErrorRow(msgspec.Struct, frozen=True):
     """The error that a status or a failure of the network means, its sentence, and its hint."""
 
     error: str
@@ -40,8 +40,8 @@ class Meaning(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """The rows of `refusals.json`, by status, and by the error of httpx or httpx2."""
 
-    statuses: dict[int, Meaning]
-    network: dict[str, Meaning]
+    statuses: dict[int, ErrorRow]
+    network: dict[str, ErrorRow]
 
 
 TABLE = msgspec.json.decode(Path(__file__).with_name("refusals.json").read_bytes(), type=Table)
@@ -49,7 +49,7 @@ NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "H
 """What TLS calls the answer of a server whose address should begin with http."""
 
 
-class Oversized(ValueError):
+class OversizedBody(ValueError):
     """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
 
 
@@ -62,7 +62,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     absent_hint: str = ""  # what to do when nobody listens there, if it is not the usual
     stream: str = "text/event-stream"  # the media type of a stream
 
-    def refused(
+    def refusal_error(
         self, status: int | None, body: object, headers: Mapping[str, str] | None = None
     ) -> ProviderError:
         """Return the error for a refusal: by its status, inside a stream (None) by its `body`."""
@@ -82,7 +82,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
             if any(
                 phrase in text for phrase in meaning.phrases for text in (*kinds, message.lower())
             ):
-                status = meant if meant != TOO_LONG or status not in (401, 403, 429) else status
+                status = (
+                    meant if meant != CONTEXT_TOO_LONG or status not in (401, 403, 429) else status
+                )
                 break
         if 300 <= status < 400:
             return errors.RequestRejected(
@@ -103,7 +105,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
             error.window = window_from_error(what)
         return error
 
-    def failed(self, cause: BaseException, *, started: bool) -> ProviderError:
+    def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
         """Return the error for a call that broke: httpx's error, or a ValueError for nonsense."""
         chain = [*_chain(cause)]
         reason = next(filter(None, map(_reason, reversed(chain))), "")
@@ -116,13 +118,13 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
                 meaning.message.format(**words), meaning.hint.format(**words)
             )
             numbers = {link.errno for link in chain if isinstance(link, OSError) and link.errno}
-            if is_near(f"http://{self.host}") and numbers == {errno.ECONNREFUSED}:
+            if is_local_address(f"http://{self.host}") and numbers == {errno.ECONNREFUSED}:
                 error.retryable = False  # nobody will listen on this machine in a few seconds
             return error
-        if isinstance(cause, Oversized) and not started:  # asking again would bring it again
+        if isinstance(cause, OversizedBody) and not started:  # asking again would bring it again
             hint = "Check the provider's address and its server."
             return errors.RequestRejected(f"{self.host} sent {cause}.", hint)
-        if isinstance(cause, Oversized):
+        if isinstance(cause, OversizedBody):
             what = f"{self.host} sent {cause}."
         elif isinstance(cause, ValueError):
             what = f"{self.host} sent something that is not the expected stream."
@@ -130,9 +132,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
             what = f"The connection to {self.host} ended in the middle of the reply{reason}."
         else:
             what = f"{self.host} closed the connection before it answered{reason}."
-        return self._broken(what, started=started)
+        return self._stream_error(what, started=started)
 
-    def unfinished(self, content_type: str, *, started: bool) -> ProviderError:
+    def incomplete_error(self, content_type: str, *, started: bool) -> ProviderError:
         """Return the error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
         if not started and kind != self.stream:
@@ -142,9 +144,9 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
                 "Check the provider's address; a login page or a proxy may answer for it.",
             )
         what = f"{self.host} ended the stream before the reply was complete."
-        return self._broken(what, started=started)
+        return self._stream_error(what, started=started)
 
-    def _broken(self, what: str, *, started: bool) -> ProviderError:
+    def _stream_error(self, what: str, *, started: bool) -> ProviderError:
         if started:
             return errors.StreamBroken(what, "Send the query again.")
         return errors.ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
@@ -153,7 +155,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 def short(text: str) -> str:
     """Return `text` in one short line without secrets: servers echo keys."""
     line = redacted(" ".join(text.split()))
-    return line if len(line) <= SAID_CHARACTERS else line[: SAID_CHARACTERS - 1] + "…"
+    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
 
 def retry_after(value: str | None, now: datetime) -> float | None:
@@ -166,7 +168,7 @@ def retry_after(value: str | None, now: datetime) -> float | None:
             seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
         except (ValueError, OverflowError):
             return None
-    return min(max(0.0, seconds), LONGEST_WAIT) if math.isfinite(seconds) else None
+    return min(max(0.0, seconds), MAX_WAIT) if math.isfinite(seconds) else None
 
 
 def _chain(error: BaseException | None) -> Iterator[BaseException]:

@@ -14,7 +14,7 @@ from chat_loop.values import StopReason, ToolCall, Usage
 MAX_CALLS = 32  # further calls of a reply are dropped
 MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and so no JSON any more
 MAX_DEPTH = 32  # how deep the arguments of a call may be nested
-INVALID = "INVALID_JSON"  # the key of arguments that are none, on a wire that takes only JSON
+INVALID_KEY = "INVALID_JSON"  # the key of arguments that are none, on a wire that takes only JSON
 MAX_BLANK = 256  # characters of white space after which no reasoning is expected any more
 THINK_TAGS: Mapping[str, str] = {
     "<think>": "</think>",
@@ -35,7 +35,7 @@ class Reply:
         self.done = False  # the wire's own end mark has come
         self.started = False  # some text or reasoning has been passed on
 
-    def ending(self, *, with_calls: bool) -> Iterator[Event]:
+    def final_events(self, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a complete reply. Some servers say `stop` for `tool_calls`."""
         yield from self.reasoning.rest()
         stop = self.stop or "end"
@@ -69,7 +69,7 @@ class Calls:
         if not (identity or name or arguments):
             return
         index = index if isinstance(index, int) else None
-        call = self._continued(index, identity, name, arguments)
+        call = self._find_call(index, identity, name, arguments)
         if call is None:
             call = _Call()
             if len(self._calls) < MAX_CALLS:
@@ -84,7 +84,7 @@ class Calls:
             call.pieces.append(piece)
             call.length += len(piece)
 
-    def _continued(
+    def _find_call(
         self, index: int | None, identity: str, name: str, arguments: str
     ) -> _Call | None:
         """Return the call that a piece belongs to, None when it begins one."""
@@ -119,7 +119,7 @@ class ReasoningSplitter:
     """Splits a reply that begins with `<think>…</think>` into reasoning and answer."""
 
     def __init__(self) -> None:
-        self._held = ""  # the beginning, or what may be the first part of the closing tag
+        self._buffer = ""  # the beginning, or what may be the first part of the closing tag
         self._close: str | None = None  # the closing tag; None at the beginning, "" in the answer
         self._strip = False  # white space between reasoning and answer may still come
 
@@ -128,13 +128,13 @@ class ReasoningSplitter:
         if text and self._close == "" and not self._strip:
             yield TextDelta(text)
             return
-        text, self._held = self._held + text, ""
+        text, self._buffer = self._buffer + text, ""
         if self._close is None:
             start = text.lstrip()
             tag = next((tag for tag in THINK_TAGS if start.startswith(tag)), "")
             may_become_tag = any(tag.startswith(start) for tag in THINK_TAGS)
             if not tag and may_become_tag and len(text) <= MAX_BLANK:
-                self._held = text
+                self._buffer = text
                 return
             self._close = THINK_TAGS.get(tag, "")
             text = start[len(tag) :] if tag else text
@@ -145,7 +145,7 @@ class ReasoningSplitter:
             else:
                 sizes = range(len(self._close) - 1, 0, -1)
                 held = next((size for size in sizes if inside.endswith(self._close[:size])), 0)
-                inside, self._held = inside[: len(inside) - held], inside[len(inside) - held :]
+                inside, self._buffer = inside[: len(inside) - held], inside[len(inside) - held :]
             if inside:
                 yield ThinkingDelta(inside)
         if self._strip:
@@ -156,7 +156,7 @@ class ReasoningSplitter:
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
         """Yield what is still held back when the reply has ended."""
-        held, self._held = self._held, ""
+        held, self._buffer = self._buffer, ""
         if held:
             yield ThinkingDelta(held) if self._close else TextDelta(held)
 
@@ -166,7 +166,7 @@ def tool_name(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9_-]", "_", name[:64]) or "unnamed"
 
 
-def refused_tool(message: str, names: Sequence[str]) -> str:
+def find_refused_tool(message: str, names: Sequence[str]) -> str:
     """Return the name of the tool that a refusal is about, or "": Anthropic gives its position
     (`tools.3.custom.input_schema: …`), OpenAI its name (`Invalid schema for function 'search': …`).
     """

@@ -13,7 +13,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from chat_loop.providers.answers import at, list_at, text_at
+from chat_loop.providers.answers import list_at, text_at, value_at
 from chat_loop.providers.capabilities import Capabilities, from_listing, from_ollama, from_props
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
@@ -43,12 +43,12 @@ def without_credentials(address: str) -> str:
     return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
-def is_near(address: str) -> bool:
+def is_local_address(address: str) -> bool:
     """Return True for an address on this machine."""
     return host_and_port(address)[0] in ("127.0.0.1", "localhost", "::1")
 
 
-def is_foreign(address: str, sockets: Path) -> bool:
+def belongs_to_other_user(address: str, sockets: Path) -> bool:
     """Return True when another user listens at a local address, as far as Linux tells."""
     # 127.0.0.1 on machines of either byte order, and inside an address of IPv6
     loopback = ("0100007F", "7F000001", "0000000000000000FFFF00000100007F")
@@ -68,11 +68,11 @@ def is_foreign(address: str, sockets: Path) -> bool:
     return bool((owners[True] or owners[False]) - {str(getattr(os, "getuid", int)())})
 
 
-def listens(address: str) -> bool:
+def accepts_connections(address: str) -> bool:
     """Return True when somebody accepts a connection there."""
     host, port = host_and_port(address)
     # on this machine it is accepted at once or not at all
-    seconds = 0.2 if is_near(address) else 2.0
+    seconds = 0.2 if is_local_address(address) else 2.0
     try:
         socket.create_connection((host, port), timeout=seconds).close()
     except (OSError, UnicodeError):
@@ -100,12 +100,12 @@ class Server(Struct, frozen=True, kw_only=True):
 
 def server_at(address: str, key: str = "") -> Server | None:
     """Ask who listens at `address`, which usually ends in /v1; None for nobody and others."""
-    if not listens(address):
+    if not accepts_connections(address):
         return None
     status, software, answer = _answer(address, "/models", key)
     if status == 503:
         return Server(software=software, loading=True)
-    if not isinstance(at(answer, "data"), list):
+    if not isinstance(value_at(answer, "data"), list):
         return None
     entries = tuple(entry for entry in list_at(answer, "data") if isinstance(entry, Mapping))
     owners = {text_at(entry, "owned_by") for entry in entries}
@@ -124,11 +124,13 @@ def capabilities_at(address: str, model: str, provider: str, key: str = "") -> C
     if provider == "ollama" or server.software == OLLAMA:
         details = _answer(root, "/api/show", key, {"model": model})[2]
         processes = _answer(root, "/api/ps", key)[2]
-        return from_ollama(details, processes, model).over(listing)
+        return from_ollama(details, processes, model).with_fallback(listing)
     if provider == "lmstudio" or server.software == LM_STUDIO:
-        return from_listing(_answer(root, f"/api/v0/models/{quote(model)}", key)[2]).over(listing)
+        return from_listing(_answer(root, f"/api/v0/models/{quote(model)}", key)[2]).with_fallback(
+            listing
+        )
     if provider == "llama-server" or server.software == LLAMA:
-        return from_props(_answer(root, "/props", key)[2]).over(listing)
+        return from_props(_answer(root, "/props", key)[2]).with_fallback(listing)
     return listing
 
 

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from chat_loop import errors
 from chat_loop.errors import NoProvider, ProviderError
 from chat_loop.events import Event
-from chat_loop.providers.capabilities import NOTHING, Capabilities, guessed
+from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities, guess_capabilities
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import known_window
-from chat_loop.providers.refusals import Oversized, Service, short
-from chat_loop.providers.replies import Reply, refused_tool
-from chat_loop.providers.servers import capabilities_at, is_near
+from chat_loop.providers.refusals import OversizedBody, Service, short
+from chat_loop.providers.replies import Reply, find_refused_tool
+from chat_loop.providers.servers import capabilities_at, is_local_address
 from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class WireProvider:
         self.model, self.entry, self.name = model, entry, entry.name
         self.calls_tools = entry.tools and not model.startswith(entry.quirks.no_tools)
         fixed_temperature = model.startswith(entry.quirks.fixed_temperature)
-        self._unknown = {"temperature"} if fixed_temperature else set()  # to the server
+        self._unknown_parameters = {"temperature"} if fixed_temperature else set()  # to the server
         self._api_key = api_key
         if not self.key_hint:
             setting = f"key for {self.name}: providers.{self.name}.api_key_env names it."
@@ -83,39 +83,41 @@ class WireProvider:
             self.model_hint = f"Check the model's name; --model {self.name}:NAME.{address}"
         # a server of this machine may load its model first
         environment_url = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
-        self.first_event_seconds = 600.0 if is_near(entry.base_url or environment_url) else 120.0
+        self.first_event_seconds = (
+            600.0 if is_local_address(entry.base_url or environment_url) else 120.0
+        )
         self._client: Any = None  # the SDK's
-        self._connecting = threading.Lock()
+        self._client_lock = threading.Lock()
         self._refused_tools: set[str] = set()
-        self._inquiry: asyncio.Future[bool | None] | None = None
+        self._lookup_task: asyncio.Future[bool | None] | None = None
         self._looked_up = False
         self._sources = {
             # what the user says, and what the server has refused
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
-            "server": NOTHING,
-            "genai-prices": NOTHING,
+            "server": NO_CAPABILITIES,
+            "genai-prices": NO_CAPABILITIES,
         }
-        self._guess = Capabilities(window=window.tokens).over(guessed(model))
-        self.learn(NOTHING)
+        self._fallback = Capabilities(window=window.tokens).with_fallback(guess_capabilities(model))
+        self.learn(NO_CAPABILITIES)
 
-    def keyless(self) -> ProviderError:
+    def missing_key_error(self) -> ProviderError:
         """Return the error for a missing key."""
         what = f"There is no key for {self.entry.title}."
         return errors.AuthenticationFailed(what, self.key_hint)
 
-    def unreadable(self, error: BaseException) -> ProviderError:
+    def credentials_error(self, error: BaseException) -> ProviderError:
         """Return the error for credentials that the SDK cannot read."""
         what = f"The credentials cannot be read: {short(str(error))}"
         return errors.AuthenticationFailed(what, self.key_hint)
 
     def learn(self, capabilities: Capabilities, source: str = "server") -> None:
         """Take what a source says of the model; the earlier source counts."""
-        self._sources[source] = capabilities.over(self._sources[source])
-        known = NOTHING
+        self._sources[source] = capabilities.with_fallback(self._sources[source])
+        known = NO_CAPABILITIES
         for statement in self._sources.values():
-            known = known.over(statement)
-        self.window = Window(known.window or self._guess.window, guessed=not known.window)
-        known = known.over(self._guess)
+            known = known.with_fallback(statement)
+        self.window = Window(known.window or self._fallback.window, guessed=not known.window)
+        known = known.with_fallback(self._fallback)
         self.takes_images, self.reply_tokens = bool(known.images), known.reply
 
     @property
@@ -128,7 +130,7 @@ class WireProvider:
             return
         self._looked_up = True
         url = self.entry.base_url
-        if is_near(url) and self.entry.kind == "openai":
+        if is_local_address(url) and self.entry.kind == "openai":
             self.learn(capabilities_at(url, self.model, self.name, self._api_key or ""))
         if not self._window_is_known:
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
@@ -145,32 +147,32 @@ class WireProvider:
         """Put one event into `reply` and yield its deltas. Raises `ProviderError`."""
         raise NotImplementedError
 
-    async def _ask(self) -> Capabilities | None:
+    async def _fetch_capabilities(self) -> Capabilities | None:
         """Return what the service says of the model: None for an unknown one, or NOTHING."""
         raise NotImplementedError
 
     def _headers(self) -> Mapping[str, object]:
         """Return the headers of a request besides the SDK's."""
-        return {**self._sdk_headers, **self.entry.sent_headers(os.environ)}
+        return {**self._sdk_headers, **self.entry.request_headers(os.environ)}
 
     async def _prepare(self, request: Request) -> None:
         """Do what has to be done before `request` is sent. Raises `ProviderError`."""
 
-    def _refused(self, status: int, error: ProviderError, request: Request) -> None:
+    def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
         """Learn from a refusal, and say in `error` what helps."""
 
-    def _ending(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
+    def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a complete reply."""
-        return reply.ending(with_calls=with_calls)
+        return reply.final_events(with_calls=with_calls)
 
     def warm(self) -> None:
         """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop."""
-        self._connected()
+        self._ensure_client()
         self.look_up()
 
-    def _connected(self) -> None:
+    def _ensure_client(self) -> None:
         """Build the client unless there is one."""
-        with self._connecting:
+        with self._client_lock:
             if self._client is not None:
                 return
             sdk, client, self._sdk_error, self._credentials_errors = self._connect()
@@ -190,13 +192,13 @@ class WireProvider:
             http_errors = (http.HTTPError, http.InvalidURL)
             self._failures = (Refusal, ProviderError, *http_errors, ValueError, RecursionError)
             if self.entry.kind != "bedrock":  # whose credentials would be read
-                asyncio.run(self._rehearse(client, http))
+                asyncio.run(self._warm_client(client, http))
             for library in (sdk.__name__, http.__name__):
                 # what they warn of would reach the terminal
                 logging.getLogger(library).setLevel(logging.ERROR)
             self._client = client
 
-    async def _rehearse(self, client: Any, http: Any) -> None:
+    async def _warm_client(self, client: Any, http: Any) -> None:
         """Make one call that fails at once: the first real one finds everything loaded (70 ms)."""
         async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
             unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
@@ -211,7 +213,7 @@ class WireProvider:
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`."""
         if self._client is None:
-            await asyncio.to_thread(self._connected)
+            await asyncio.to_thread(self._ensure_client)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
         reply, stream = Reply(), None
@@ -224,17 +226,17 @@ class WireProvider:
                         yield delta
             if reply.stop is None and not reply.done:
                 content_type = stream.response.headers.get("content-type", "")
-                raise self._service.unfinished(content_type, started=reply.started)
+                raise self._service.incomplete_error(content_type, started=reply.started)
         except self._failures as cause:
             if error := self._failure(cause, request, reply):
                 raise error from (None if error is cause else cause)
         finally:
             if stream is not None:
                 await stream.response.aclose()
-        inquired = self.entry.lists_names_only or self._inquiry is not None
+        inquired = self.entry.lists_names_only or self._lookup_task is not None
         if not inquired and not self._window_is_known:
-            self._inquiry = asyncio.ensure_future(self.is_listed(10.0))
-        for ending in self._ending(reply, with_calls=bool(tools)):
+            self._lookup_task = asyncio.ensure_future(self.is_listed(10.0))
+        for ending in self._final_events(reply, with_calls=bool(tools)):
             yield ending
 
     async def _send(self, request: Request) -> Any:
@@ -249,34 +251,34 @@ class WireProvider:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from error
             if isinstance(error, self._credentials_errors):
-                raise self.unreadable(error) from error
-            raise self._service.failed(error.__cause__ or error, started=False) from error
+                raise self.credentials_error(error) from error
+            raise self._service.failure_error(error.__cause__ or error, started=False) from error
 
     def _failure(self, cause: Exception, request: Request, reply: Reply) -> ProviderError | None:
         """Return the error of a broken call after learning from it, None if the reply was whole."""
         if isinstance(cause, ProviderError):
             error = cause
         elif isinstance(cause, Refusal):
-            error = self._service.refused(cause.status, cause.body, cause.headers)
-            self._refused(cause.status, error, request)
+            error = self._service.refusal_error(cause.status, cause.body, cause.headers)
+            self._handle_refusal(cause.status, error, request)
         elif reply.stop is not None:
             return None
         else:
-            error = self._service.failed(cause, started=reply.started)
+            error = self._service.failure_error(cause, started=reply.started)
         if isinstance(error, errors.ContextTooLong):
             if 0 < (error.window or 0) < self.window.tokens:
                 self.learn(Capabilities(window=error.window or 0), "set")
             return error
-        name = refused_tool(error.message, [tool.name for tool in request.tools])
+        name = find_refused_tool(error.message, [tool.name for tool in request.tools])
         refused = isinstance(error, errors.RequestRejected | errors.Overloaded)
         if name and refused and not error.adapted:
             self._refused_tools.add(name)
-            adapt(error, f"The tool {name} is left out from now on.")
+            mark_adapted(error, f"The tool {name} is left out from now on.")
         return error
 
     async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
         """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
-        async with aclosing(server_sent(stream.response.aiter_bytes())) as events:
+        async with aclosing(sse_data(stream.response.aiter_bytes())) as events:
             async for data in events:
                 if data != DONE:
                     event = json.loads(data)
@@ -292,15 +294,15 @@ class WireProvider:
 
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
         """Ask the service whether it knows the model, None: it does not say; learn what it says."""
-        await asyncio.to_thread(self._connected)
+        await asyncio.to_thread(self._ensure_client)
         if self.entry.kind in ("azure", "bedrock"):  # which list no deployments, or nothing
             return None
-        answer: Capabilities | None = NOTHING
+        answer: Capabilities | None = NO_CAPABILITIES
         with suppress(TimeoutError, self._sdk_error, *self._failures):
             async with asyncio.timeout(seconds):
-                answer = await self._ask()
-            self.learn(answer or NOTHING)
-        return None if answer is NOTHING else answer is not None
+                answer = await self._fetch_capabilities()
+            self.learn(answer or NO_CAPABILITIES)
+        return None if answer is NO_CAPABILITIES else answer is not None
 
     async def _answer(self, path: str, body: object = None) -> object:
         """Return the JSON of a short answer to a GET, with a `body` to a POST. Raises ValueError on
@@ -321,22 +323,22 @@ class WireProvider:
                 async for piece in pieces:
                     content += piece
                     if len(content) > LARGEST_ANSWER:
-                        raise Oversized(f"more than {LARGEST_ANSWER >> 20} MB in one answer")
+                        raise OversizedBody(f"more than {LARGEST_ANSWER >> 20} MB in one answer")
         finally:
             await stream.response.aclose()
         return json.loads(content)
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""
-        if self._inquiry is not None and not self._inquiry.done():
-            self._inquiry.cancel()
-            await asyncio.wait({self._inquiry})
+        if self._lookup_task is not None and not self._lookup_task.done():
+            self._lookup_task.cancel()
+            await asyncio.wait({self._lookup_task})
         client, self._client = self._client, None
         if client is not None:
             await client.close()
 
 
-def adapt(error: ProviderError, message: str = "") -> None:
+def mark_adapted(error: ProviderError, message: str = "") -> None:
     """Mark an error whose request is sent again at once, without what was refused."""
     error.message += f" {message}" if message else ""
     error.retryable, error.adapted, error.retry_after = True, True, 0.0
@@ -383,20 +385,20 @@ async def _refuse(response: Response) -> None:
     raise Refusal(response.status_code, body, response.headers)
 
 
-async def server_sent(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
+async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
     """Yield the `data` of each event of a `text/event-stream`. Raises Oversized."""
     rest, data, total = bytearray(), list[str](), 0
     async for piece in pieces:
         total += len(piece)
         if total > LARGEST_REPLY:
-            raise Oversized(f"more than {LARGEST_REPLY >> 20} MB in one reply")
-        for event in _complete(piece, rest, data):
+            raise OversizedBody(f"more than {LARGEST_REPLY >> 20} MB in one reply")
+        for event in _sse_events(piece, rest, data):
             yield event
-    for event in _complete(b"\n\n", rest, data):
+    for event in _sse_events(b"\n\n", rest, data):
         yield event
 
 
-def _complete(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
+def _sse_events(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
     """Yield the events that `piece` ends; keep the `rest` of a line and the `data` of an event."""
     for number, part in enumerate(_BLANKS.sub(b"\n\n", piece).split(b"\n")):
         if number:
@@ -414,7 +416,7 @@ def _complete(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
             rest.clear()
         rest += part
     if len(rest) + sum(map(len, data)) > LARGEST_EVENT:
-        raise Oversized(f"more than {LARGEST_EVENT >> 20} MB in one event")
+        raise OversizedBody(f"more than {LARGEST_EVENT >> 20} MB in one event")
 
 
 def headers_named_in(variable: str) -> list[str]:
@@ -423,7 +425,7 @@ def headers_named_in(variable: str) -> list[str]:
     return [name.strip() for name, colon, _ in lines if colon]
 
 
-def sendable(text: str) -> str:
+def replace_surrogates(text: str) -> str:
     """Return `text` as UTF-8 can carry it: halves of a surrogate pair joined, lone ones U+FFFD."""
     if text.isascii():
         return text

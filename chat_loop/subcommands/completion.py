@@ -66,7 +66,7 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
         if kind == "models install":
             found = [model.name for model in CATALOGUE]
         elif kind == "models remove":
-            found = [model.name for model in store.installed(paths.models)]
+            found = [model.name for model in store.installed_models(paths.models)]
         elif kind in ("agents remove", "NAME|PATH"):
             found = [agent.name for agent in AgentRegistry(paths).all()]
         else:

@@ -85,12 +85,12 @@ class Installation(Struct, frozen=True):
     config: Config
     paths: Paths
     sessions: Path
-    world: choose.World
+    machine: choose.Machine
 
     def model(self) -> Provider:
         """Return the model that would answer now. Raises NoProvider, UsageError."""
         name = self.options.model or ("local" if self.options.local else "")
-        return choose.choose(name, self.config, self.world, base_url=self.options.base_url)
+        return choose.choose(name, self.config, self.machine, base_url=self.options.base_url)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -153,8 +153,8 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         hint = "sessions.directory in the config names it."
         yield bad("Sessions folder", error.message, hint)
         folder = paths.sessions(Config())
-    world = choose.real_world(paths.models, discover=config.discover_servers)
-    here = Installation(options, config, paths, folder, world)
+    machine = choose.this_machine(paths.models, discover=config.discover_servers)
+    here = Installation(options, config, paths, folder, machine)
     checks: list[Callable[[Installation], Iterator[Finding]]] = [
         *(folders, sessions, locks, index, keys, model),
         *(connected if options.connect else described, agents, terminal),
@@ -272,7 +272,7 @@ def fault_of(key: str) -> str:
 def keys(here: Installation) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(here.config.providers).values()
-    environment = here.world.environment
+    environment = here.machine.environment
     names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
     faults = {name: fault_of(environment[name]) for name in names}
     for name in filter(faults.get, names):
@@ -292,9 +292,9 @@ def model(here: Installation) -> Iterator[Finding]:
         return
     name = f"{provider.name}:{provider.model}"
     if known := catalogue.entries(here.config.providers).get(provider.name):
-        entry = choose.with_local_port(known, here.world)
+        entry = choose.with_local_port(known, here.machine)
         entry = replace(entry, base_url=here.options.base_url or entry.base_url)
-        _, missing, hint = providers.state_of(entry, here.world)
+        _, missing, hint = providers.state_of(entry, here.machine)
         if missing:
             yield bad("Model", f"{name} cannot answer: {missing}", hint)
             return
@@ -340,7 +340,7 @@ def described(here: Installation) -> Iterator[Finding]:
     """Check whether the MCP servers of the config could be started, without starting one."""
     if here.config.mcp and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
         yield bad("MCP", mcp_servers.MISSING, install_hint("mcp"))
-    known = here.world.environment
+    known = here.machine.environment
     for name, server in here.config.mcp.items():
         if not server.enabled:
             yield good(f"MCP {name}", "switched off")
@@ -365,8 +365,8 @@ def described(here: Installation) -> Iterator[Finding]:
 
 def connected(here: Installation) -> Iterator[Finding]:
     """Connect to the MCP servers, and tell what became of each."""
-    configured = mcp_servers.servers_of(here.config.mcp)
-    for state in asyncio.run(mcp.connect(configured)) if configured is not None else ():
+    servers = mcp_servers.servers_of(here.config.mcp)
+    for state in asyncio.run(mcp.connect(servers)) if servers is not None else ():
         if state.state == "connected":
             text = f"connected, {counted(len(state.tools), 'tool')}"
             yield good(f"MCP {state.name}", text)
@@ -395,7 +395,7 @@ def terminal(here: Installation) -> Iterator[Finding]:
     else:
         text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
         yield doubtful("Locale", text, "export LANG=C.UTF-8")
-    kind = here.world.environment.get("TERM", "")
+    kind = here.machine.environment.get("TERM", "")
     if not (os.isatty(0) and os.isatty(1)):
         yield good("Terminal", "not a terminal: plain text, no line editor")
     elif kind in ("", "dumb", "unknown"):

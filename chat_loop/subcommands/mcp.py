@@ -7,7 +7,7 @@ import asyncio
 
 from msgspec.structs import asdict
 
-from chat_loop.agent.mcp_servers import Servers, servers_of
+from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.app import cancel_on
 from chat_loop.commands.tools import NO_SERVERS, server_lines
@@ -28,16 +28,16 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     return 0
 
 
-async def connect(servers: Servers) -> tuple[ServerState, ...]:
+async def connect(servers: McpServers) -> tuple[ServerState, ...]:
     """Return what became of each server; leave none connected."""
     try:
-        await servers.settled()
+        await servers.wait_ready()
         return servers.states()
     finally:
         await servers.close()
 
 
-async def _list(servers: Servers, *, as_json: bool) -> int:
+async def _list(servers: McpServers, *, as_json: bool) -> int:
     connecting = asyncio.ensure_future(connect(servers))
     received = cancel_on(connecting, SIGNALS)
     try:
@@ -46,13 +46,13 @@ async def _list(servers: Servers, *, as_json: bool) -> int:
         return 128 + received[0] if received else 130
     rows = []
     for state in states:
-        asks = {tool.name: servers.asks(state.name, tool.name) for tool in state.tools}
+        asks = {tool.name: servers.needs_approval(state.name, tool.name) for tool in state.tools}
         tools = [
             {"name": tool.name, "description": tool.description, "asks": asks[tool.name]}
             for tool in state.tools
         ]
         rows.append({**asdict(state), "tools": tools})
-        del rows[-1]["comes_back"]
+        del rows[-1]["reconnects"]
         if not as_json:
             out("".join(f"{line}\n" for line in server_lines(state, servers)))
     if as_json:

@@ -47,7 +47,7 @@ def ensure_installed(directory: Path) -> str:
 
     Raises ModelError without a terminal to ask on, or when the user declines.
     """
-    if installed := store.best(directory):
+    if installed := store.best_installed(directory):
         return installed
     again, choices = "chat-loop models install", _choices()
     if not sys.stdin.isatty():

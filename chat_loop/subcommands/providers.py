@@ -9,23 +9,23 @@ from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.models import store
 from chat_loop.providers.catalogue import Entry, entries, missing_requirement
-from chat_loop.providers.choose import World, real_world, usual_model, with_local_port
-from chat_loop.providers.servers import listens, server_at, without_credentials
+from chat_loop.providers.choose import Machine, this_machine, usual_model, with_local_port
+from chat_loop.providers.servers import accepts_connections, server_at, without_credentials
 from chat_loop.wording import install_hint
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
     """Print what each provider needs."""
-    world = real_world(paths.models, discover=config.discover_servers)
-    return providers(config, world, as_json=options.as_json)
+    machine = this_machine(paths.models, discover=config.discover_servers)
+    return providers(config, machine, as_json=options.as_json)
 
 
-def providers(config: Config, world: World, *, as_json: bool) -> int:
+def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
     """Print what each provider needs. Servers without a key are asked whether they are there."""
     rows, lines, usable = [], [], ""
     for known in entries(config.providers).values():
-        entry = with_local_port(known, world)
-        model, missing, hint = state_of(entry, world)
+        entry = with_local_port(known, machine)
+        model, missing, hint = state_of(entry, machine)
         row = {"name": entry.name, "title": entry.title, "usable": not missing}
         row |= {"missing": missing, "hint": hint, "model": model}
         rows.append({**row, "address": without_credentials(entry.base_url), "keys": entry.keys})
@@ -45,23 +45,23 @@ def providers(config: Config, world: World, *, as_json: bool) -> int:
     return 0
 
 
-def state_of(entry: Entry, world: World) -> tuple[str, str, str]:
+def state_of(entry: Entry, machine: Machine) -> tuple[str, str, str]:
     """Return the model that is used when none is named, what is missing first, and what to do."""
-    if error := missing_requirement(entry, world.environment):
+    if error := missing_requirement(entry, machine.environment):
         return entry.model, error.message, error.hint
     if entry.kind == "local":
         if find_spec("xllamacpp") is None:
             hint = install_hint("local")
             return entry.model, "The package xllamacpp is missing, which runs it.", hint
-        if not store.installed(world.models):
+        if not store.installed_models(machine.models):
             return entry.model, "No model is installed.", "chat-loop models install"
-        return usual_model(entry, world), "", ""
+        return usual_model(entry, machine), "", ""
     if entry.kind != "openai" or entry.needs_key:
         return entry.model, "", ""
-    server = server_at(entry.base_url, entry.key(world.environment))
+    server = server_at(entry.base_url, entry.key(machine.environment))
     if server is not None and server.loading:
         return entry.model, "It is loading its model.", ""
-    if server is not None or listens(entry.base_url):
+    if server is not None or accepts_connections(entry.base_url):
         first = server.models[0] if server is not None and server.models else ""
         return entry.model or first, "", ""
     hint = f"Start {entry.title}, or set providers.{entry.name}.base_url."

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from benchmarks.support.loopback import Received
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import World, create
+from chat_loop.providers.choose import Machine, create
 from tests.support.providers import clear_environment
 
 SECRET = "sk-the-secret-key"
@@ -63,7 +63,7 @@ class Service(Struct, frozen=True, kw_only=True):
         from msgspec.structs import replace
 
         config = Config(providers={self.name: replace(self.setting, base_url=f"{url}{self.base}")})
-        around = World(environment=os.environ, models=home / "models", servers={})
+        around = Machine(environment=os.environ, models=home / "models", servers={})
         return create(f"{self.name}:{self.model}", config, around)
 
     def authorised(self, request: Received) -> bool:
