@@ -159,7 +159,8 @@ class App:
         model = model or choose.default_model(provider, self.config, self.machine)
         if not (provider and model):
             missing = "summary_model" if provider else "summary_provider"
-            raise ConfigError(f"auto_compact.{missing} is missing: who writes the summaries?")
+            text = f"auto_compact.{missing} is missing: who writes the summaries?"
+            raise ConfigError(text, "chat-loop providers says which models can be used now.")
         return choose.create(f"{provider}:{model}", self.config, self.machine)
 
     def models(self) -> choose.Models:

@@ -178,6 +178,7 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             ),
         ),
         ("a.md", b"\xff\xfe", "The agent a.md is not UTF-8. Save it as UTF-8."),
+        ("a.md", b"You are\0 Sally.", "The agent a.md is not text: it has a NUL byte. "),
         ("a.md", "x" * 300_000, "The agent a.md is larger than 256 KB. "),
     ],
 )

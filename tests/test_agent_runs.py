@@ -363,4 +363,5 @@ def test_who_summarises_for_an_agent_that_has_its_own_model_has_to_be_said_whole
     (home / "config.yaml").write_text("auto_compact: {summary_model: m}\n")
     result = told(run(home, "--trust-agent", "--agent", str(path), stdin=b"hi\n"))
     message = "auto_compact.summary_provider is missing: who writes the summaries?\n"
+    message += "chat-loop providers says which models can be used now.\n"
     assert result == (2, "", message)

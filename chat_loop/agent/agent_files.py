@@ -96,6 +96,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
             raise AgentError(f"The agent {path} is not UTF-8.", "Save it as UTF-8.") from error
         except ValueError as error:
             raise AgentError(f"The agent {path}: {error}.") from error
+        if "\0" in text + (prompt or ""):
+            raise AgentError(f"The agent {path} is not text: it has a NUL byte.")
         values = read_yaml(text.encode(), str(path))
         if values is None and not (prompt or "").strip():
             raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")

@@ -63,7 +63,7 @@ KEYS = {
     "Ctrl-C": ("Clears the line; stops a reply, keeping what came of it, and whatever else runs."),
     "Ctrl-D": "Leaves, from an empty line.",
 }
-OTHER_KEYS = "The others are those of emacs, or with input: {keys: vi} in the config of vi."
+OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."
 _VARIABLES = re.compile(r"(?:Bearer )?\$\{[A-Za-z_][A-Za-z0-9_]{0,63}\}")
 
 

@@ -32,7 +32,10 @@ def fork(run: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that goes on from a query of another one; it is resumed later."""
     loaded = run.load(options.reference)
     numbers = [exchange.query.number for exchange in loaded.session.exchanges]
-    number = options.at or (numbers[-1] if numbers else 0)
+    if not numbers:
+        text = f"Session {loaded.session.header.id} has no query to fork after."
+        raise UsageError(text, "chat-loop sessions tree shows the sessions before it.")
+    number = options.at or numbers[-1]
     identity = fork_stored(run.sessions, loaded, number)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."
