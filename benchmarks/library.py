@@ -173,9 +173,9 @@ def resumed(folder: Path, identity: str) -> float:
     async def resume() -> float:
         started = time.perf_counter()
         loaded = sessions.load_ends(path) or sessions.load(path)
-        await conversation.accept(await conversation.offers().resumed(loaded))
+        await conversation.accept(await conversation.planner().resume(loaded))
         taken = time.perf_counter() - started
-        await conversation.settled()
+        await conversation.wait_until_idle()
         return taken * 1000
 
     taken = asyncio.run(resume())

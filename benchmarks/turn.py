@@ -168,7 +168,7 @@ def save(live: LiveSession) -> float:
     text, usage = live.reply_text, Usage(input=10, output=200)
     live.finish(Reply(number=number, at=at, text=text, usage=usage))
     took = time.perf_counter() - started
-    assert live.saved
+    assert live.is_saved
     return took
 
 

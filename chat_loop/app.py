@@ -26,7 +26,7 @@ from chat_loop.display.text import printable
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
-from chat_loop.memory import ProjectMemory, find_place
+from chat_loop.memory import ProjectMemory, find_location
 from chat_loop.models import store
 from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider, choose
@@ -182,7 +182,7 @@ class App:
 
     def memory(self, agent: Agent, show: Callable[[Event], None]) -> ProjectMemory | None:
         """Return the project's memory; None when it is switched off."""
-        place = find_place(self.config, self.paths, agent.provider.window.tokens)
+        place = find_location(self.config, self.paths, agent.provider.window.tokens)
         return ProjectMemory(place, show) if place is not None else None
 
     def answering(self) -> tuple[Agent, Provider | None]:

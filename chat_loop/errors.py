@@ -34,9 +34,9 @@ class SessionError(ChatLoopError):
 
 
 class SessionNotFound(SessionError):
-    """No session has this number or id, or `several` ids begin so."""
+    """No session has this number or id, or several ids begin so."""
 
-    several = False
+    is_ambiguous = False
 
 
 class SessionLocked(SessionError):
@@ -132,11 +132,13 @@ class TimedOut(RetryableError):
 class IndexUnavailable(Exception):
     """The index cannot be used now; everything but searching works without it.
 
-    `useless` says why its file must be made anew, if it must. `moved`: its file was replaced or
-    removed.
+    `rebuild_reason` says why its file must be rebuilt, if it must; `was_replaced`: its file was
+    replaced or removed.
     """
 
-    def __init__(self, message: str, *, useless: str = "", moved: bool = False) -> None:
+    def __init__(
+        self, message: str, *, rebuild_reason: str = "", was_replaced: bool = False
+    ) -> None:
         super().__init__(message)
-        self.useless = useless
-        self.moved = moved
+        self.rebuild_reason = rebuild_reason
+        self.was_replaced = was_replaced

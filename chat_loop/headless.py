@@ -24,7 +24,7 @@ from chat_loop.input.start import SIGNALED
 from chat_loop.library.library import Library
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 INCOMPLETE = 3
@@ -57,7 +57,7 @@ def run(app: App) -> int:
     try:
         code, whole = asyncio.run(run.ask())
         if target is not None and whole:
-            write = Files().replace if options.force else Files().put
+            write = Files().replace if options.force else Files().write_new
             try:
                 write(target, "".join(run.text).encode("utf-8", "replace"))
             except OSError as error:
@@ -213,11 +213,11 @@ class Run:
                 f"Session {header.id} was made with {made}, not with {now}.",
                 f"Go on with {theirs}; in a chat --resume asks.",
             )
-        offer = await conversation.offers(quick=True).resumed(loaded, whole=True)
-        if offer.left_out:
-            left_out = counted(offer.left_out, "exchange")
+        plan = await conversation.planner(quick=True).resume(loaded, whole=True)
+        if plan.left_out:
+            left_out = plural(plan.left_out, "exchange")
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
-        await conversation.accept(offer, acknowledge=False)
+        await conversation.accept(plan, acknowledge=False)
 
     async def _approve(self, name: str, text: str) -> bool:
         """Allow a call with --yes. Raises ToolDenied, since there is nobody to ask."""

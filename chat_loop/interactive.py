@@ -168,7 +168,7 @@ class Interactive:
         if shadowed := ", ".join(f"/{name}" for name in self._templates.shadowed()):
             lines.append(f"Not used as templates, as commands have their names: {shadowed}.")
         if self._offers and shown:
-            identity, last = sessions.last_offered()
+            identity, last = sessions.last_resumable()
             if last is not None:
                 when = when_text(last.updated, sessions.now())
                 lines.append(offer(last.name or identity, when, columns()))

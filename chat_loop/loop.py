@@ -51,7 +51,7 @@ class ChatLoop:
                         line = await self._read()
                 except (Quit, EOFError):
                     await self._cancellable(chat.conversation.end())
-            if chat.conversation.live.empty:
+            if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
                     display.line("  Nothing was added since: no session was saved.")
@@ -62,7 +62,7 @@ class ChatLoop:
             return 130
         finally:
             chat.conversation.close()
-        return 0 if chat.conversation.live.empty or chat.conversation.live.saved else 1
+        return 0 if chat.conversation.live.is_empty or chat.conversation.live.is_saved else 1
 
     async def _read(self) -> str:
         """Return the next entry; Ctrl-C takes back an edit, or is told how to leave."""

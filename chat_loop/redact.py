@@ -69,7 +69,7 @@ class Redactor:
             self._last = max([self._last, *(number for number in numbers if number < 100_000)])
 
 
-def redacted(text: str) -> str:
+def redact_text(text: str) -> str:
     """Return a text, which is a document of its own, with a mark in the place of each secret."""
     return Redactor()(text)
 

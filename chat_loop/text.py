@@ -13,7 +13,7 @@ from typing import Literal, NamedTuple
 
 import msgspec
 
-LONGEST = 400  # characters of a sentence; a longer one is cut between its clauses
+MAX_SENTENCE = 400  # characters of a sentence; a longer one is cut between its clauses
 Role = Literal["prose", "item", "row", "heading", "quoted", "command", "code"]
 """`command` is a fenced block of one line; `code` is a line of a longer one."""
 
@@ -156,8 +156,8 @@ def _pieces(text: str, start: int, end: int, role: Role) -> Iterator[Sentence]:
     start += len(text[start:end]) - len(text[start:end].lstrip())
     while start < end:
         cut = end
-        if end - start > LONGEST:
-            low, high = start + LONGEST // 2, start + LONGEST
+        if end - start > MAX_SENTENCE:
+            low, high = start + MAX_SENTENCE // 2, start + MAX_SENTENCE
             cut = max((match.end() for match in _CLAUSE.finditer(text, low, high)), default=0)
             cut = cut or text.rfind(" ", low, high) + 1 or high
         whole = text[start:cut].rstrip()

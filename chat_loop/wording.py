@@ -90,7 +90,7 @@ def attached_text(name: str, size: int, width: int, height: int) -> str:
     return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
 
 
-def counted(number: int, noun: str) -> str:
+def plural(number: int, noun: str) -> str:
     """`1 pin`, `6 pins`, `2 queries`."""
     if number == 1:
         return f"1 {noun}"
@@ -101,10 +101,10 @@ def compaction_text(compaction: Compaction) -> str:
     """`61K → 9.4K tokens · 14 decisions, 6 pins, 52 facts kept · 37 values in the archive only`."""
     sizes = f"{compact_number(compaction.before)} → {compact_number(compaction.after)} tokens"
     kept = {"decision": compaction.decisions, "pin": compaction.pins, "fact": compaction.facts}
-    parts = [sizes, ", ".join(counted(number, noun) for noun, number in kept.items() if number)]
+    parts = [sizes, ", ".join(plural(number, noun) for noun, number in kept.items() if number)]
     parts = [parts[0], f"{parts[1]} kept"] if parts[1] else parts[:1]
     if compaction.archived:
-        parts.append(f"{counted(compaction.archived, 'value')} in the archive only")
+        parts.append(f"{plural(compaction.archived, 'value')} in the archive only")
     return " · ".join(parts)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Restoration, Seal, Session
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
@@ -22,7 +22,7 @@ class Counting(SessionManager):
         super().__init__(directory, now=lambda: START)
         self.read: list[str] = []
 
-    def load(self, path: Path) -> Loaded:
+    def load(self, path: Path) -> LoadedSession:
         self.read.append(path.stem)
         return super().load(path)
 

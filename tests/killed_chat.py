@@ -84,7 +84,7 @@ async def resume_newest(conversation: Conversation) -> None:
     for row in conversation.sessions.rows():
         with suppress(SessionError):
             loaded = conversation.sessions.load(row.path)
-            await conversation.accept(await conversation.offers().resumed(loaded))
+            await conversation.accept(await conversation.planner().resume(loaded))
             return
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from chat_loop.export.exporting import exported
+from chat_loop.export.exporting import export_bytes
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import SessionManager
 from tests.browser import chromium
@@ -20,7 +20,7 @@ def main() -> None:
     sessions = SessionManager(ROOT / "sessions")
     last = sessions.load(max((ROOT / "sessions").glob("*.md")))
     chain = [*reversed(ChainReader(sessions).read(last.session).loaded), last]
-    page_text = exported(chain, "html").decode()
+    page_text = export_bytes(chain, "html").decode()
     with chromium() as browser:
         for scheme, width, height, scale, place in (
             ("light", 1200, 860, 1, ""),

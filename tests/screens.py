@@ -19,7 +19,7 @@ from chat_loop.errors import UsageError
 from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
-from chat_loop.memory import Place, ProjectMemory
+from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import Candidate, Models
 from chat_loop.sessions.files import Files
@@ -132,7 +132,7 @@ class Screen:
         first: str = "",
         options: Options | None = None,
         show_blocks: bool = False,
-        memory: Place | None = None,
+        memory: MemoryLocation | None = None,
         others: Sequence[Model] = (),
         prompts: Path | None = None,
         config: Config | None = None,

@@ -9,7 +9,7 @@ from itertools import groupby
 import pyte
 from pyte.screens import Char
 
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 _DIM = re.compile(rb"\x1b\[((?:\d+;)*)2((?:;\d+)*)m")
 """The emulator knows no dim text; the grey of 90 stands for it."""
@@ -58,7 +58,7 @@ def svg(screen: pyte.Screen, first: int = 0, last: int | None = None) -> str:
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
         f'width="{width:.0f}" '
-        f'role="img" aria-label="A terminal with {counted(len(lines), "line")} of chat-loop">\n'
+        f'role="img" aria-label="A terminal with {plural(len(lines), "line")} of chat-loop">\n'
         f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
         f'<g font-family="{FONT}" font-size="14">\n' + "\n".join(parts) + "\n</g>\n</svg>\n"
     )

@@ -201,7 +201,7 @@ class Talk:
 
     async def resume(self, identity: str) -> None:
         loaded = self.sessions.load(self.sessions.directory / f"{identity}.md")
-        await self.conversation.accept(await self.conversation.offers().resumed(loaded))
+        await self.conversation.accept(await self.conversation.planner().resume(loaded))
 
     async def interrupt(self, work: Coroutine[Any, Any, object]) -> None:
         """Run `work`, cancel it once the model has fallen silent, and let it end."""

@@ -16,18 +16,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.attach import pictures
-from chat_loop.attach.mentions import LONGEST, MAX_COMPLETIONS, completions, mentions
-from chat_loop.attach.pictures import Damaged, Picture, picture
+from chat_loop.attach.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
+from chat_loop.attach.pictures import DamagedImage, ImageHeader, picture
 from chat_loop.attach.reading import (
     AS_TEXT,
-    LARGEST_TEXT,
     MAX_FILES,
+    MAX_TEXT,
     QueryFile,
     named_files,
     read,
 )
 from chat_loop.errors import UsageError
-from chat_loop.sessions.images import LARGEST_IMAGE
+from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.wording import size_text
 from tests.strategies import texts
@@ -67,7 +67,7 @@ def first(text: str) -> list[str]:
         ("``` not a fence ``` @a.py", ["a.py"]),
         ("@ @. @... @) @@", ["@"]),
         ('@"" @" @"open', [" @"]),
-        (f"@{'x' * LONGEST}x", []),
+        (f"@{'x' * MAX_PATH}x", []),
         ("", []),
     ],
 )
@@ -103,7 +103,7 @@ def test_what_can_only_be_a_path(text: str, is_path: bool) -> None:
 def test_no_text_is_too_strange(text: str, times: int) -> None:
     for mention in mentions(f"@{text} " * times + text):
         assert mention.names
-        assert all(len(name) <= LONGEST or mention.quoted for name in mention.names)
+        assert all(len(name) <= MAX_PATH or mention.quoted for name in mention.names)
 
 
 def test_hostile_texts_are_read_in_one_pass() -> None:
@@ -192,7 +192,7 @@ def test_a_text_file(here: Path) -> None:
     assert file_of(
         here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg"
     ).attachment.text.startswith("<svg")
-    assert file_of(here, b"x" * LARGEST_TEXT).attachment.size == LARGEST_TEXT
+    assert file_of(here, b"x" * MAX_TEXT).attachment.size == MAX_TEXT
 
 
 @pytest.mark.parametrize(
@@ -216,8 +216,8 @@ def test_a_text_file(here: Path) -> None:
             b"%PDF-1.7\n",
             "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
         ),
-        (b"x" * (LARGEST_TEXT + 1), "x.txt has 4.2 MB: text files can have up to 4.2 MB."),
-        (png(noise=bytes(LARGEST_IMAGE)), "x.txt has 3.9 MB: images can have up to 3.9 MB."),
+        (b"x" * (MAX_TEXT + 1), "x.txt has 4.2 MB: text files can have up to 4.2 MB."),
+        (png(noise=bytes(MAX_IMAGE)), "x.txt has 3.9 MB: images can have up to 3.9 MB."),
         (
             huge_png(60_000, 60_000),
             "x.txt has 60,000 × 60,000 pixels: models take up to 8,000 each way.",
@@ -293,7 +293,7 @@ def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> 
 def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
     assert picture(data) is not None
     for end in range(16, len(data) - (data[:4] == b"RIFF")):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedImage):
             picture(data[:end])
 
 
@@ -304,14 +304,14 @@ def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
 def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
     try:
         found = picture(start + data)
-    except Damaged:
+    except DamagedImage:
         return
-    assert found is None or isinstance(found, Picture)
+    assert found is None or isinstance(found, ImageHeader)
 
 
 def test_a_jpeg_of_nothing_but_markers_ends() -> None:
     for unit in (b"\xff", b"\xff\xd0", b"\xff\xe0\0\0", b"\xff\xe0\0\2"):
-        with pytest.raises(Damaged):
+        with pytest.raises(DamagedImage):
             picture(b"\xff\xd8\xff\xd0" + unit * 200_000)
 
 

@@ -67,7 +67,7 @@ async def say(talk: Talk, queries: int, first: int = 0) -> None:
 async def compact(talk: Talk, made: Step) -> None:
     talk.model.steps += [made, "I know what we have: ready to continue."]
     assert await talk.conversation.compact()
-    await talk.conversation.settled()
+    await talk.conversation.wait_until_idle()
     talk.clock.seconds += 60
 
 
@@ -95,7 +95,7 @@ async def resume_compact_resume(folder: Path) -> None:
     await first.conversation.end()
     second = Talk(folder, "Welcome back.", agent="Sally", clock=first.clock, options=Options())
     await second.resume(first.conversation.live.header.id)
-    await second.conversation.settled()
+    await second.conversation.wait_until_idle()
     await say(second, 5, first=3)
     await compact(second, summary("The kitchen is planned.", "Handles and budget [2.1]"))
     await say(second, 1, first=8)
@@ -103,7 +103,7 @@ async def resume_compact_resume(folder: Path) -> None:
     await second.conversation.end()
     third = Talk(folder, "Here again.", agent="Sally", clock=first.clock, options=Options())
     await third.resume(second.conversation.live.header.id)
-    await third.conversation.settled()
+    await third.conversation.wait_until_idle()
     await say(third, 1, first=9)
     third.model.steps.append(summary("Kitchen, handles, budget.", "Budget [4.1]"))
     await third.conversation.end()

@@ -23,16 +23,16 @@ from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.events import Event, Warned
 from chat_loop.memory import (
     INTRO,
-    LARGEST,
+    MAX_BYTES,
     Memory,
-    Place,
+    MemoryLocation,
     ProjectMemory,
     add_fact,
     bullet,
     fact_block,
     fact_of,
     find_facts,
-    find_place,
+    find_location,
     locate,
     remove_fact,
 )
@@ -47,10 +47,12 @@ def texts(text: str) -> list[str]:
     return [fact.text for fact in find_facts(text)]
 
 
-def place(folder: Path, most: int = 1500) -> Place:
+def place(folder: Path, most: int = 1500) -> MemoryLocation:
     """A project in `folder`/project, in a home with the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
-    return Place(directory=folder / "project", home=folder, data=folder / "data", most=most)
+    return MemoryLocation(
+        directory=folder / "project", home=folder, data=folder / "data", most=most
+    )
 
 
 def memory_of(folder: Path, most: int = 1500) -> ProjectMemory:
@@ -214,7 +216,7 @@ def test_hostile_text_costs_linear_time() -> None:
         "- \n  \n",
         "- x\n\n\n\n",
     ):
-        text = line * (LARGEST // len(line))
+        text = line * (MAX_BYTES // len(line))
         add_fact(text, "one more")
         assert len(fact_block(texts(text), 1500)[0]) < 10_000
 
@@ -364,7 +366,7 @@ def test_files_and_folders_that_may_not_be_read_or_written() -> None:
         path.chmod(0o000)
         assert book.look().problem == f"{path} is not used as memory: permission denied."
         path.chmod(0o444)
-        book.reread()
+        book.reload()
         with pytest.raises(ChatLoopError) as caught:
             book.add(path, ["b"])
         assert (
@@ -406,16 +408,16 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_file_that_would_grow_too_large_is_not_written(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
     with pytest.raises(ChatLoopError, match="would be larger than 256 KB: nothing is written"):
-        memory_of(tmp_path).add(path, ["x" * LARGEST])
+        memory_of(tmp_path).add(path, ["x" * MAX_BYTES])
     assert path.read_text("utf-8") == "- a\n"
 
 
 WRITER = """
 import sys
 from pathlib import Path
-from chat_loop.memory import Place, ProjectMemory
+from chat_loop.memory import MemoryLocation, ProjectMemory
 folder, name = Path(sys.argv[1]), sys.argv[2]
-place = Place(directory=folder / "project", home=folder, data=folder / "data", most=1500)
+place = MemoryLocation(directory=folder / "project", home=folder, data=folder / "data", most=1500)
 book = ProjectMemory(place, lambda event: None)
 for number in range(25):
     book.add(place.directory / "MEMORY.md", [f"{name} {number}"])
@@ -448,7 +450,7 @@ def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
     with pytest.raises(ChatLoopError, match="not in the file any more"):
         book.remove(0)
     written(path, "- d\n- e\n- d\n")
-    book.reread()
+    book.reload()
     book.remove(2)
     assert path.read_text("utf-8") == "- d\n- e\n"
 
@@ -492,17 +494,17 @@ def test_the_config_decides_the_room_and_whether_there_is_a_memory(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
-    found = find_place(Config(), paths, 128_000)
+    found = find_location(Config(), paths, 128_000)
     assert found is not None
     assert (found.directory, found.own, found.most) == (
         tmp_path,
         tmp_path / "data" / "MEMORY.md",
         1500,
     )
-    small = find_place(Config(), paths, 3072)
+    small = find_location(Config(), paths, 3072)
     assert small is not None
     assert small.most == 614
-    assert find_place(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
+    assert find_location(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
     assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
     with pytest.raises(ConfigError, match=r"c: memory\.max_tokens: expected `int` >= 100\."):
         parse(b"memory: {max_tokens: 5}", "c")
@@ -517,6 +519,6 @@ def test_a_working_directory_that_is_gone_leaves_the_users_own(
     gone.rmdir()
     paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
     written(tmp_path / "data" / "MEMORY.md", "- Mine.\n")
-    found = find_place(Config(), paths, 128_000)
+    found = find_location(Config(), paths, 128_000)
     assert found is not None
     assert ProjectMemory(found, lambda event: None).seen.facts == ("Mine.",)

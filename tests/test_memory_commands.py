@@ -14,7 +14,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
-from chat_loop.memory import INTRO, Place, ProjectMemory
+from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.values import Message, Request, Usage, Window
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
@@ -25,10 +25,12 @@ BLOCK = f"Be kind.\n\n{INTRO}\n- "
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
 
-def place(folder: Path, most: int = 1500) -> Place:
+def place(folder: Path, most: int = 1500) -> MemoryLocation:
     """A project in `folder`/project, in a home with the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
-    return Place(directory=folder / "project", home=folder, data=folder / "data", most=most)
+    return MemoryLocation(
+        directory=folder / "project", home=folder, data=folder / "data", most=most
+    )
 
 
 def written(folder: Path, text: str) -> Path:

@@ -101,7 +101,7 @@ class Failing:
         """Remember that the user was told that the live session is saved as it is in memory."""
         self.shown.clear()
         live = self.talk.conversation.live
-        if live.empty or live.problem is not None:
+        if live.is_empty or live.problem is not None:
             return
         self.acknowledged |= facts(live.session)
         self.check()
@@ -293,7 +293,7 @@ def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
             one = await scenario(tmp_path / str(number), number)
             live = one.talk.conversation.live
             one.talk.conversation.close()  # the last call may be the one that failed
-            assert live.saved
+            assert live.is_saved
             found = SessionManager(one.folder).load(live.path).session
             assert texts(found) == texts(whole.talk.conversation.session)
             assert one.acknowledged <= facts(found)
@@ -355,7 +355,7 @@ def test_a_disk_that_refuses_to_sync_is_not_called_safe(tmp_path: Path) -> None:
     disk.sync = refuse  # type: ignore[method-assign]
     with pytest.raises(SaveError, match="input/output error"):
         talk.conversation.live.seal(Seal(at=START, reason="exit"))
-    assert not talk.conversation.live.saved
+    assert not talk.conversation.live.is_saved
     talk.conversation.close()
 
 

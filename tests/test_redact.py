@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.redact import Redactor, Secret, find_secrets, keys_from, redacted
+from chat_loop.redact import Redactor, Secret, find_secrets, keys_from, redact_text
 from tests.made_secrets import (
     BOUNDED,
     CARDS,
@@ -38,7 +38,7 @@ def test_a_token_becomes_a_mark_of_its_kind_and_value(name: str) -> None:
     for seed in range(50):
         secret = make(random.Random(seed))
         gone = mark(kind)
-        assert redacted(f"Use {secret}, or\n“{secret}”.") == f"Use {gone}, or\n“{gone}”."
+        assert redact_text(f"Use {secret}, or\n“{secret}”.") == f"Use {gone}, or\n“{gone}”."
 
 
 @pytest.mark.parametrize(("place", "kind", "makers"), PLACES)
@@ -49,25 +49,25 @@ def test_a_value_goes_from_beside_its_name(
         rng = random.Random(seed)
         for secret in (make(rng) for make in makers):
             frame = "before\n" + place + "\nafter"
-            assert redacted(frame.format(secret)) == frame.format(mark(kind))
+            assert redact_text(frame.format(secret)) == frame.format(mark(kind))
 
 
 def test_a_value_may_stand_in_the_line_below() -> None:
     text = "- name: DB_PASSWORD\n  value: {}\n- name: MODE\n  value: fast"
-    assert redacted(text.format("hunter22")) == text.format(mark("password"))
+    assert redact_text(text.format("hunter22")) == text.format(mark("password"))
 
 
 @pytest.mark.parametrize("word", ["swordfish", "Sommer", "correcthorse"])
 def test_a_password_may_be_a_plain_word_where_nothing_else_can_stand(word: str) -> None:
     gone = mark("password")
-    assert redacted(f'PASSWORD={word}\n  password: {word}\nx = {{"password": "{word}"}}') == (
+    assert redact_text(f'PASSWORD={word}\n  password: {word}\nx = {{"password": "{word}"}}') == (
         f'PASSWORD={gone}\n  password: {gone}\nx = {{"password": "{gone}"}}'
     )
 
 
 def test_a_passphrase_in_quotes_goes_whole() -> None:
     phrase = "correct horse battery staple"
-    assert redacted(f'password = "{phrase}"') == f'password = "{mark("password")}"'
+    assert redact_text(f'password = "{phrase}"') == f'password = "{mark("password")}"'
 
 
 @pytest.mark.parametrize("make", CARDS)
@@ -75,43 +75,43 @@ def test_card_numbers_go(make: Maker) -> None:
     for seed in range(50):
         number = make(random.Random(seed))
         gone = mark("card")
-        assert redacted(f"Card {number}, 12/29; 12 {number}") == f"Card {gone}, 12/29; 12 {gone}"
+        assert redact_text(f"Card {number}, 12/29; 12 {number}") == f"Card {gone}, 12/29; 12 {gone}"
         for wrong in set("0123456789") - {number[-1]}:
-            assert redacted(f"no. {number[:-1]}{wrong}") == f"no. {number[:-1]}{wrong}"
+            assert redact_text(f"no. {number[:-1]}{wrong}") == f"no. {number[:-1]}{wrong}"
 
 
 def test_long_values_go_whole() -> None:
     token, password = (shape(f"{{L{length}}}")(random.Random(length)) for length in (3000, 129))
-    assert redacted(f"TOKEN={token} password: {password}\nBearer {token}.") == (
+    assert redact_text(f"TOKEN={token} password: {password}\nBearer {token}.") == (
         f"TOKEN={mark('token')} password: {mark('password', 2)}\nBearer {mark('authorization')}."
     )
 
 
 def test_a_secret_that_another_hid_goes_too() -> None:
     number, token = card(random.Random(1)), TOKENS["github"][1](random.Random(1))
-    assert redacted(number + token) == mark("card", 2) + mark("github")
+    assert redact_text(number + token) == mark("card", 2) + mark("github")
 
 
 def test_characters_whose_lower_case_is_longer_shift_nothing() -> None:
-    assert redacted("İİİİ PASSWORD=Tr0ub4dor&3 İ") == f"İİİİ PASSWORD={mark('password')} İ"
+    assert redact_text("İİİİ PASSWORD=Tr0ub4dor&3 İ") == f"İİİİ PASSWORD={mark('password')} İ"
 
 
 def test_basic_authorization_goes() -> None:
     value = base64.b64encode(b"bob:swordfish").decode()
-    assert redacted(f"Basic {value}") == f"Basic {mark('authorization')}"
-    assert redacted("Basic \u212ay9uZGl0aW9u") == "Basic \u212ay9uZGl0aW9u"
+    assert redact_text(f"Basic {value}") == f"Basic {mark('authorization')}"
+    assert redact_text("Basic \u212ay9uZGl0aW9u") == "Basic \u212ay9uZGl0aW9u"
 
 
 def test_an_aws_secret_goes_with_the_id_that_stands_before_it() -> None:
     rng = random.Random(1)
     key, secret = TOKENS["aws"][1](rng), shape("{L20}/{L19}")(rng)
-    assert redacted(f"{key},{secret}\n{secret}") == f"{mark('aws')},{mark('aws', 2)}\n{secret}"
+    assert redact_text(f"{key},{secret}\n{secret}") == f"{mark('aws')},{mark('aws', 2)}\n{secret}"
 
 
 @given(rng=seeds, keep=st.integers(40, 700))
 def test_a_key_that_breaks_off_goes_as_far_as_it_goes(rng: random.Random, keep: int) -> None:
     secret = private_key(rng)[:keep]
-    out = redacted(f"Here:\n{secret}")
+    out = redact_text(f"Here:\n{secret}")
     assert not [
         row for row in secret.split("\n")[1:] if len(row) > 15 and row in out and row[0] != "-"
     ]
@@ -120,7 +120,7 @@ def test_a_key_that_breaks_off_goes_as_far_as_it_goes(rng: random.Random, keep: 
 def test_a_key_s_end_is_not_looked_for_in_prose() -> None:
     secret = private_key(random.Random(1)).rpartition("\n")[0]
     assert (
-        redacted(f"{secret}\n\nIt broke off there.")
+        redact_text(f"{secret}\n\nIt broke off there.")
         == f"{mark('private-key')}\n\nIt broke off there."
     )
 
@@ -130,7 +130,7 @@ def test_no_neighbour_hides_a_token(before: str, name: str, rng: random.Random, 
     secret = TOKENS[name][1](rng)
     if name in BOUNDED and before[-1:].isalnum():
         before += " "
-    out = redacted(before + secret + after)
+    out = redact_text(before + secret + after)
     assert not [
         row for row in re.split(r"\\n|\r?\n", secret) if not row.startswith("-----") and row in out
     ]
@@ -141,7 +141,7 @@ def test_no_other_line_hides_a_value(
     before: str, place: tuple[str, str, tuple[Maker, ...]], rng: random.Random, after: str
 ) -> None:
     for secret in (make(rng) for make in place[2]):
-        assert secret not in redacted(f"{before}\n{place[0].format(secret)}\n{after}")
+        assert secret not in redact_text(f"{before}\n{place[0].format(secret)}\n{after}")
 
 
 ATOMS = (
@@ -168,8 +168,8 @@ soups = st.lists(
 
 @given(text=soups)
 def test_a_second_time_changes_nothing(text: str) -> None:
-    once = redacted(text)
-    assert redacted(once) == once
+    once = redact_text(text)
+    assert redact_text(once) == once
 
 
 def test_marks_are_numbered_in_a_document_and_equal_secrets_have_one_number() -> None:
@@ -182,7 +182,8 @@ def test_marks_are_numbered_in_a_document_and_equal_secrets_have_one_number() ->
     assert redactor("The password is hunter22") == f"The password is {fifth}"
     assert Redactor()("The password is hunter22") == f"The password is {mark('password')}"
     assert (
-        redacted("[REDACTED:token:4], password=hunter22") == f"[REDACTED:token:4], password={fifth}"
+        redact_text("[REDACTED:token:4], password=hunter22")
+        == f"[REDACTED:token:4], password={fifth}"
     )
 
 
@@ -208,7 +209,7 @@ def own_keys() -> Iterator[list[str]]:
 )
 def test_the_programs_own_keys_go_wherever_they_stand(own_keys: list[str], key: str) -> None:
     own_keys.append(key)
-    assert redacted(f"See {key}, or x{key}y") == f"See {mark('key')}, or x{mark('key')}y"
+    assert redact_text(f"See {key}, or x{key}y") == f"See {mark('key')}, or x{mark('key')}y"
 
 
 @pytest.mark.parametrize(
@@ -216,4 +217,4 @@ def test_the_programs_own_keys_go_wherever_they_stand(own_keys: list[str], key: 
 )
 def test_a_word_that_stands_for_a_key_stays(own_keys: list[str], key: str) -> None:
     own_keys.append(key)
-    assert redacted(f"It is {key}, and {key}.") == f"It is {key}, and {key}."
+    assert redact_text(f"It is {key}, and {key}.") == f"It is {key}, and {key}."

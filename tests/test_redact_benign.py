@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop import redact
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from tests.support.limits import cpu_limit
 
 BENIGN = r"""
@@ -97,7 +97,7 @@ tokens = tokenizer.encode("hello"); token = vocab["##ing"]
 
 @pytest.mark.parametrize("text", BENIGN)
 def test_what_is_no_secret_stays(text: str) -> None:
-    assert redacted(text) == text
+    assert redact_text(text) == text
 
 
 def paragraphs() -> Iterator[str]:
@@ -117,7 +117,7 @@ def paragraphs() -> Iterator[str]:
 
 def test_hardly_any_paragraph_of_code_is_changed() -> None:
     every = list(paragraphs())
-    changed = [text for text in every if redacted(text) != text]
+    changed = [text for text in every if redact_text(text) != text]
     assert len(every) > 5000
     assert len(changed) <= len(every) * 0.0005, changed
 
@@ -133,4 +133,4 @@ HOSTILE = (
 @pytest.mark.parametrize("unit", HOSTILE)
 def test_hostile_texts_take_linear_time(unit: str) -> None:
     with cpu_limit(15):
-        redacted((unit * 400_000)[:400_000])
+        redact_text((unit * 400_000)[:400_000])

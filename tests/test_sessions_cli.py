@@ -19,7 +19,20 @@ from chat_loop.options import parser
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
 from tests.pty_chat import PtyChat
-from tests.stocked import ALL, FIRST, LATER, LISTED, OLD, OPEN, RATES, SECOND, at, put, simple, used
+from tests.stocked import (
+    ALL,
+    FIRST,
+    LATER,
+    LISTED,
+    OLD,
+    OPEN,
+    RATES,
+    SECOND,
+    at,
+    put,
+    simple,
+    used,
+)
 from tests.test_headless import run
 
 PAGE = Path(__file__).parent.parent / "docs" / "sessions.md"

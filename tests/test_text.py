@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.text import LONGEST, one_line, sentences
+from chat_loop.text import MAX_SENTENCE, one_line, sentences
 from tests.strategies import texts
 
 TEXT = """\
@@ -84,7 +84,7 @@ def test_sentences_are_the_texts_words_in_their_places(text: str, times: int) ->
     last = 0
     for one in sentences(whole):
         assert one.text
-        assert len(one.text) <= LONGEST
+        assert len(one.text) <= MAX_SENTENCE
         assert last <= one.start < one.end <= len(whole)
         assert one.text == " ".join(whole[one.start : one.end].split())
         last = one.end

@@ -175,7 +175,7 @@ class Ours:
         return Compaction(made, waited, messages)
 
     async def settled(self) -> None:
-        await self.conversation.settled()
+        await self.conversation.wait_until_idle()
 
     @property
     def context(self) -> str:
@@ -235,7 +235,7 @@ class Ours:
 
     async def _resume(self, identity: str) -> None:
         loaded = self.sessions.load(self.folder / f"{identity}.md")
-        await self.conversation.accept(await self.conversation.offers().resumed(loaded))
+        await self.conversation.accept(await self.conversation.planner().resume(loaded))
 
     def close(self) -> None:
         self.conversation.close()

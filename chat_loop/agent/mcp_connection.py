@@ -36,8 +36,8 @@ from chat_loop.agent.isolation import CapturedError, plain_line
 from chat_loop.agent.mcp_tools import Json, ServerState
 from chat_loop.config import McpServer, expand_variables
 from chat_loop.errors import ChatLoopError
-from chat_loop.redact import redacted
-from chat_loop.wording import counted
+from chat_loop.redact import redact_text
+from chat_loop.wording import plural
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -193,7 +193,7 @@ class McpConnection:
         )
         last = next((line.strip() for line in reversed(lines) if line.strip()), "")
         last = f" It said: “{last[:MAX_REASON]}”" if last and last not in problem else ""
-        return redacted(f"The MCP server {self.state.name}{problem}{last}")
+        return redact_text(f"The MCP server {self.state.name}{problem}{last}")
 
     def _reason(self, error: BaseException | None) -> str:
         """Return an error as the end of a sentence."""
@@ -299,7 +299,7 @@ class McpConnection:
         allowed = self._config.tools
         tools = mcp_tools.tools_of(mcp_tools.valid_tools(entries), is_schema)
         names = {tool.name for tool in tools}
-        skipped = counted(len(entries) - len(mcp_tools.valid_tools(entries)), "tool")
+        skipped = plural(len(entries) - len(mcp_tools.valid_tools(entries)), "tool")
         problem = f"The MCP server {self.state.name} lists {skipped} without a name or a schema."
         self.state = replace(
             self.state,

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from chat_loop.errors import ChatLoopError
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 
 MAX_SECONDS = 600
 """The time limit of a command."""
@@ -45,7 +45,7 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
         name: value
         for name, value in environment.items()
         if name not in named
-        and redacted(value) == value
+        and redact_text(value) == value
         and not any(secret in value for secret in secrets)
     }
     return clean | _NONINTERACTIVE

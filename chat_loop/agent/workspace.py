@@ -17,7 +17,7 @@ from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import OUTSIDE_PREFIX, SENSITIVE_PREFIX, PreparedCall
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import open_regular
-from chat_loop.wording import counted, size_text
+from chat_loop.wording import plural, size_text
 
 MAX_FILE_BYTES = 10_000_000
 MAX_LISTED = 1_000
@@ -109,7 +109,7 @@ class Workspace:
             if first <= 1 and (last <= 0 or last >= total):
                 return text
             if first > total:
-                raise ChatLoopError(f"{place.display_path} has {counted(total, 'line')}.")
+                raise ChatLoopError(f"{place.display_path} has {plural(total, 'line')}.")
             start, end = max(first, 1), min(last, total) if last > 0 else total
             part = "\n".join(lines[start - 1 : end])
             return f"{part}\n[lines {start} to {end} of {total}]"
@@ -125,7 +125,7 @@ class Workspace:
             cut: list[str] = []
             for place in self._files(folder, pattern):
                 if place is None or len(found) == MAX_LISTED:
-                    more = f"there are more than these {counted(len(found), 'file')}"
+                    more = f"there are more than these {plural(len(found), 'file')}"
                     cut.append(f"[cut: {more}; a narrower pattern finds them]")
                     break
                 found.append(place.display_path)
@@ -209,7 +209,7 @@ class Workspace:
                         "Read it again.",
                     )
                 _replace(place, new.encode())
-            return f"Wrote {place.display_path}: {counted(len(_lines(text)), 'line')}."
+            return f"Wrote {place.display_path}: {plural(len(_lines(text)), 'line')}."
 
         if before is not None:
             if new == before:

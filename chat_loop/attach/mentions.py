@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-LONGEST = 1_000
+MAX_PATH = 1_000
 """Characters: a longer word is no path."""
 MAX_COMPLETIONS = 200
 _OPENERS = "([{<\"'“„«‘"
@@ -65,7 +65,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
         for quoted, word in _MENTION.findall(line):
             if quoted:
                 unique[Mention((quoted,), quoted=True)] = None
-            elif len(word) <= LONGEST and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
+            elif len(word) <= MAX_PATH and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
                 # the word as it stands, and without what may only follow a path
                 ends = range(len(word), max(len(bare), len(word) - 8), -1)
                 names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
@@ -104,7 +104,7 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
     Hidden names only come when they are asked for with a dot. A name with blanks is put into
     quotes.
     """
-    line = before[-2 * LONGEST :].rpartition("\n")[2]
+    line = before[-2 * MAX_PATH :].rpartition("\n")[2]
     at = line.rfind("@")
     while at > 0 and not line[at - 1].isspace() and line[at - 1] not in _OPENERS:
         at = line.rfind("@", 0, at)

@@ -21,7 +21,7 @@ _STARTS = {
 }
 
 
-class Picture(Struct, frozen=True):
+class ImageHeader(Struct, frozen=True):
     """An image by its header; sizes in pixels."""
 
     media: str
@@ -29,7 +29,7 @@ class Picture(Struct, frozen=True):
     height: int
 
 
-class Damaged(Exception):
+class DamagedImage(Exception):
     """Raised for what begins as an image and is none: cut off, or not as its kind says."""
 
 
@@ -40,8 +40,8 @@ def kind(head: bytes) -> str:
     return next((media for start, media in _STARTS.items() if head.startswith(start)), "")
 
 
-def picture(data: bytes) -> Picture | None:
-    """Return the image that a whole file is, or None. Raises Damaged when it is cut off."""
+def picture(data: bytes) -> ImageHeader | None:
+    """Return the image that a whole file is, or None. Raises DamagedImage when it is cut off."""
     media = kind(data[:16])
     if not media:
         return None
@@ -49,10 +49,10 @@ def picture(data: bytes) -> Picture | None:
     try:
         width, height = sizes[media](data)
     except struct.error:
-        raise Damaged from None
+        raise DamagedImage from None
     if not (width and height):
-        raise Damaged
-    return Picture(media, width, height)
+        raise DamagedImage
+    return ImageHeader(media, width, height)
 
 
 def _png(data: bytes) -> tuple[int, int]:
@@ -61,7 +61,7 @@ def _png(data: bytes) -> tuple[int, int]:
         length, name = unpack_from(">I4s", data, at)
         at += 12 + length
     if at > len(data) or data[12:16] != b"IHDR":
-        raise Damaged
+        raise DamagedImage
     width, height = unpack_from(">II", data, 16)
     return width, height
 
@@ -71,7 +71,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
     while True:
         start, marker = unpack_from("BB", data, at)
         if start != 0xFF:
-            raise Damaged
+            raise DamagedImage
         if marker == 0xFF:  # a marker may stand behind any number of these
             at += 1
         elif marker == 0x01 or 0xD0 <= marker <= 0xD7:  # without a length
@@ -79,7 +79,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a frame
             height, width = unpack_from(">HH", data, at + 5)
             if data.rfind(b"\xff\xd9") <= at:
-                raise Damaged
+                raise DamagedImage
             return width, height
         else:
             (length,) = unpack_from(">H", data, at + 2)
@@ -88,7 +88,7 @@ def _jpeg(data: bytes) -> tuple[int, int]:
 
 def _gif(data: bytes) -> tuple[int, int]:
     if b"\x3b" not in data[13:][-64:]:  # the trailer; some writers let zeros follow
-        raise Damaged
+        raise DamagedImage
     width, height = unpack_from("<HH", data, 6)
     return width, height
 
@@ -96,7 +96,7 @@ def _gif(data: bytes) -> tuple[int, int]:
 def _webp(data: bytes) -> tuple[int, int]:
     (length,) = unpack_from("<I", data, 4)
     if length + 8 > len(data) + 1:  # the last byte may be padding
-        raise Damaged
+        raise DamagedImage
     match data[12:16]:
         case b"VP8X":
             (sizes,) = unpack_from("6s", data, 24)
@@ -107,4 +107,4 @@ def _webp(data: bytes) -> tuple[int, int]:
         case b"VP8 ":
             width, height = unpack_from("<HH", data, 26)
             return width & 0x3FFF, height & 0x3FFF
-    raise Damaged
+    raise DamagedImage

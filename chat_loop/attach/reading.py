@@ -18,17 +18,17 @@ from msgspec.structs import replace
 from chat_loop.attach import pictures
 from chat_loop.attach.mentions import mentions
 from chat_loop.errors import UsageError, os_reason
-from chat_loop.redact import redacted
-from chat_loop.sessions.images import LARGEST_IMAGE
+from chat_loop.redact import redact_text
+from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.wording import attached_text, size_text
 
 MAX_FILES = 20
 """Files of a query. Anthropic's wire takes larger images as long as a request holds no more than 20
 (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
-LARGEST_TEXT = 4 << 20
+MAX_TEXT = 4 << 20
 """Bytes; the window sets a limit of its own."""
-LARGEST_SIDE = 8_000
+MAX_SIDE = 8_000
 """Pixels of an image in either direction, as Anthropic's wire takes them; the others scale it
 down.
 """
@@ -54,7 +54,7 @@ class QueryFile(Struct, frozen=True):
         """Return the file with marks in the place of what looks like a key or a password."""
         if not self.secret:
             return self
-        return QueryFile(replace(self.attachment, text=redacted(self.attachment.text)))
+        return QueryFile(replace(self.attachment, text=redact_text(self.attachment.text)))
 
 
 def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
@@ -109,7 +109,7 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
         picture = pictures.picture(data)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
-    except pictures.Damaged:
+    except pictures.DamagedImage:
         problem = f"{name} is damaged: it begins as an image, and is cut off."
         raise UsageError(problem, AS_TEXT) from None
     media = picture.media if picture is not None else "text/plain"
@@ -117,10 +117,10 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
     file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
     if picture is None:
         text = _text(name, data)
-        return QueryFile(replace(file, text=text), secret=redacted(text) != text)
-    if max(picture.width, picture.height) > LARGEST_SIDE:
+        return QueryFile(replace(file, text=text), secret=redact_text(text) != text)
+    if max(picture.width, picture.height) > MAX_SIDE:
         size = f"{picture.width:,} × {picture.height:,} pixels"
-        text = f"{name} has {size}: models take up to {LARGEST_SIDE:,} each way."
+        text = f"{name} has {size}: models take up to {MAX_SIDE:,} each way."
         raise UsageError(text, "Scale it down.")
     return QueryFile(replace(file, width=picture.width, height=picture.height), data)
 
@@ -143,9 +143,9 @@ def _content(name: str, path: Path, directory: Path) -> bytes:
         flags |= getattr(os, flag, 0)
     with os.fdopen(os.open(path, flags), "rb") as file:
         data = file.read(4096)
-        limit, what, hint = LARGEST_TEXT, "text files", "Take a part of it."
+        limit, what, hint = MAX_TEXT, "text files", "Take a part of it."
         if pictures.kind(data):
-            limit, what, hint = LARGEST_IMAGE, "images", "Scale it down."
+            limit, what, hint = MAX_IMAGE, "images", "Scale it down."
         data += file.read(limit + 1 - len(data))
     if len(data) > limit:
         size = size_text(max(status.st_size, len(data)))

@@ -36,7 +36,7 @@ from chat_loop.display.rows import compactions_text
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.sessions.records import SessionRow
-from chat_loop.wording import counted, counts_text
+from chat_loop.wording import counts_text, plural
 
 ESCAPE_SECONDS = 0.1
 """How long an escape character waits for the rest of a key before it is the key Esc."""
@@ -208,8 +208,8 @@ class _Browser:
             counts_text(row.queries, row.tokens or 0) if row.queries is not None else "",
             tags_text(row),
             compactions_text(row),
-            f"{counted(row.folded, 'older session')} folded" if row.folded else "",
-            f"{counted(row.shared, 'query')} shared with other branches" if row.shared else "",
+            f"{plural(row.folded, 'older session')} folded" if row.folded else "",
+            f"{plural(row.shared, 'query')} shared with other branches" if row.shared else "",
         )
         text: Text = []
 

@@ -12,7 +12,7 @@ from msgspec import Struct
 
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.sessions.records import Session, SessionRow
-from chat_loop.wording import STOPS, counted
+from chat_loop.wording import STOPS, plural
 
 EXCHANGES = 8
 """The last exchanges that a preview has."""
@@ -73,7 +73,7 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
         when += how.get(seal.reason, "")
     chain = f"Session {max(2, session.depth)} of its chain, after {header.parent}"
     model = " · ".join(filter(None, (plain(header.model, 100), price)))
-    more = f"and {counted(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
+    more = f"and {plural(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
     notes = (*(plain(fault, 200) for fault in damage[:1]), more)
     agent = plain(header.agent, 40) or "Agent"
     exchanges = []

@@ -17,7 +17,7 @@ from chat_loop.display.rows import has_number
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Chat(Struct, kw_only=True):
     def own_id(self) -> str:
         """The id of the session that is open; empty while it has no file."""
         live = self.conversation.live
-        return "" if live.empty else live.header.id
+        return "" if live.is_empty else live.header.id
 
     @property
     def here_id(self) -> str:
@@ -121,11 +121,11 @@ class Chat(Struct, kw_only=True):
             show_sessions(self.display, error.rows, error.more, self.sessions.now())
             raise
 
-    def load(self, reference: str) -> Loaded:
+    def load(self, reference: str) -> LoadedSession:
         """Read the session that is meant; the open one as it is now. Raises SessionError."""
         path, live = self.path(reference), self.conversation.live
-        if path == live.path and not live.empty:
-            return Loaded(self.conversation.session, path, open=True)
+        if path == live.path and not live.is_empty:
+            return LoadedSession(self.conversation.session, path, is_open=True)
         return self.sessions.load(path)
 
     def chain(self) -> tuple[list[Session], str]:

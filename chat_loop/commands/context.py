@@ -10,7 +10,7 @@ from chat_loop.display import panels
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.values import Usage
-from chat_loop.wording import counted, dollars_text
+from chat_loop.wording import dollars_text, plural
 
 SHOWN = 40
 """Sentences of the archive that are listed."""
@@ -36,10 +36,10 @@ async def compact(chat: Chat, argument: str) -> None:
     elif "diff" not in arguments.flags:
         confirm = None if "force" in arguments.flags else _ask_for(chat)
         await chat.conversation.compact(arguments.words, confirm)
-    elif not (sentences := chat.conversation.offers().only_in_archive()):
+    elif not (sentences := chat.conversation.planner().archive_only_facts()):
         chat.display.line("Every sentence with an exact value is in the context.", "dim")
     else:
-        count = counted(len(sentences), "sentence")
+        count = plural(len(sentences), "sentence")
         chat.display.prose(f"{count} with exact values stand in the archive only:")
         for line in sentences[:SHOWN]:
             chat.display.prose(f"- {line}", indent=2)
@@ -92,19 +92,19 @@ async def uncompact(chat: Chat, argument: str) -> None:
     """Take the last compaction back: go on with the words of the session before it instead of its
     summary.
     """
-    offer = await chat.conversation.offers().undone()
-    if offer.left_out:
-        newest = counted(len(offer.carried), "exchange")
+    plan = await chat.conversation.planner().uncompact()
+    if plan.left_out:
+        newest = plural(len(plan.carried), "exchange")
         chat.display.prose(
             f"All the words would not fit: the newest {newest} would stand in their own words, "
-            f"the {counted(offer.left_out, 'exchange')} before them stay summarized."
+            f"the {plural(plan.left_out, 'exchange')} before them stay summarized."
         )
         if not await chat.confirm("Go on so? (y/n) "):
             chat.display.line("Nothing is changed.", "dim")
             return
-    tokens = chat.conversation.meter.child_size(offer.block, offer.carried)
+    tokens = chat.conversation.meter.child_size(plan.block, plan.carried)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
-    await chat.conversation.accept(offer, acknowledge=False)
+    await chat.conversation.accept(plan, acknowledge=False)
 
 
 @registry.command("summarize", "Context", argument="[FOCUS]")
@@ -131,7 +131,7 @@ async def context(chat: Chat, argument: str) -> None:
     else:
         display.prose("Automatic compaction is off; compact makes room.", "dim")
     if conversation.meter.left_out():
-        count = counted(conversation.meter.left_out(), "exchange")
+        count = plural(conversation.meter.left_out(), "exchange")
         limits = "context.max_history_messages or max_history_tokens"
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))

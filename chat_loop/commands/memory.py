@@ -8,9 +8,9 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import misuse, pick, registry
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from chat_loop.tokens import estimate
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 LONGEST = 2_000
 """Characters of a fact that are shown."""
@@ -28,7 +28,7 @@ async def remember(chat: Chat, argument: str) -> None:
     if not fact:
         raise misuse("remember")
     path, is_first = memory.target(project=project), not memory.seen.facts
-    safe = redacted(fact)
+    safe = redact_text(fact)
     if safe != fact:
         chat.display.warn("Secrets are not written into the memory. Without it:")
         chat.display.line(f"   {safe}")
@@ -57,7 +57,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
         return
     if words:
         raise misuse("memory")
-    was_edited = memory.reread()
+    was_edited = memory.reload()
     chat.conversation.remember()
     seen = memory.seen
     if seen.problem:
@@ -75,7 +75,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
         display.line(f"{line} (left out)" if left_out else line, "dim" if left_out else "")
     display.line(f"~{estimate(seen.block):,} of at most {memory.place.most:,} tokens.", "dim")
     if seen.left_out:
-        count = counted(len(seen.left_out), "fact")
+        count = plural(len(seen.left_out), "fact")
         display.warn(
             f"{count} left out (memory is full): the model does not get what is marked.",
             "/forget makes room; memory.max_tokens in the config allows more.",
@@ -92,7 +92,7 @@ async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
     known = {fact_key(fact) for fact in memory.seen.facts} if path == memory.seen.path else set()
     offered: dict[str, str] = {}
     for text in (*thread.pins, *(_REFERENCE.sub("", decision) for decision in decisions)):
-        fact = fact_of(redacted(text))
+        fact = fact_of(redact_text(text))
         if fact and fact_key(fact) not in known:
             offered.setdefault(fact_key(fact), fact)
     if not offered:
@@ -127,7 +127,7 @@ async def forget(chat: Chat, argument: str) -> None:
     chat.display.line(_numbered(number + 1, seen.facts[number], 1))
     memory.remove(number)
     chat.conversation.remember()
-    left, where = counted(len(memory.seen.facts), "fact"), memory.place.shown(seen.path)
+    left, where = plural(len(memory.seen.facts), "fact"), memory.place.shown(seen.path)
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
 
 
@@ -136,9 +136,9 @@ def _show_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     chat.conversation.remember()
     seen, count = memory.seen, len(memory.seen.facts)
     where = memory.place.shown(seen.path)
-    chat.display.line(f"Noted in {where} ({counted(count, 'fact')}).", "dim")
+    chat.display.line(f"Noted in {where} ({plural(count, 'fact')}).", "dim")
     if left_out := sum(number in seen.left_out for number in range(count - added, count)):
-        what = "it" if added == 1 else f"{counted(left_out, 'fact')} of them"
+        what = "it" if added == 1 else f"{plural(left_out, 'fact')} of them"
         chat.display.warn(
             f"There is no room for {what}: the memory takes {memory.place.most:,} tokens, and "
             "the model gets what comes first in the file.",

@@ -50,7 +50,7 @@ def find_session(
     try:
         return sessions.find(reference, listed() if numbered else ())
     except SessionNotFound as error:
-        if numbered or error.several or not reference.strip():
+        if numbered or error.is_ambiguous or not reference.strip():
             raise
         rows, more = library.rows(PAGE, wanted=SessionFilter(words=reference), here=here)
         rows = [row for row in rows if not row.current]

@@ -20,12 +20,12 @@ from chat_loop.library.filters import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import ChainReader
-from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Exchange, Session, Summary, Undo
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
-from chat_loop.wording import counted, dollars_text
+from chat_loop.wording import dollars_text, plural
 
 if TYPE_CHECKING:
     from chat_loop.conversation.resume import Merge
@@ -142,22 +142,22 @@ async def resume(chat: Chat, argument: str) -> None:
     if not await _confirm_agent(chat, loaded.session):
         return
     conversation, display = chat.conversation, chat.display
-    offer = await conversation.offers(quick=quick).resumed(loaded, last=last, whole=whole)
-    parts = ["the summary"] if offer.block else []
-    parts += [counted(len(offer.carried), "exchange")] if offer.carried else []
-    confirmed = offer.answered and not quick
-    tokens = conversation.meter.child_size(offer.block, offer.carried, acknowledged=confirmed)
+    plan = await conversation.planner(quick=quick).resume(loaded, last=last, whole=whole)
+    parts = ["the summary"] if plan.block else []
+    parts += [plural(len(plan.carried), "exchange")] if plan.carried else []
+    confirmed = plan.answered and not quick
+    tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
     display.line(f"  {tokens:,} tokens{costs}: {' and '.join(parts)}", "dim")
-    if offer.left_out:
-        text = f"  {counted(offer.left_out, 'exchange')} would not fit and stay summarized."
+    if plan.left_out:
+        text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
         display.prose(text, "dim", indent=2)
-    await conversation.accept(offer, acknowledge=not quick)
-    if not offer.block or (confirmed and conversation.options.acknowledge):
+    await conversation.accept(plan, acknowledge=not quick)
+    if not plan.block or (confirmed and conversation.options.acknowledge):
         return
     # the beginning of each list of the block, and how much else there is
-    summary = summary_block.parse(offer.block)
+    summary = summary_block.parse(plan.block)
     shown: dict[str, tuple[str, ...]] = {}
     for name in ("topics", "decisions", "pending", "pinned", "key_facts"):
         items = getattr(summary, name)
@@ -165,16 +165,16 @@ async def resume(chat: Chat, argument: str) -> None:
         shown[name] += (f"… and {len(items) - SHOWN} more",) if len(items) > SHOWN else ()
     background = one_line(summary.background, 600)
     display.reply(summary_block.render(Summary(background=background, **shown)))
-    rest = [counted(len(summary.files), "file")] if summary.files else []
-    rest += [counted(len(summary.tools), "tool")] if summary.tools else []
+    rest = [plural(len(summary.files), "file")] if summary.files else []
+    rest += [plural(len(summary.tools), "tool")] if summary.tools else []
     if rest:
         display.line(f"and {', '.join(rest)}", "dim")
 
 
-def _load(chat: Chat, path: Path, last: int | None) -> Loaded:
+def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
     """Read the session to be resumed, of a long one only its ends. Raises SessionError."""
     live = chat.conversation.live
-    if path == live.path and not live.empty:
+    if path == live.path and not live.is_empty:
         raise SessionError("That is the session you are in.")
     chat.display.line("Loading session...", symbol="📋")
     try:
@@ -185,7 +185,7 @@ def _load(chat: Chat, path: Path, last: int | None) -> Loaded:
         raise
     except SessionError as error:
         text = f"Session can't be resumed: {error.message}"
-        raise SessionError(text, chat.conversation.otherwise) from error
+        raise SessionError(text, chat.conversation.fallback_text) from error
 
 
 async def _confirm_agent(chat: Chat, session: Session) -> bool:
@@ -202,7 +202,7 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
     chat.display.warn(f"Session created with {created}, using {now}.", hint)
     if await chat.confirm("Different agent detected. Continue? (y/n) "):
         return True
-    chat.display.line(f"Not resumed. {chat.conversation.otherwise}")
+    chat.display.line(f"Not resumed. {chat.conversation.fallback_text}")
     return False
 
 
@@ -254,7 +254,7 @@ def _set_tags(chat: Chat, tags: tuple[str, ...]) -> None:
 
 def _show_change(chat: Chat, text: str) -> None:
     chat.display.prose(text, "dim")
-    if chat.conversation.live.empty:
+    if chat.conversation.live.is_empty:
         chat.display.prose("It is saved with your first message.", "dim")
 
 
@@ -299,10 +299,10 @@ async def fork(chat: Chat, argument: str) -> None:
             text = f"There is no session {session} in this chain."
             raise UsageError(text, chain.broken or "/tree shows it.")
         loaded = chain.loaded[back - 1]
-    offer = await chat.conversation.offers().forked(loaded, int(query))
-    await chat.conversation.accept(offer, acknowledge=False)
-    words = f"{counted(len(offer.carried), 'exchange')} in the context"
-    words += f", {counted(offer.left_out, 'exchange')} summarized" if offer.left_out else ""
+    plan = await chat.conversation.planner().fork(loaded, int(query))
+    await chat.conversation.accept(plan, acknowledge=False)
+    words = f"{plural(len(plan.carried), 'exchange')} in the context"
+    words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
     text = f"Forked after query {query}: {words}. The original is saved: /resume {before}"
     chat.display.prose(text, "dim")
 
@@ -324,8 +324,8 @@ async def merge(chat: Chat, argument: str) -> None:
         raise misuse("merge")
     first, second = map(chat.load, references if len(references) == 2 else [".", *references])
     conversation, display = chat.conversation, chat.display
-    offers = conversation.offers()
-    draft = await offers.merge(first, second)
+    planner = conversation.planner()
+    draft = await planner.merge(first, second)
     both = (first.session, second.session)
     names = [session.header.id for session in both]
     for describe in (naming.first_words, naming.name_of):  # what tells the two apart best
@@ -343,11 +343,11 @@ async def merge(chat: Chat, argument: str) -> None:
     if dropped is None:
         display.line("Not merged.", "dim")
         return
-    offer = offers.merged(draft, dropped)
-    tokens = conversation.meter.child_size(offer.block, offer.carried, acknowledged=True)
+    plan = planner.merge_into(draft, dropped)
+    tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
     ids = " and ".join(session.header.id for session in both)
     display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
-    await conversation.accept(offer)
+    await conversation.accept(plan)
 
 
 async def settle(

@@ -16,7 +16,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
 from chat_loop.providers.wire import WireProvider
-from chat_loop.wording import counted, window_text
+from chat_loop.wording import plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
@@ -154,7 +154,7 @@ async def mcp(chat: Chat, argument: str) -> None:
 
 def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:
     """Yield what there is to say of a server, and its tools when `servers` is there to ask."""
-    tools = f" · {counted(len(state.tools), 'tool')}" if state.state == "connected" else ""
+    tools = f" · {plural(len(state.tools), 'tool')}" if state.state == "connected" else ""
     yield f"{state.name}: {state.state}{tools} · {one_line(state.where, 200)}"
     if state.problem:
         again = " The next call connects it again." if state.reconnects else ""

@@ -11,10 +11,10 @@ from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
-from chat_loop.export.importing import Imported, Stored
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.export.importing import ImportResult, StoredImport
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import shortened
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 COMPLAINTS = 5
 WHAT = {
@@ -46,8 +46,8 @@ async def copy(chat: Chat, argument: str) -> None:
             return
         name, text = chosen
     how = await asyncio.to_thread(clipboard.put, chat.display, text)
-    lines = counted(text.removesuffix("\n").count("\n") + 1, "line")
-    size = f"{counted(len(text), 'character')}, {lines}"
+    lines = plural(text.removesuffix("\n").count("\n") + 1, "line")
+    size = f"{plural(len(text), 'character')}, {lines}"
     chat.display.prose(f"Copied {name}: {size}, {how}.", "dim")
     if printable(text) != text.replace("\r\n", "\n"):
         hint = "Look at it before you paste it into a shell."
@@ -63,7 +63,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     if what == "query" and exchanges:
         return WHAT["query"], exchanges[-1].query.text
     if what == "all" and exchanges:
-        name = f"all of the conversation, {counted(len(exchanges), 'query')}"
+        name = f"all of the conversation, {plural(len(exchanges), 'query')}"
         name += ", without what is missing of the chain" if broken else ""
         parts = []
         for one in exchanges:
@@ -87,7 +87,7 @@ async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
     if not number and len(blocks) > 1:
         for position, (language, code) in enumerate(blocks, 1):
             first = next((line for line in code.split("\n") if line.strip()), "")
-            lines = counted(code.removesuffix("\n").count("\n") + 1, "line")
+            lines = plural(code.removesuffix("\n").count("\n") + 1, "line")
             about = ", ".join(filter(None, (one_line(language, 20), lines)))
             chat.display.prose(f"{position:>3}  {one_line(first, 60)}  ({about})", indent=5)
         number = await chat.ask(f"Which one? (1 to {len(blocks)}, nothing for none) ")
@@ -112,7 +112,7 @@ async def export(chat: Chat, argument: str) -> None:
     """
     arguments = registry.arguments("export", argument)
     target, form = _unquoted(arguments.words), arguments.values.get("as", "")
-    exporting.form_of(form, target)  # before a file is looked for
+    exporting.export_format(form, target)  # before a file is looked for
     if "session" not in arguments.values and not chat.own_id:
         hint = "--session N exports a saved conversation."
         raise UsageError("There is nothing to export yet.", hint)
@@ -127,12 +127,18 @@ async def export(chat: Chat, argument: str) -> None:
 
 
 def write_document(
-    sessions: SessionManager, loaded: Loaded, target: str, form: str, *, one: bool, secrets: bool
+    sessions: SessionManager,
+    loaded: LoadedSession,
+    target: str,
+    form: str,
+    *,
+    one: bool,
+    secrets: bool,
 ) -> tuple[str, list[str]]:
     """Write a conversation, or `one` session, to a file; return the report, and complaints.
     Raises UsageError and SaveError.
     """
-    kind = exporting.form_of(form, target)  # before a file is looked for
+    kind = exporting.export_format(form, target)  # before a file is looked for
     chain, broken = exporting.chain_of(sessions, loaded, whole=not one)
     written = exporting.write_export(chain, target, kind, secrets=secrets)
     return written.report, [*([broken] if broken else []), *written.complaints]
@@ -154,16 +160,18 @@ async def import_(chat: Chat, argument: str) -> None:
         chat.display.line(f"  and {len(complaints) - COMPLAINTS} more complaints.", "yellow")
     new = [one for one in stored if one.written]
     repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
-    chat.display.line(f"Imported {counted(len(new), 'session')}{repeated}.")
+    chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
     for one in new:
         if one.was != one.id:
             chat.display.line(f"  {one.was} is {one.id} here.", "dim")
     chat.number_rows(())
 
 
-def take_in(sessions: SessionManager, parts: Iterable[Imported]) -> tuple[list[Stored], list[str]]:
+def take_in(
+    sessions: SessionManager, parts: Iterable[ImportResult]
+) -> tuple[list[StoredImport], list[str]]:
     """Store imported sessions with their images; return what became of each, and complaints."""
-    document = importing.united(parts)
+    document = importing.combine_imports(parts)
     stored = importing.store(sessions, document.sessions)
     return stored, [*document.complaints, *importing.keep_images(sessions.images, document)]
 

@@ -23,7 +23,7 @@ from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import renders, show_themes
 from chat_loop.errors import UsageError
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
@@ -249,9 +249,9 @@ async def info(chat: Chat, argument: str) -> None:
     window = f"{budget.window.tokens:,}{' (guessed)' if budget.window.guessed else ''}"
     none = "none yet: it begins with your first message"
     pairs = [
-        ("Session ID", none if live.empty else live.header.id),
-        ("File", "" if live.empty else str(live.path)),
-        ("Saved", "" if live.empty else "yes" if live.saved else "NO"),
+        ("Session ID", none if live.is_empty else live.header.id),
+        ("File", "" if live.is_empty else str(live.path)),
+        ("Saved", "" if live.is_empty else "yes" if live.is_saved else "NO"),
         ("Resumed From", live.header.parent),
         ("Agent", agent.name),
         ("Agent Path", agent.path),
@@ -283,8 +283,8 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         estimated=budget.estimated,
         tokens=tokens,
         cost=session_cost(session, cost) if tokens else None,
-        session=name if live.empty else name or live.header.id,
-        unsaved=not live.empty and not live.saved,
+        session=name if live.is_empty else name or live.header.id,
+        unsaved=not live.is_empty and not live.is_saved,
         summary=conversation.compaction.background.state,
     )
 
@@ -355,7 +355,7 @@ def _setting_text(value: object, parts: tuple[str, ...]) -> str:
         return text if _VARIABLES.fullmatch(text) else "(not shown)"
     if parts[-1].endswith("url"):
         text = re.sub(r"\?.+", "?…", text, flags=re.DOTALL)
-    return one_line(redacted(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)
+    return one_line(redact_text(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)
 
 
 @registry.command("theme", "View", argument="[NAME]")

@@ -6,11 +6,11 @@ import json
 import re
 from collections.abc import Sequence
 
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from chat_loop.sessions.records import Exchange, Use
 from chat_loop.text import one_line
 
-MOST_FILES = 100
+MAX_FILES = 100
 _NOTABLE = 3  # uses of a tool that are named
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
@@ -24,7 +24,7 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     uses, others = _read(before)
     for use in (use for exchange in exchanges for use in exchange.uses):
         texts = [str(one) for one in _arguments(use).values() if isinstance(one, str | int)]
-        text = one_line(redacted(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
+        text = one_line(redact_text(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
         text = text.replace("(", "[").replace(")", "]")
         count, notable = uses.get(use.call.name, (0, ()))
         notable = tuple(dict.fromkeys(filter(None, (*notable, text)[:_NOTABLE])))
@@ -52,14 +52,14 @@ def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     for exchange in exchanges:
         for file in exchange.attached:
             form = f"image, {file.width}×{file.height}" if file.is_image else "attached"
-            found[f"{redacted(one_line(file.name, 200))} ({form})"] = None
+            found[f"{redact_text(one_line(file.name, 200))} ({form})"] = None
         for use in exchange.uses:
             if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
                 arguments = _arguments(use)
                 for path in map(arguments.get, ("path", "file_path", "file", "filename")):
                     if isinstance(path, str) and path.strip():
                         found[one_line(path, 200)] = None
-    return tuple(found)[-MOST_FILES:]
+    return tuple(found)[-MAX_FILES:]
 
 
 def _read(lines: Sequence[str]) -> tuple[_Uses, list[str]]:

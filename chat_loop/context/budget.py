@@ -125,7 +125,9 @@ def trigger(window: int, limits: Limits) -> int:
     return min(int(window * limits.trigger_threshold), room(window))
 
 
-def nearest(used: int, messages: int, window: int, limits: Limits) -> tuple[float, int, int, str]:
+def nearest_limit(
+    used: int, messages: int, window: int, limits: Limits
+) -> tuple[float, int, int, str]:
     """Return how near the nearest limit is, 1 being reached: the amount, the limit, their unit."""
     found = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
     for amount, limit, unit in (
@@ -247,7 +249,7 @@ def plan(
     compacted and all that was carried, more when the context would be nearly full again.
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
-    near, amount, limit, unit = nearest(used, messages[-1], window, limits)
+    near, amount, limit, unit = nearest_limit(used, messages[-1], window, limits)
     texts = [str(one) if unit == "messages" else window_text(one, False) for one in (amount, limit)]
     reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:

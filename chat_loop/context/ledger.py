@@ -123,7 +123,7 @@ class Sentence(Struct, frozen=True):
         return named or (self.label == "correction" and self.varies(old) and not self.apart(old))
 
 
-class Kept(Struct, frozen=True):
+class LedgerBlock(Struct, frozen=True):
     """The child's block. `archived` are sentences with exact values that only the sealed sessions
     have now, `superseded` the number of values that were replaced.
     """
@@ -337,7 +337,7 @@ def ledger(
     pins: Sequence[str],
     room: int,
     count: Callable[[str], int],
-) -> Kept:
+) -> LedgerBlock:
     """Make the child's whole block: decisions, open points and key facts in `room` tokens, pins
     and files beside them.
 
@@ -384,7 +384,7 @@ def ledger(
     kept = set(lines)
     left_out = [entry.line for entry in live if entry not in kept]
     archived = unsaid(left_out, [*(entry.line.text for entry in lines), *pins])
-    return Kept(summary, tuple(archived), superseded)
+    return LedgerBlock(summary, tuple(archived), superseded)
 
 
 def _replace(entries: Iterable[_Entry], index: Index) -> int:

@@ -30,7 +30,7 @@ class Contradiction(Struct, frozen=True):
     second: str
 
 
-def in_both(first: Summary, second: Summary) -> Summary:
+def common_lines(first: Summary, second: Summary) -> Summary:
     """Return what two blocks have in common."""
     return _changed(
         first, lambda name, lines: [one for one in lines if one in getattr(second, name)]
@@ -107,7 +107,7 @@ def _moved(summary: Summary, fork: int, shift: int) -> Summary:
     return replace(_changed(summary, change), background=moved(summary.background))
 
 
-def in_room(summary: Summary, dropped: Collection[str], room: int, count: Count) -> Summary:
+def trim_to_room(summary: Summary, dropped: Collection[str], room: int, count: Count) -> Summary:
     """Return a block without the lines `dropped`, whose best other lines fit into `room` tokens."""
     summary = _changed(
         summary,

@@ -29,7 +29,7 @@ from chat_loop.wording import counts_text, size_text
 INTERRUPTED = "interrupted"  # the result of a call that has none
 _LONG = (records.Query, records.Reply, records.Result, Attachment)
 """The kinds of entries that may be too long for the window."""
-Long = TypeVar("Long", bound=records.Query | records.Reply | records.Result | Attachment)
+LongEntry = TypeVar("LongEntry", bound=records.Query | records.Reply | records.Result | Attachment)
 
 
 @cache
@@ -92,7 +92,7 @@ class Thread(Struct, frozen=True):
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
     """Return a thread's messages. Without `tools` calls and results stand in the user's text."""
-    return alternating(message for _, message in pieces(thread, tools=tools))
+    return merge_neighbors(message for _, message in pieces(thread, tools=tools))
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
@@ -178,7 +178,7 @@ def _step(
     results.clear()
 
 
-def alternating(pieces: Iterable[Message]) -> tuple[Message, ...]:
+def merge_neighbors(pieces: Iterable[Message]) -> tuple[Message, ...]:
     """Join neighbors of one role: a query that got no reply is sent together with the next one."""
     messages: list[Message] = []
     for piece in pieces:
@@ -277,7 +277,7 @@ def fit(thread: Thread, window: int, count: Count, most_of_block: int) -> tuple[
     most = room(window) // 2
     shortened = 0
 
-    def short(entry: Long) -> Long:
+    def short(entry: LongEntry) -> LongEntry:
         nonlocal shortened
         text = clip(entry.text, most, count)
         if text is entry.text:

@@ -20,12 +20,12 @@ from msgspec.structs import replace
 from chat_loop.agent.ask import ask
 from chat_loop.context.budget import Count, Draft, Outcome, Plan, SummaryOptions, room
 from chat_loop.context.exact import Value, figures, find, normalize
-from chat_loop.context.ledger import REFERENCE, Kept, ledger, read
+from chat_loop.context.ledger import REFERENCE, LedgerBlock, ledger, read
 from chat_loop.context.messages import Thread, clip, prompt, shorten_block
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
-from chat_loop.redact import Redactor, redacted
+from chat_loop.redact import Redactor, redact_text
 from chat_loop.sessions import marker, summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Summary
@@ -101,7 +101,7 @@ async def summarize(
         count=count,
         show=show,
         options=options,
-        focus=clip(redacted(focus), 200, count),
+        focus=clip(redact_text(focus), 200, count),
         instructions=clip(options.instructions, 400, count),
     )
     problem, answered = "", True
@@ -189,7 +189,7 @@ class _Writer(Struct, kw_only=True):
         window, before = provider.window.tokens, ""
         if self.parent is not None and window > SMALL_WINDOW:
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
-            before = clip(redacted(summary_block.render(words)), window // 4, self.count)
+            before = clip(redact_text(summary_block.render(words)), window // 4, self.count)
         ceiling = min(self.options.max_tokens, max(256, window // 5))
         taken = ceiling + 700 + window // 20 + self.count(before) + self.count(self.instructions)
         return ceiling, before, max(200, window - taken)
@@ -447,7 +447,7 @@ def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:
     """Return a narrative without a model: how the queries begin, and what was not answered."""
     topics = []
     for exchange in exchanges:
-        flat = redacted(one_line(exchange.query.text, 2_000))
+        flat = redact_text(one_line(exchange.query.text, 2_000))
         first = one_line(re.split(r"(?<=[.!?。！？])\s", flat, maxsplit=1)[0], 200)
         topics.append(f"{first} [{exchange.ref}]")
     last = exchanges[-1].reply if exchanges else None
@@ -480,13 +480,13 @@ def cover(
     *,
     ledger_room: int,
     count: Count,
-) -> Kept:
+) -> LedgerBlock:
     """Return the block that covers `span`: of its beginning the narrative in `outcome`, if any, and
     of the rest extracted topics. The ledger takes `ledger_room` tokens.
     """
     parent = thread.inherited
     if not span:  # nothing new was said: the parent's block is passed on
-        return Kept(replace(parent or Summary(), pinned=thread.pins), (), 0)
+        return LedgerBlock(replace(parent or Summary(), pinned=thread.pins), (), 0)
     parts = [outcome.narrative] if outcome is not None and outcome.narrative is not None else []
     rest = span[len(outcome.covered) :] if outcome is not None else span
     if rest or not parts:
@@ -527,7 +527,7 @@ def draft(
         before=used,
         after=held,
         why="asked" if plan.reason == "Asked for" else "automatic",
-        model=marker.value(outcome.model),
+        model=marker.safe_value(outcome.model),
         cost=0.0 if outcome.usage is None else cost(outcome.model, outcome.usage),
         decisions=len(summary.decisions),
         pins=len(summary.pinned),

@@ -13,7 +13,7 @@ from chat_loop.attach.reading import AS_TEXT, QueryFile
 from chat_loop.context.budget import Count, room, size
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.events import Attached, Event, Warned
-from chat_loop.sessions.images import ImageGone
+from chat_loop.sessions.images import ImageUnavailable
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message
@@ -71,7 +71,7 @@ def with_images(
     """Return messages with the data of their images, and a sentence for each image that a line
     takes the place of. The newest images go first when there are too many.
 
-    `load` returns the base64 of an image, and raises ImageGone.
+    `load` returns the base64 of an image, and raises ImageUnavailable.
     """
     loaded: list[Message] = []
     problems: list[str] = []
@@ -85,11 +85,11 @@ def with_images(
         for image in reversed(message.images):
             try:
                 if not takes_images:
-                    raise ImageGone("this model takes no images")
+                    raise ImageUnavailable("this model takes no images")
                 encoded = load(image)
                 if images >= MAX_IMAGES or data + len(encoded) > MAX_DATA:
-                    raise ImageGone("newer ones take the room")
-            except ImageGone as reason:
+                    raise ImageUnavailable("newer ones take the room")
+            except ImageUnavailable as reason:
                 notes.append(f"[{image.name} is not shown: {reason}.]")
                 problems.append(f"The image {image.name} is not sent: {reason}.")
                 continue

@@ -50,7 +50,7 @@ def uncancel() -> None:
         task.uncancel()
 
 
-async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
+async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
     """Do `work` to its end even when cancelled meanwhile, and raise CancelledError only then."""
     task = asyncio.ensure_future(work)
     try:
@@ -65,7 +65,7 @@ async def to_its_end(work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class ChildPlan(Struct, frozen=True, kw_only=True):
     """The beginning of a child session: its parent, and the block and the words that stand for what
     was said before it.
 
@@ -148,7 +148,7 @@ class Background:
             return MAKING
         return "ready" if self._prepared is not None else "failed" if self._failures else ""
 
-    def may_start(self, used: int) -> bool:
+    def can_start(self, used: int) -> bool:
         """Return True when a call should begin, with `used` tokens in the context."""
         broken = self._failures >= MAX_FAILURES
         return not (self._task or self._prepared or broken or used < self._not_below)
@@ -245,7 +245,7 @@ class Compaction:
         thread, used = conversation.thread, conversation.meter.budget().used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = limits.max_messages and messages >= limits.max_messages
-        near = budget.nearest(used, messages, conversation.window, limits)[0]
+        near = budget.nearest_limit(used, messages, conversation.window, limits)[0]
         if near < 1 or (used < self._not_below and not full):
             return
         plan = await asyncio.to_thread(self._plan, thread, used)
@@ -282,8 +282,8 @@ class Compaction:
             conversation.show(Warned(f"{text}until one succeeds.", hint))
         thread, used = conversation.thread, conversation.meter.budget().used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
-        near = budget.nearest(used, messages, conversation.window, limits)[0]
-        if near < budget.EARLY or used < self._not_below or not self.background.may_start(used):
+        near = budget.nearest_limit(used, messages, conversation.window, limits)[0]
+        if near < budget.EARLY or used < self._not_below or not self.background.can_start(used):
             return
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / near - used)))
         if span := thread.uncovered(plan.compact):
@@ -321,7 +321,7 @@ class Compaction:
         if not conversation.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
         used = conversation.meter.budget().used
-        thread = await asyncio.to_thread(conversation.reread)
+        thread = await asyncio.to_thread(conversation.reload_block)
         plan = await asyncio.to_thread(self._plan, thread)
         draft = await summaries.draft(thread, plan, None, used, acknowledged=True)
         answered = True
@@ -352,7 +352,7 @@ class Compaction:
 
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
         """Return a compaction with the narrative that is ready, or with none until it comes."""
-        thread = await asyncio.to_thread(self._conversation.reread)
+        thread = await asyncio.to_thread(self._conversation.reload_block)
         prepared = self.background.ready(thread.fresh)
         if prepared is not None and len(prepared.covered) > len(thread.uncovered(plan.compact)):
             # it covers more than must be compacted: all of it is
@@ -364,7 +364,7 @@ class Compaction:
         """Seal the session as drafted and begin its child, even when cancelled meanwhile. Return
         False, with everything as it was, when the disk refuses.
         """
-        return await to_its_end(self._take(draft))
+        return await run_to_completion(self._take(draft))
 
     async def _take(self, draft: Draft) -> bool:
         conversation, summaries = self._conversation, self.summaries
@@ -403,7 +403,7 @@ class Compaction:
         )
         # The id is the one it was sealed under: its file may have been changed from outside.
         header = replace(conversation.live.header, title=title(parent, seal))
-        offer = Candidate(
+        plan = ChildPlan(
             parent=replace(parent, header=header),
             path=path,
             block=block,
@@ -411,5 +411,5 @@ class Compaction:
             unsummarized_from=keep[0].ref if keep else "",
             in_file=True,
         )
-        conversation.begin_child(offer, reason)
+        conversation.begin_child(plan, reason)
         return True

@@ -18,26 +18,32 @@ from chat_loop.attach.reading import QueryFile, read_files
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation import attachments
-from chat_loop.conversation.compaction import Candidate, Compaction, Confirm, to_its_end, uncancel
+from chat_loop.conversation.compaction import (
+    ChildPlan,
+    Compaction,
+    Confirm,
+    run_to_completion,
+    uncancel,
+)
 from chat_loop.conversation.meter import MARGIN, ContextMeter
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import answer
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from chat_loop.sessions import records
 from chat_loop.sessions.live import LiveSession, save_error
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.values import Message, ToolSpec, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.context.budget import Draft
-    from chat_loop.conversation.resume import Offers
+    from chat_loop.conversation.resume import ChildPlanner
     from chat_loop.library.archive import Archive
 
-LATER = "It will be made when you resume the session."
+SUMMARY_ON_RESUME = "It will be made when you resume the session."
 
 
 class Conversation:
@@ -78,11 +84,11 @@ class Conversation:
         agent = self.agent
         return self.sessions.begin(agent=agent.name, agent_path=agent.path, model=agent.model)
 
-    def _start(self, live: LiveSession, offer: Candidate | None = None) -> None:
-        """Go on in a session that begins, given the block and the words that are offered."""
+    def _start(self, live: LiveSession, plan: ChildPlan | None = None) -> None:
+        """Begin a live session, with the block and the words of its plan."""
         self.live = live
-        self._carried = offer.carried if offer is not None else ()
-        self._block_path = offer.path if offer is not None and offer.in_file else None
+        self._carried = plan.carried if plan is not None else ()
+        self._block_path = plan.path if plan is not None and plan.in_file else None
         self._edited: records.Summary | None = None  # the parent's block, when it was changed
         self._begun_shown = self._problem_shown = False
 
@@ -111,15 +117,15 @@ class Conversation:
         return self.meter.budget()
 
     @property
-    def otherwise(self) -> str:
+    def fallback_text(self) -> str:
         """A sentence for a resume that fails: how things go on."""
-        return "Starting fresh." if self.live.empty else "This session goes on."
+        return "Starting fresh." if self.live.is_empty else "This session goes on."
 
-    def known(self) -> frozenset[str]:
+    def context_refs(self) -> frozenset[str]:
         """Return the references of what stands in the context in its own words."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
-    def reread(self) -> Thread:
+    def reload_block(self) -> Thread:
         """Return the thread with its parent's block as the user left it in its file."""
         path, restoration = self._block_path, self.session.restoration
         if path is not None and restoration is not None:
@@ -206,10 +212,10 @@ class Conversation:
         # 400 tokens, less on a small window
         free = budget.room(self.window) - self.budget.used - MARGIN
         limit = min(400, self.window // 16, free)
-        excerpts, refs = archive.recall(text, self.known(), limit, restoration.block)
+        excerpts, refs = archive.recall(text, self.context_refs(), limit, restoration.block)
         if excerpts:
             at = self.sessions.now()
-            self.add(records.ArchiveContext(number=number, at=at, text=redacted(excerpts)))
+            self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
             self.show(events.Recalled(refs))
 
     async def _connect(self, servers: McpServers) -> None:
@@ -290,7 +296,7 @@ class Conversation:
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self.meter.note_model()
-        if self.live.empty:  # its header is not written yet
+        if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=self.agent.model)
         else:
             self.add(records.ModelChange(at=self.sessions.now(), text=self.agent.model))
@@ -310,16 +316,16 @@ class Conversation:
     def _show_saved(self) -> None:
         """Say once where the session is saved, that saving fails, and that it works again."""
         live, header, problem = self.live, self.live.header, self.live.problem
-        if not (self._begun_shown or live.empty):
+        if not (self._begun_shown or live.is_empty):
             self._begun_shown = True
             event = events.SessionBegun(
                 id=header.id, path=str(live.path), model=header.model, parent=header.parent
             )
             self.show(event)
             if problem is None:
-                self.sessions.point_to(header.id)
+                self.sessions.set_current(header.id)
         for message, hint in live.take_notices():
-            self.sessions.point_to(header.id)
+            self.sessions.set_current(header.id)
             self.show(events.Warned(message, hint))
         if problem is not None and not self._problem_shown:
             error = save_error(live.path, problem)
@@ -338,14 +344,14 @@ class Conversation:
 
     def rename(self, text: str) -> None:
         """Name the conversation; an empty text leaves it to the program again."""
-        if self.live.empty and not self.live.header.parent:  # its header is not written yet
+        if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
             self.live.change_header(name=text)
         elif text != self.session.name:
             self.add(records.Name(at=self.sessions.now(), text=text))
 
     def tag(self, tags: Sequence[str]) -> None:
         """Give the conversation exactly these tags."""
-        if self.live.empty and not self.live.header.parent:
+        if self.live.is_empty and not self.live.header.parent:
             self.live.change_header(tags=tuple(tags))
             return
         at, before = self.sessions.now(), self.session.tags
@@ -356,7 +362,7 @@ class Conversation:
             if tag not in tags:
                 self.add(records.Untag(at=at, text=tag))
 
-    def last(self) -> tuple[Exchange, Loaded | None]:
+    def last(self) -> tuple[Exchange, LoadedSession | None]:
         """Return the newest exchange; and right after a compaction, the session before it, whose
         last one it is. Raises UsageError when nothing was said in this session.
         """
@@ -381,8 +387,8 @@ class Conversation:
         if before is None:
             self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
             return last
-        offer = await self.offers().forked(before, before.session.exchanges[-2].query.number)
-        await self.accept(offer, acknowledge=False)
+        plan = await self.planner().fork(before, before.session.exchanges[-2].query.number)
+        await self.accept(plan, acknowledge=False)
         text = "The compaction was taken back with it: the words before it are in the context again"
         self.show(events.Warned(f"{text}."))
         return last
@@ -401,27 +407,27 @@ class Conversation:
             await self.acknowledge()
         return taken
 
-    def offers(self, *, quick: bool = False) -> Offers:
+    def planner(self, *, quick: bool = False) -> ChildPlanner:
         """Return the ways to go on from stored sessions; when `quick`, without a model."""
-        from chat_loop.conversation.resume import Offers  # loads the ledger, for a resume only
+        from chat_loop.conversation.resume import ChildPlanner  # loads the ledger
 
-        return Offers(self, quick=quick)
+        return ChildPlanner(self, quick=quick)
 
-    async def accept(self, offer: Candidate, *, acknowledge: bool = True) -> None:
-        """End this session and go on as offered. Raises SaveError while its words are only here."""
-        await to_its_end(self._leave("resume", offer))
-        if acknowledge and offer.answered:
+    async def accept(self, plan: ChildPlan, *, acknowledge: bool = True) -> None:
+        """End this session and begin the planned child. Raises SaveError if it cannot be saved."""
+        await run_to_completion(self._leave("resume", plan))
+        if acknowledge and plan.answered:
             await self.acknowledge()
 
     async def leave(self, reason: SealReason) -> None:
         """End this session at once, without a model call, and have a fresh one that knows nothing.
         Raises SaveError, but not at the exit, while its words are only here.
         """
-        await to_its_end(self._leave(reason))
+        await run_to_completion(self._leave(reason))
 
-    async def _leave(self, reason: SealReason, offer: Candidate | None = None) -> None:
+    async def _leave(self, reason: SealReason, plan: ChildPlan | None = None) -> None:
         was = self.live.header.id
-        if self.live.empty:
+        if self.live.is_empty:
             self.live.close()
         else:
             seal = await asyncio.to_thread(self._seal_without_model, reason)
@@ -430,18 +436,18 @@ class Conversation:
             except errors.SaveError as error:
                 hint = f"This session is not left. {error.hint}"
                 raise errors.SaveError(error.message, hint) from error
-        if offer is None:
+        if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
             self.remember()
             self._start(self._new_session())
             return
         if (now := self.live.header.id) != was:  # changed from outside, it went into another file
-            if offer.parent.header.id == was:
-                parent = replace(offer.parent, header=replace(offer.parent.header, id=now))
-                offer = replace(offer, parent=parent, path=self.live.path)
-            offer = replace(offer, merged=now if offer.merged == was else offer.merged)
-        self.begin_child(offer, "resume")
+            if plan.parent.header.id == was:
+                parent = replace(plan.parent, header=replace(plan.parent.header, id=now))
+                plan = replace(plan, parent=parent, path=self.live.path)
+            plan = replace(plan, merged=now if plan.merged == was else plan.merged)
+        self.begin_child(plan, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
         """Seal and close the live session, and tell it with `reason`, or the seal's. Raises
@@ -456,7 +462,7 @@ class Conversation:
                 raise
             self.show(events.Warned(error.message, error.hint))
         self._show_saved()
-        saved, totals = live.saved, self.session.totals
+        saved, totals = live.is_saved, self.session.totals
         live.close()
         self.show(
             events.SessionSealed(
@@ -481,8 +487,8 @@ class Conversation:
         summary = self.compaction.summaries.cover(thread)
         return replace(seal, source="extracted", summary=summary)
 
-    def begin_child(self, offer: Candidate, reason: str) -> None:
-        """Begin a session that is given the offered block and words. Its file comes with its first
+    def begin_child(self, plan: ChildPlan, reason: str) -> None:
+        """Begin the planned child. Its file comes with its first
         words; that of a merge at once, for what the user decided about it.
         """
         from chat_loop.library.archive import Archive  # the index: not before there is an archive
@@ -490,14 +496,14 @@ class Conversation:
         # once in a session's life: what providers cache of its beginning stays good
         self.remember()
         agent = self.agent
-        self.show(events.Restoring(offer.parent.header.id, reason))
-        live, entries = offer.begin(self.sessions, agent.name, agent.path, agent.model)
-        self._start(live, offer)
+        self.show(events.Restoring(plan.parent.header.id, reason))
+        live, entries = plan.begin(self.sessions, agent.name, agent.path, agent.model)
+        self._start(live, plan)
         for entry in entries:
-            if offer.merged:
+            if plan.merged:
                 self.add(entry)
             else:
-                live.hold(entry)
+                live.defer(entry)
         if self.archive is None:
             semantic = self.options.semantic
             self.archive = Archive(self.sessions, count=self.count, semantic=semantic)
@@ -506,8 +512,8 @@ class Conversation:
 
         def tool(name: str) -> Tool:
             async def run(arguments: Mapping[str, object]) -> str:
-                text = await asyncio.to_thread(archive.call, name, arguments, self.known())
-                return redacted(text)  # it is recorded in another session's file
+                text = await asyncio.to_thread(archive.call, name, arguments, self.context_refs())
+                return redact_text(text)  # it is recorded in another session's file
 
             return Tool(ToolSpec(name, *archive_tools.TOOLS[name]), run)
 
@@ -516,17 +522,17 @@ class Conversation:
 
     async def end(self) -> None:
         """Summarize and seal the session; when cancelled, seal it without a summary."""
-        if not self.live.empty:
+        if not self.live.is_empty:
             seal = Seal(at=self.sessions.now(), reason="exit")
             try:
                 seal = await asyncio.to_thread(self._seal_without_model, "exit")
                 seal = await self._seal_with_model(seal)
             except asyncio.CancelledError:
                 uncancel()
-                problem = f"Summary skipped. {LATER}"
+                problem = f"Summary skipped. {SUMMARY_ON_RESUME}"
                 self.show(events.SummaryEnded(source="none", problem=problem))
             await self.compaction.background.cancel()
-            await to_its_end(self.seal(seal, anyway=True))
+            await run_to_completion(self.seal(seal, anyway=True))
         await self.compaction.background.cancel()
 
     async def _seal_with_model(self, seal: Seal) -> Seal:
@@ -536,7 +542,9 @@ class Conversation:
         if not (options.summary_on_exit and options.use_ai_summary and answered):
             return seal
         summaries = self.compaction.summaries
-        outcome = await summaries.narrate(thread, thread.fresh, otherwise=LATER, optional=True)
+        outcome = await summaries.narrate(
+            thread, thread.fresh, otherwise=SUMMARY_ON_RESUME, optional=True
+        )
         if outcome.narrative is not None:
             summary = await asyncio.to_thread(summaries.cover, thread, outcome)
             seal = replace(seal, source="model", summary=summary)
@@ -550,7 +558,7 @@ class Conversation:
             self.archive.close()
         self._show_saved()
 
-    async def settled(self) -> None:
+    async def wait_until_idle(self) -> None:
         """Wait until nothing is prepared in the background and the archive can be searched."""
         await self.compaction.background.wait()
         if self.archive is not None:

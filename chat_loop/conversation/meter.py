@@ -11,13 +11,13 @@ from chat_loop.agent.tools import READ_RESULT
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, Budget
 from chat_loop.context.messages import Thread
-from chat_loop.conversation.compaction import Candidate
+from chat_loop.conversation.compaction import ChildPlan
 from chat_loop.errors import ContextFull
 from chat_loop.events import Warned
 from chat_loop.library import archive_tools
 from chat_loop.sessions import records
 from chat_loop.values import Message, ToolSpec
-from chat_loop.wording import counted, window_text
+from chat_loop.wording import plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
@@ -89,8 +89,8 @@ class ContextMeter:
                 self._ratio = min(2.0, max(0.5, reported / estimate))
         session, path = conversation.session, conversation.live.path
         at = session.header.created
-        offer = Candidate(parent=session, path=path, block=block, carried=tuple(words))
-        entries: list[records.Entry] = [offer.restoration(at)]
+        plan = ChildPlan(parent=session, path=path, block=block, carried=tuple(words))
+        entries: list[records.Entry] = [plan.restoration(at)]
         if acknowledged and block and conversation.options.acknowledge:
             entries.append(records.Reply(number=0, at=at, text="-"))
         header = replace(session.header, parent=session.header.id, parent_path=str(path))
@@ -99,7 +99,7 @@ class ContextMeter:
         if agent.provider.calls_tools:
             specs = {tool.spec.name: tool.spec for tool in agent.tools}
             specs |= {name: ToolSpec(name, *one) for name, one in archive_tools.TOOLS.items()}
-        weights = self._weigh(Thread(child, offer.carried), tuple(specs.values()))
+        weights = self._weigh(Thread(child, plan.carried), tuple(specs.values()))
         reply = 80 * (len(entries) - 1)  # a few sentences
         return round((sum(weights.values()) + reply) * self._ratio)
 
@@ -122,7 +122,7 @@ class ContextMeter:
         if self._truncates and not self._truncation_shown and (left_out := self.left_out()):
             self._truncation_shown = True
             setting = "max_history_messages" if limits.max_messages else "max_history_tokens"
-            text = f"The model no longer gets the oldest {counted(left_out, 'exchange')}: automatic"
+            text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
             text += f" compaction is off, and {setting} is "
             text += f"{limits.max_messages or limits.max_tokens:,}."
             conversation.show(Warned(text, "They are saved; compact keeps what matters in them."))

@@ -1,4 +1,4 @@
-"""Offers: the ways to go on from stored sessions, each as a value that the conversation accepts.
+"""ChildPlanner: plans the child session that continues stored sessions.
 
 A session is gone on with from its summary, its last words, all of them, or those up to a query; two
 sessions are merged into one child of both.
@@ -16,15 +16,15 @@ from msgspec.structs import replace
 from chat_loop.context import budget, ledger, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
-from chat_loop.conversation.compaction import Candidate, uncancel
+from chat_loop.conversation.compaction import ChildPlan, uncancel
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import ChainReader, before_fork, chain_exchanges
 from chat_loop.sessions.live import save_error
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
 
@@ -34,16 +34,16 @@ class Merge(Struct, frozen=True, kw_only=True):
     `common` is the id of the session that both come from; empty when they have none in common.
     """
 
-    first: Loaded
-    second: Loaded
+    first: LoadedSession
+    second: LoadedSession
     summary: Summary
     contradictions: tuple[merge.Contradiction, ...]
     common: str
     depth: int
 
 
-class Offers:
-    """Makes offers for a conversation.
+class ChildPlanner:
+    """Plans the children with which a conversation can go on.
 
     When `quick`, no model is asked and nothing is written: a summary that is missing is extracted
     for the child alone.
@@ -57,12 +57,14 @@ class Offers:
         self._quick = quick
         self._answered = True
 
-    async def resumed(self, loaded: Loaded, *, last: int = 0, whole: bool = False) -> Candidate:
+    async def resume(
+        self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
+    ) -> ChildPlan:
         """Go on from the summary of a stored session, made now when it has none, and its `last`
         exchanges; when `whole`, from all words that its model saw. Raises SessionError.
         """
         session, header = loaded.session, loaded.session.header
-        _check_resumable(session, self._conversation.otherwise)
+        _check_resumable(session, self._conversation.fallback_text)
         queries, tokens = conversation_totals(self._sessions, session)
         self._conversation.show(
             SessionFound(
@@ -83,15 +85,15 @@ class Offers:
             last = max(last, self._options.limits.preserve_recent // 2)
         return await self._summarized(loaded, thread, thread.exchanges, last)
 
-    async def forked(self, loaded: Loaded, number: int) -> Candidate:
+    async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
         """Go on from query `number` of a session, in words. Raises UsageError."""
         session = loaded.session
         hint = "/history shows what was said, /tree the sessions before it."
-        cut = replace(loaded, session=_until_query(session, number, hint), open=True)
-        offer = await self._whole(cut, self._thread(cut))
-        return replace(offer, parent=session, until=f"{session.depth}.{number}", in_file=False)
+        cut = replace(loaded, session=_until_query(session, number, hint), is_open=True)
+        plan = await self._whole(cut, self._thread(cut))
+        return replace(plan, parent=session, until=f"{session.depth}.{number}", in_file=False)
 
-    async def undone(self) -> Candidate:
+    async def uncompact(self) -> ChildPlan:
         """Go on as if the last compaction had not been: the words before it, then those that were
         said since. Raises UsageError when all of them stand in the context.
         """
@@ -99,36 +101,36 @@ class Offers:
         live = conversation.thread
         loaded, own, until = self._compacted()
         before = self._thread(loaded)
-        offer = await self._whole(loaded, before, own)
+        plan = await self._whole(loaded, before, own)
         if not own:
-            return replace(offer, until=until)
+            return replace(plan, until=until)
         parent, path, until = live.session, conversation.live.path, ""
-        if conversation.live.empty:
+        if conversation.live.is_empty:
             # it has no file: the child is one of what it would have gone on from
             stored = self._sessions.load(self._sessions.session_file(parent.header.parent))
             until = parent.restoration.until if parent.restoration is not None else ""
             parent, path = stored.session, stored.path
-        offer = replace(offer, parent=parent, path=path, until=until, pins=live.pins)
-        if not offer.left_out:
-            return offer
+        plan = replace(plan, parent=parent, path=path, until=until, pins=live.pins)
+        if not plan.left_out:
+            return plan
         # the newest that fit, and the block that stands for the others
         summary = live.inherited or Summary()
         fitting = self._fitting((*before.exchanges, *own), summary)
         return replace(
-            offer,
+            plan,
             block=summary_block.render(summary),
             carried=fitting,
             unsummarized_from=_first_ref(one for one in fitting if one in live.fresh),
             in_file=False,
         )
 
-    def _compacted(self) -> tuple[Loaded, tuple[Exchange, ...], str]:
+    def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
         """Return the nearest ancestor that has words which the context does not have, all that was
         said after it, and where its child forks, if it does. A session that forks has its parent's
         words: what was compacted lies before them.
         """
         seen: set[str] = set()
-        session, in_context = self._conversation.session, self._conversation.known()
+        session, in_context = self._conversation.session, self._conversation.context_refs()
         after: tuple[Exchange, ...] = ()
         while True:
             parent, restoration = _parent_of(session), session.restoration
@@ -142,11 +144,11 @@ class Offers:
             thread, missing = thread_of(self._sessions, session)
             if missing or any(exchange.ref not in in_context for exchange in thread.exchanges):
                 until = restoration.until if restoration is not None else ""
-                return replace(loaded, session=session, open=bool(until)), after, until
+                return replace(loaded, session=session, is_open=bool(until)), after, until
 
     async def _whole(
-        self, loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()
-    ) -> Candidate:
+        self, loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()
+    ) -> ChildPlan:
         """Go on with a thread's words and those `after` it, as far as they fit."""
         words = (*thread.exchanges, *after)
         if not words and thread.inherited is None:
@@ -156,8 +158,8 @@ class Offers:
         return await self._summarized(loaded, thread, words, len(words))
 
     async def _summarized(
-        self, loaded: Loaded, thread: Thread, words: Sequence[Exchange], last: int
-    ) -> Candidate:
+        self, loaded: LoadedSession, thread: Thread, words: Sequence[Exchange], last: int
+    ) -> ChildPlan:
         """Go on from a session's summary and the `last` of `words`, as far as they fit."""
         summary, uncovered = await self._summary_of(loaded, thread)
         wanted = max(min(last, len(words)), len(uncovered))
@@ -166,7 +168,7 @@ class Offers:
         if len(fitting) < len(uncovered):  # a smaller window than before
             summary, uncovered = await self._summary_of(loaded, thread, anew=True)
             fitting = self._fitting(words, summary)
-        return Candidate(
+        return ChildPlan(
             parent=loaded.session,
             path=loaded.path,
             block=summary_block.render(summary),
@@ -192,7 +194,7 @@ class Offers:
         return tuple(words[start:])
 
     async def _summary_of(
-        self, loaded: Loaded, thread: Thread, *, anew: bool = False
+        self, loaded: LoadedSession, thread: Thread, *, anew: bool = False
     ) -> tuple[Summary, tuple[Exchange, ...]]:
         """Return the block of a session that is taken up, and its exchanges that the block does not
         cover. It is made now when there is none, or `anew`.
@@ -205,7 +207,7 @@ class Offers:
                 covers = seal.covers or 0
                 rest = (one for one in own if one.query.number > covers and not one.failed)
                 return stored, tuple(rest)
-        if loaded.ends:  # it was read from its ends, and the middle is needed
+        if loaded.is_partial:  # it was read from its ends, and the middle is needed
             loaded = self._sessions.load(loaded.path)
             thread = self._thread(loaded)
         if thread.fresh and seal is not None and seal.summary is not None and stored is None:
@@ -229,7 +231,11 @@ class Offers:
         return summary, ()
 
     def _seal(
-        self, loaded: Loaded, reason: records.SealReason, summary: Summary, outcome: Outcome | None
+        self,
+        loaded: LoadedSession,
+        reason: records.SealReason,
+        summary: Summary,
+        outcome: Outcome | None,
     ) -> Seal:
         """Write a summary that was made late into its session; return the seal."""
         before = loaded.session.seal
@@ -242,10 +248,10 @@ class Offers:
             seconds=outcome.seconds if outcome else None,
             compaction=before.compaction if before else None,
         )
-        self._sessions.seal_later(loaded, seal)
+        self._sessions.seal_stored(loaded, seal)
         return seal
 
-    async def summarize(self, loaded: Loaded, focus: str = "") -> Seal:
+    async def summarize(self, loaded: LoadedSession, focus: str = "") -> Seal:
         """Write the summary of a stored session anew; return its seal. Raises SessionError."""
         identity, thread, outcome = loaded.session.header.id, self._thread(loaded), None
         if not loaded.sealable:
@@ -262,37 +268,37 @@ class Offers:
         reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
         return self._seal(loaded, reason, self._summaries.cover(thread, outcome), outcome)
 
-    def sizes(self, loaded: Loaded) -> tuple[int, int]:
+    def sizes(self, loaded: LoadedSession) -> tuple[int, int]:
         """Return about how many tokens a child would hold with all words, and with a summary."""
         thread, size = self._thread(loaded), self._conversation.meter.child_size
         inherited = summary_block.render(thread.inherited) if thread.inherited else ""
         summary = summary_block.render(self._summaries.cover(thread))
         return size(inherited, thread.exchanges), size(summary, ())
 
-    def only_in_archive(self) -> tuple[str, ...]:
+    def archive_only_facts(self) -> tuple[str, ...]:
         """Return the chain's sentences with exact values that stand in the archive only."""
         thread, session = self._conversation.thread, self._conversation.session
         _parent_of(session)
         chain = ChainReader(self._sessions).read(session)
         if chain.broken:
             raise SessionError(chain.broken)
-        in_context = self._conversation.known()
+        in_context = self._conversation.context_refs()
         before = (one for ancestor in chain_exchanges(chain, session.depth) for one in ancestor)
         lines = [item.text for item in ledger.items(thread.inherited or Summary())]
         lines += [*thread.pins, *(fact.text for fact in ledger.harvest(thread.exchanges))]
         whole = frozenset(lines)
         facts = ledger.harvest(exchange for exchange in before if exchange.ref not in in_context)
-        missing = ledger.unsaid([one for one in facts if redacted(one.text) not in whole], lines)
+        missing = ledger.unsaid([one for one in facts if redact_text(one.text) not in whole], lines)
         return tuple(f"{fact.text} [{fact.ref}]" for fact in missing)
 
-    def _thread(self, loaded: Loaded) -> Thread:
+    def _thread(self, loaded: LoadedSession) -> Thread:
         thread, missing = thread_of(self._sessions, loaded.session)
         if missing:
             hint = "The summary stands for them as far as it goes."
             self._conversation.show(Warned(missing, hint))
         return thread
 
-    async def merge(self, first: Loaded, second: Loaded) -> Merge:
+    async def merge(self, first: LoadedSession, second: LoadedSession) -> Merge:
         """Put two branches together, first the one that goes on from more of the session they have
         in common. Make the summary of one that has none.
 
@@ -317,7 +323,7 @@ class Offers:
         summary, contradictions = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
-            merge.in_both(blocks[0], blocks[-1]) if blocks else None,
+            merge.common_lines(blocks[0], blocks[-1]) if blocks else None,
             fork=fork,
             shift=depth - fork,
         )
@@ -330,7 +336,7 @@ class Offers:
             depth=depth + other.loaded.session.depth - fork + 1,
         )
 
-    def _line(self, loaded: Loaded) -> list[Session]:
+    def _line(self, loaded: LoadedSession) -> list[Session]:
         """Return a session that is to be merged, then its ancestors, nearest first."""
         _check_resumable(loaded.session)
         chain = ChainReader(self._sessions).read(loaded.session)
@@ -342,15 +348,15 @@ class Offers:
         begun = replace(child, entries=tuple(entries), seal=None)
         return self._summaries.cover(thread_of(self._sessions, begun)[0])
 
-    def merged(self, both: Merge, dropped: Collection[str]) -> Candidate:
+    def merge_into(self, both: Merge, dropped: Collection[str]) -> ChildPlan:
         """Go on from a merge, without the lines `dropped`."""
         room, count = self._summaries.ledger_room, self._conversation.count
         session, other = both.first.session, both.second.session
         tags = tuple(dict.fromkeys((*session.tags, *other.tags)))
         tag_kinds = records.Tag | records.Untag
         entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
-        summary = merge.in_room(both.summary, dropped, room, count)
-        return Candidate(
+        summary = merge.trim_to_room(both.summary, dropped, room, count)
+        return ChildPlan(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
             path=both.first.path,
             block=summary_block.render(summary),
@@ -358,7 +364,7 @@ class Offers:
             depth=both.depth,
         )
 
-    async def _whole_summary(self, loaded: Loaded) -> Summary:
+    async def _whole_summary(self, loaded: LoadedSession) -> Summary:
         """Return the block of all words of a session. Make it when there is none."""
         thread = self._thread(loaded)
         summary, uncovered = await self._summary_of(loaded, thread)
@@ -370,7 +376,7 @@ class Offers:
 class _Branch:
     """A session that is to be merged, with its ancestors, and the `common` session of both."""
 
-    def __init__(self, loaded: Loaded, line: Sequence[Session], common: str) -> None:
+    def __init__(self, loaded: LoadedSession, line: Sequence[Session], common: str) -> None:
         self.loaded = loaded
         self.id = loaded.session.header.id
         self.line = line
@@ -387,12 +393,12 @@ class _Branch:
         self.shared = self.shared or float("inf")
 
 
-def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
+def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) -> str:
     """Write a child of a session that goes on from query `number`; return its id."""
     session, header = loaded.session, loaded.session.header
     thread, _ = thread_of(sessions, _until_query(session, number))
-    offer = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
-    live, entries = offer.begin(sessions, header.agent, header.agent_path, header.model)
+    plan = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
+    live, entries = plan.begin(sessions, header.agent, header.agent_path, header.model)
     try:
         for entry in entries:
             live.add(entry)
@@ -403,9 +409,9 @@ def fork_stored(sessions: SessionManager, loaded: Loaded, number: int) -> str:
         live.close()
 
 
-def _in_words(loaded: Loaded, thread: Thread, after: Sequence[Exchange] = ()) -> Candidate:
-    """Offer a child all words of a thread, and those `after` it."""
-    return Candidate(
+def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()) -> ChildPlan:
+    """Plan a child with all words of a thread, and those `after` it."""
+    return ChildPlan(
         parent=loaded.session,
         path=loaded.path,
         block=summary_block.render(thread.inherited) if thread.inherited else "",
@@ -474,7 +480,7 @@ def _until_query(session: Session, number: int, hint: str = "") -> Session:
     """Return a session up to query `number`. Raises UsageError when there is no such query."""
     if all(exchange.query.number != number for exchange in session.exchanges):
         raise UsageError(f"There is no query {number} in this session: {session.numbers}.", hint)
-    return session.until(number)
+    return session.up_to(number)
 
 
 def _check_resumable(session: Session, hint: str = "/show looks into a session.") -> None:

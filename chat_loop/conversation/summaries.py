@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread
-from chat_loop.conversation.compaction import Background, to_its_end
+from chat_loop.conversation.compaction import Background, run_to_completion
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.sessions import summary_block
@@ -63,7 +63,7 @@ class SummaryWriter:
             count=conversation.count,
             cost=self._options.cost,
         )
-        return await to_its_end(work)
+        return await run_to_completion(work)
 
     async def narrate(
         self,
@@ -164,6 +164,6 @@ class SummaryWriter:
                 return  # somebody has edited it meanwhile: that counts
             usage, seconds = outcome.usage, outcome.seconds
             seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
-            sessions.seal_later(loaded, seal)
+            sessions.seal_stored(loaded, seal)
         except SessionError:
             return  # what stands there is complete without it

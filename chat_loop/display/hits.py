@@ -10,7 +10,7 @@ from msgspec import Struct
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
-from chat_loop.wording import attached_text, counted, counts_text, when_text
+from chat_loop.wording import attached_text, counts_text, plural, when_text
 
 LAST = 5
 """How many exchanges of a session are shown."""
@@ -96,8 +96,7 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
     if len(exchanges) > LAST:
         display.line()
         display.line(
-            f"… {counted(len(exchanges) - LAST, 'exchange')} before; "
-            "/show N QUERY shows one whole.",
+            f"… {plural(len(exchanges) - LAST, 'exchange')} before; /show N QUERY shows one whole.",
             "dim",
         )
     for exchange in exchanges[-LAST:]:

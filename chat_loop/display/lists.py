@@ -12,7 +12,7 @@ from chat_loop.display.rows import ODD, compactions_text, cost_of, name_text, no
 from chat_loop.display.text import cells, one_line
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
-from chat_loop.wording import counted, counts_text, dollars_text, when_text
+from chat_loop.wording import counts_text, dollars_text, plural, when_text
 
 Cost = Callable[[str, Usage], float | None]
 
@@ -131,7 +131,7 @@ def show_tree(
     dot, arrow = ("●", "  ← you are here") if display.has_symbols else ("*", "  <- you are here")
     tokens = sum(branch.row.tokens or 0 for branch in branches if not branch.again)
     display.line(
-        f"{counted(len({branch.row.id for branch in branches}), 'session')}, {tokens:,} tokens:",
+        f"{plural(len({branch.row.id for branch in branches}), 'session')}, {tokens:,} tokens:",
         "bold",
     )
     places = {

@@ -42,8 +42,8 @@ from chat_loop.wording import (
     STOPS,
     compact_number,
     compaction_text,
-    counted,
     counts_text,
+    plural,
     tokens_text,
 )
 
@@ -190,7 +190,7 @@ class DisplayManager:
             first = "" if number else "bold"
             self.line(line, colors.get(line[:1], "") if in_diff else first)
         if len(lines) >= self.console.height - 2 and self.is_terminal:
-            self.line(f"({counted(len(lines), 'line')}: scroll up to read all of it)", "yellow")
+            self.line(f"({plural(len(lines), 'line')}: scroll up to read all of it)", "yellow")
 
     def reply(self, text: str) -> None:
         """Print a reply that is there whole, as it would have streamed, on lines of its own."""
@@ -364,7 +364,7 @@ class DisplayManager:
         else:
             text = text.strip("\n")
             lines = text.count("\n") + 1
-            size = f" ({counted(lines, 'line')}, {compact_number(len(text))} characters)"
+            size = f" ({plural(lines, 'line')}, {compact_number(len(text))} characters)"
             size = "" if lines == 1 and len(text) <= SHORT_RESULT else size
             first = one_line(text.partition("\n")[0], SHORT_RESULT)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
@@ -396,7 +396,7 @@ class DisplayManager:
         if event.servers:
             names = one_line(", ".join(event.servers))
             fits = len(names) < self.console.width - 30
-            servers = names if fits else counted(len(event.servers), "MCP server")
+            servers = names if fits else plural(len(event.servers), "MCP server")
             self.status(f"Connecting to {servers} …")
 
     def _summary_started(self, event: SummaryStarted) -> None:

@@ -11,7 +11,7 @@ from chat_loop.display.plot import HEIGHT, plot
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Compaction, Window
-from chat_loop.wording import compact_number, compaction_text, counted, dollars_text, window_text
+from chat_loop.wording import compact_number, compaction_text, dollars_text, plural, window_text
 
 BAR = 30
 TOPICS = 8
@@ -31,7 +31,7 @@ def show_draft(
     display.line(f"Compacting would take {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
     if keep:
-        display.line(f"{counted(len(keep), 'exchange')} would stay in their own words:")
+        display.line(f"{plural(len(keep), 'exchange')} would stay in their own words:")
         for exchange in keep:
             display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
     display.line()
@@ -72,7 +72,7 @@ def show_summary(
         f"Key Facts: {len(summary.key_facts)}",
     ]
     if compaction.archived:
-        lines.append(f"In the archive only: {counted(compaction.archived, 'value')}")
+        lines.append(f"In the archive only: {plural(compaction.archived, 'value')}")
     body = "\n".join(lines)
     display.panel(Panel(body, title="Session Summary", title_align="left", expand=False))
 
@@ -129,7 +129,7 @@ def show_plots(
     """
     width = display.console.width - 2
     mark = "▲" if display.has_symbols else "^"
-    told = f"{counted(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+    told = f"{plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
     of = f"now {used} of {window:,} tokens{f', {mark} compacted' if compacted else ''}"
     for title, values, marks in (
         (f"Tokens: {told}", tokens, ()),
@@ -180,7 +180,7 @@ def show_history(
 
     `recent` are exchanges, each with the number of its first message.
     """
-    display.line(f"Session history ({counted(total, 'message')} total):")
+    display.line(f"Session history ({plural(total, 'message')} total):")
     for number, session in enumerate(told, 1):
         display.line()
         display.line(
@@ -225,7 +225,7 @@ def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> No
     if not compacted:
         return
     display.line()
-    display.line(f"{counted(len(compacted), 'compaction')}:", "bold")
+    display.line(f"{plural(len(compacted), 'compaction')}:", "bold")
     for session in compacted:
         seal = session.seal
         assert seal is not None

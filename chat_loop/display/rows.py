@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 ODD: Mapping[State, str] = {
     "plain": "other format",
@@ -76,7 +76,7 @@ def cost_of(row: SessionRow, cost: Callable[[str, Usage], float | None]) -> floa
 def unlisted_text(names: Sequence[str]) -> str:
     """Say which files of a sessions folder are not listed, and what makes a session of them."""
     shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
-    count = f"{counted(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
+    count = f"{plural(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
     return (
         f"{count} not listed: {shown}. With a name of letters, digits, _ and - a file is a session."
     )

@@ -19,14 +19,14 @@ from chat_loop.redact import Redactor
 from chat_loop.sessions import records
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
-from chat_loop.sessions.images import ImageGone, ImageStore
-from chat_loop.sessions.manager import Loaded, SessionManager, slug
+from chat_loop.sessions.images import ImageStore, ImageUnavailable
+from chat_loop.sessions.manager import LoadedSession, SessionManager, slug
 from chat_loop.sessions.naming import name_of
 from chat_loop.values import Compaction
-from chat_loop.wording import counted, size_text
+from chat_loop.wording import plural, size_text
 
-Form = Literal["markdown", "json", "html"]
-SUFFIXES: Mapping[Form, str] = {"markdown": ".md", "json": ".json", "html": ".html"}
+ExportFormat = Literal["markdown", "json", "html"]
+SUFFIXES: Mapping[ExportFormat, str] = {"markdown": ".md", "json": ".json", "html": ".html"}
 _STRUCTURE: Mapping[type, frozenset[str]] = {
     records.Header: frozenset({"id", "parent"}),
     records.Reply: frozenset({"stop"}),
@@ -42,14 +42,16 @@ _STRUCTURE: Mapping[type, frozenset[str]] = {
 """The fields that hold the chain together. Every other string of a record is a text."""
 
 
-class Written(Struct, frozen=True):
+class ExportReport(Struct, frozen=True):
     """An export on disk: the sentence about it, and one for each thing that is missing."""
 
     report: str
     complaints: list[str]
 
 
-def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[list[Loaded], str]:
+def chain_of(
+    sessions: SessionManager, loaded: LoadedSession, *, whole: bool
+) -> tuple[list[LoadedSession], str]:
     """Return a session after its ancestors when `whole`, and why there are no more."""
     if not whole:
         return [loaded], ""
@@ -57,7 +59,7 @@ def chain_of(sessions: SessionManager, loaded: Loaded, *, whole: bool) -> tuple[
     return [*reversed(chain.loaded), loaded], chain.broken
 
 
-def form_of(name: str, target: str) -> Form:
+def export_format(name: str, target: str) -> ExportFormat:
     """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
     if not name and target and not _is_folder(file_path(target)):
         ending = Path(target).suffix.lower()
@@ -69,7 +71,7 @@ def form_of(name: str, target: str) -> Form:
     raise UsageError(f"There is no export as “{name[:40]}”.", hint)
 
 
-def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
+def images_of(chain: Sequence[LoadedSession]) -> tuple[dict[str, bytes], list[str]]:
     """Return the images of the sessions by `Attachment.file`, and a sentence for each lost one."""
     images: dict[str, bytes] = {}
     lost: dict[tuple[str, str], str] = {}
@@ -83,15 +85,15 @@ def images_of(chain: Sequence[Loaded]) -> tuple[dict[str, bytes], list[str]]:
             ):
                 try:
                     images[entry.file] = store.data(entry.file)
-                except ImageGone as error:
+                except ImageUnavailable as error:
                     sentence = f"{entry.name} is not in the export: {error}."
                     lost[entry.name, entry.file] = sentence
     return images, list(lost.values())
 
 
-def exported(
-    chain: Sequence[Loaded],
-    form: Form,
+def export_bytes(
+    chain: Sequence[LoadedSession],
+    form: ExportFormat,
     *,
     secrets: bool = False,
     images: Mapping[str, bytes] = MappingProxyType({}),
@@ -131,8 +133,8 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
 
 
 def write_export(
-    chain: Sequence[Loaded], target: str, form: Form, *, secrets: bool = False
-) -> Written:
+    chain: Sequence[LoadedSession], target: str, form: ExportFormat, *, secrets: bool = False
+) -> ExportReport:
     """Write a chain, the oldest session first, to the file `target`, or into the folder `target`.
 
     Without a target, the file goes into the working directory under the conversation's name. The
@@ -152,24 +154,24 @@ def write_export(
             path = first.with_name(f"{first.stem}-{count}{first.suffix}")
     folder = _folder_beside(path)
     link = quote(folder.name) if has_folder else records.IMAGE_FOLDER
-    data = exported(chain, form, secrets=secrets, images=images, folder=link)
+    data = export_bytes(chain, form, secrets=secrets, images=images, folder=link)
     files, beside, writing = Files(), "", path
     try:
-        files.put(path, data)
+        files.write_new(path, data)
         if has_folder:
             writing = folder
             store = ImageStore(folder.parent, files, folder.name)
             for file, image in images.items():
                 store.keep(file, image)
-            beside = f", with {counted(len(images), 'image')} in {folder}"
+            beside = f", with {plural(len(images), 'image')} in {folder}"
     except OSError as error:
         if isinstance(error, FileExistsError) and writing == path:
             message = f"{path} is there already: nothing is written."
             raise SaveError(message, "Name another file.") from None
         raise SaveError(f"{writing} cannot be written: {os_reason(error)}.") from error
-    sessions = counted(len(chain), "session")
+    sessions = plural(len(chain), "session")
     report = f"Exported {sessions} to {path} ({size_text(len(data))}){beside}."
-    return Written(report, complaints)
+    return ExportReport(report, complaints)
 
 
 def _folder_beside(path: Path) -> Path:

@@ -20,7 +20,7 @@ from chat_loop import wording
 from chat_loop.export.markup import code, plain, prose
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.escape import visible
-from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session, Summary
@@ -56,7 +56,7 @@ def style_sheet() -> str:
     return files("chat_loop.export").joinpath("page.css").read_text("utf-8")
 
 
-def html_page(chain: Sequence[Loaded], images: Mapping[str, bytes]) -> bytes:
+def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> bytes:
     """Return the page of the sessions, the oldest first, with `images` by `Attachment.file`."""
     entries = (entry for loaded in chain for entry in loaded.session.entries)
     uses = Counter(entry.file for entry in entries if isinstance(entry, records.Attachment))
@@ -70,7 +70,7 @@ def html_page(chain: Sequence[Loaded], images: Mapping[str, bytes]) -> bytes:
     return visible("".join(_page(chain, shown))).encode()
 
 
-def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
+def _page(chain: Sequence[LoadedSession], images: Mapping[str, str]) -> Iterator[str]:
     """Yield the page's parts; `images` are in base64 by `Attachment.file`."""
     sessions = [loaded.session for loaded in chain]
     last = max(sessions[-1].depth, len(sessions)) if sessions else 0
@@ -101,7 +101,7 @@ def _page(chain: Sequence[Loaded], images: Mapping[str, str]) -> Iterator[str]:
     yield '<body class="long">\n' if queries > _LONG else "<body>\n"
     yield '<a class="skip" href="#conversation">To the conversation</a>\n'
     agents = ", ".join(dict.fromkeys(session.header.agent for session in sessions))
-    about = [f"{wording.counted(len(sessions), 'session')}, {_counts(sessions)}"]
+    about = [f"{wording.plural(len(sessions), 'session')}, {_counts(sessions)}"]
     if sessions:
         ends = [_day(sessions[0].header.created), _day(sessions[-1].header.created)]
         about.append(" to ".join(dict.fromkeys(ends)))
@@ -134,7 +134,7 @@ def _contents(session: Session, depth: int) -> Iterator[str]:
     yield f'<li><a href="#s{depth}"><b>Session {depth}</b>{_when(session)}{tokens}</a>\n'
     queries = [entry for entry in session.entries if isinstance(entry, records.Query)]
     if queries:
-        summary = wording.counted(len(queries), "query").capitalize()
+        summary = wording.plural(len(queries), "query").capitalize()
         yield f"<details><summary>{summary}</summary>\n<ol>\n"
         for count, query in enumerate(queries, 1):
             words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
@@ -144,7 +144,7 @@ def _contents(session: Session, depth: int) -> Iterator[str]:
     yield "</li>\n"
 
 
-def _session(loaded: Loaded, depth: int, images: Mapping[str, str]) -> Iterator[str]:
+def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> Iterator[str]:
     """Yield a session: what it is, its entries, the audit of its compaction, and its summary."""
     session, seal = loaded.session, loaded.session.seal
     model = f" · {session.header.model}" if session.header.model else ""

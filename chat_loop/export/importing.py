@@ -24,14 +24,14 @@ from chat_loop.export.documents import ImportRefused, read_json, split_markdown
 from chat_loop.sessions import legacy, marker
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
-from chat_loop.sessions.images import ImageGone, ImageStore
+from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Session
 from chat_loop.sessions.writer import render
 from chat_loop.wording import size_text
 
-LARGEST = 256 << 20
+MAX_BYTES = 256 << 20
 """The bytes of a document; a larger one is refused."""
 _MAX_COMPLAINTS = 50
 """Complaints about one document that are shown one by one."""
@@ -43,7 +43,7 @@ _IMAGE_LINK = re.compile(
 """A link to an image, as a transcript has it: its group is the folder."""
 
 
-class Imported(Struct, frozen=True):
+class ImportResult(Struct, frozen=True):
     """The sessions of documents in their order, a sentence for everything that was changed, and
     the images that came with them by `Attachment.file`.
     """
@@ -53,7 +53,7 @@ class Imported(Struct, frozen=True):
     images: Mapping[str, bytes] = field(default_factory=dict)
 
 
-class Stored(Struct, frozen=True):
+class StoredImport(Struct, frozen=True):
     """A stored session: the id it had, the one it has here, and if it is new here."""
 
     was: str
@@ -68,7 +68,7 @@ def file_path(text: str) -> Path:
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails where there is no home
 
 
-def united(parts: Iterable[Imported]) -> Imported:
+def combine_imports(parts: Iterable[ImportResult]) -> ImportResult:
     """Return several imports as one."""
     sessions: list[Session] = []
     complaints: list[str] = []
@@ -77,10 +77,10 @@ def united(parts: Iterable[Imported]) -> Imported:
         sessions += part.sessions
         complaints += part.complaints
         images |= part.images
-    return Imported(tuple(sessions), tuple(complaints), images)
+    return ImportResult(tuple(sessions), tuple(complaints), images)
 
 
-def read_import(path: Path) -> Imported:
+def read_import(path: Path) -> ImportResult:
     """Read a file, or every `*.md` directly in a folder. Nothing is changed.
 
     Raises SessionError when the path itself cannot be read; a fault of one file in a folder is a
@@ -92,7 +92,7 @@ def read_import(path: Path) -> Imported:
         names = sorted(name for name in os.listdir(path) if re.fullmatch(r"[^.].*\.md", name))  # noqa: PTH208
     except OSError as error:
         raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
-    parts: list[Imported] = []
+    parts: list[ImportResult] = []
     for name in names:
         file, problem = path / name, ""
         try:
@@ -103,29 +103,29 @@ def read_import(path: Path) -> Imported:
         except OSError as error:
             problem = f"It cannot be read: {os_reason(error)}."
         if problem:
-            parts.append(Imported(complaints=(f"{encode_line(name)[:100]}: {problem}",)))
+            parts.append(ImportResult(complaints=(f"{encode_line(name)[:100]}: {problem}",)))
     if not names:
         problem = f"{encode_line(path.name)[:100]}: No file in the folder ends in .md."
-        parts.append(Imported(complaints=(problem,)))
-    return united(parts)
+        parts.append(ImportResult(complaints=(problem,)))
+    return combine_imports(parts)
 
 
-def _read_file(path: Path, name: str) -> Imported:
+def _read_file(path: Path, name: str) -> ImportResult:
     """Read a document with the images in the folders beside it that it links to. Raises OSError."""
-    data, _ = read_part(path, LARGEST + 1)
-    result = imported(data, name)
+    data, _ = read_part(path, MAX_BYTES + 1)
+    result = parse_import(data, name)
     folders = {unquote(folder.decode("utf-8", "replace")) for folder in _IMAGE_LINK.findall(data)}
     images = dict(result.images)
     for folder in sorted(folders):
         if folder not in (".", "..") and "/" not in folder:
             store = ImageStore(path.parent, Files(), folder)
             for entry in _images_in(result.sessions):
-                with contextlib.suppress(ImageGone, ValueError):
+                with contextlib.suppress(ImageUnavailable, ValueError):
                     images[entry.file] = store.data(entry.file)
     return replace(result, images=images)
 
 
-def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
+def parse_import(data: bytes, name: str, largest: int = MAX_BYTES) -> ImportResult:
     """Return what a document called `name` holds; no file is opened. Never raises."""
     shown, problems = encode_line(name)[:100], list[str]()
     try:
@@ -133,7 +133,7 @@ def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
             raise ImportRefused(f"It is larger than {size_text(largest)} and is not read.")
         sessions, images = _read(data.removeprefix(b"\xef\xbb\xbf"), name, problems)
     except ImportRefused as error:
-        return Imported(complaints=(f"{shown}: {error}",))
+        return ImportResult(complaints=(f"{shown}: {error}",))
     whole = []
     for session in sessions:
         parsed = None
@@ -147,7 +147,7 @@ def imported(data: bytes, name: str, largest: int = LARGEST) -> Imported:
     complaints = [f"{shown}: {complaint}" for complaint in problems[:_MAX_COMPLAINTS]]
     if len(problems) > _MAX_COMPLAINTS:
         complaints.append(f"{shown}: There are {len(problems) - _MAX_COMPLAINTS:,} more faults.")
-    return Imported(tuple(whole), tuple(complaints), images)
+    return ImportResult(tuple(whole), tuple(complaints), images)
 
 
 def _read(
@@ -218,8 +218,8 @@ def _images_in(sessions: Iterable[Session]) -> list[Attachment]:
     return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
 
 
-def keep_images(store: ImageStore, result: Imported) -> list[str]:
-    """Keep the imported images. Return a sentence for each that neither came nor was there."""
+def keep_images(store: ImageStore, result: ImportResult) -> list[str]:
+    """Save the imported images. Return a sentence for each one that is missing."""
     missing: dict[str, None] = {}
     for entry in _images_in(result.sessions):
         try:
@@ -227,14 +227,14 @@ def keep_images(store: ImageStore, result: Imported) -> list[str]:
                 store.keep(entry.file, result.images[entry.file])
             else:
                 store.data(entry.file)
-        except ImageGone:
+        except ImageUnavailable:
             missing[f"The image {entry.name} did not come with it."] = None
         except OSError as error:
             missing[f"The image {entry.name} is not kept: {os_reason(error)}."] = None
     return list(missing)
 
 
-def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
+def store(manager: SessionManager, sessions: Sequence[Session]) -> list[StoredImport]:
     """Write sessions with valid ids; the result is in their order.
 
     A session that is there with the same content is not written again. An id that another session
@@ -254,7 +254,7 @@ def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
     order: Iterable[int] = range(len(sessions))
     with contextlib.suppress(CycleError):  # edited by hand: then in the order given
         order = list(TopologicalSorter(graph).static_order())
-    stored: dict[int, Stored] = {}
+    stored: dict[int, StoredImport] = {}
     renamed: dict[str, str] = {}
     taken: Counter[str] = Counter()
     for at in order:
@@ -270,7 +270,7 @@ def store(manager: SessionManager, sessions: Sequence[Session]) -> list[Stored]:
         except OSError as error:
             problem = f"{manager.session_file(identity)} cannot be written: {os_reason(error)}."
             raise SaveError(problem, "What was imported until then stays.") from error
-        stored[at] = Stored(was, identity, written)
+        stored[at] = StoredImport(was, identity, written)
         if first[was] == at:
             renamed[was] = identity
     return [stored[at] for at in range(len(sessions))]

@@ -50,7 +50,7 @@ class ExchangeIndex:
     def search(
         self,
         text: str,
-        limit: int = archive_text.MOST_HITS,
+        limit: int = archive_text.MAX_HITS,
         without: Collection[str] = (),
         near: Near | None = None,
     ) -> list[Hit]:
@@ -119,7 +119,7 @@ class Archive:
     def search(
         self,
         text: str,
-        limit: int = archive_text.MOST_HITS,
+        limit: int = archive_text.MAX_HITS,
         without: Collection[str] = (),
         *,
         meaning: bool = False,

@@ -13,15 +13,15 @@ from chat_loop.library.search import Hit, Place, texts
 from chat_loop.library.terms import asks
 from chat_loop.sessions.records import Exchange
 from chat_loop.text import one_line, sentences
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 Count = Callable[[str], int]
 
-MOST_HITS = 5
+MAX_HITS = 5
 ROOM = 1_500
 RECALL_ROOM = 400
 STRONG = 0.36  # hits below this strength are not attached to a query on their own account
-_MOST_RECALLED = 3
+_MAX_RECALLED = 3
 _SENTENCE_ROOM = 90
 _EXCERPT_ROOM = 60
 _BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
@@ -43,12 +43,12 @@ _REQUEST = re.compile(
 
 
 def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
-    """Return a search's answer: at most MOST_HITS exchanges in at most `room` tokens."""
+    """Return a search's answer: at most MAX_HITS exchanges in at most `room` tokens."""
     text = (
         f"Nothing in the archive matches {f'“{one_line(asked, 80)}”' if asked.strip() else 'that'}."
         " It may have been said in other words: search for other words."
     )
-    for shown in range(min(len(hits), MOST_HITS), 0, -1):
+    for shown in range(min(len(hits), MAX_HITS), 0, -1):
         share = room
         while share >= _LEAST:
             found = (_hit_text(hit, share // shown, count) for hit in hits[:shown])
@@ -72,7 +72,7 @@ def recall_text(
     for hit in strong:
         spoken = texts(hit.exchange)
         places = [place for place in hit.places if place.part < 2]
-        if not places or hit.strength < 0.7 * best or len(refs) == _MOST_RECALLED:
+        if not places or hit.strength < 0.7 * best or len(refs) == _MAX_RECALLED:
             continue
         chosen = places[:1]
         if chosen[0].part == 0 and asks(spoken[0][1][chosen[0].start : chosen[0].end]):
@@ -123,7 +123,7 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     wanted = int(match[6] or 1)
     parts = [*islice(_parts(text, room, count), wanted + 1)]
     if len(parts) < wanted:
-        return f"“{match[1]}” has {counted(len(parts), 'part')}."
+        return f"“{match[1]}” has {plural(len(parts), 'part')}."
     if len(parts) > wanted:
         more = f'(Cut here. Read "{match[1]}:{wanted + 1}" for what follows.)'
         return f"{parts[wanted - 1]}\n\n{more}"

@@ -11,7 +11,7 @@ from msgspec import Struct
 from chat_loop.errors import UsageError
 from chat_loop.sessions.partial import to_microseconds
 
-MOST_WORDS = 16
+MAX_WORDS = 16
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
 _DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
 _DAYS_AGO = {"today": 0, "yesterday": 1}
@@ -35,7 +35,7 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
         The part `of_any` holds for any session of a conversation, `of_newest` for its newest one.
         """
-        words = self.words.lower().split()[:MOST_WORDS]
+        words = self.words.lower().split()[:MAX_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]
         parts: list[tuple[str, object]] = []
         if of_any:

@@ -31,7 +31,7 @@ FILE = ".index.sqlite"
 VERSION = 9
 """The version of `schema.sql`. An index of another one is made anew: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
-LARGEST = (1 << 63) - 1  # that a table can hold
+MAX_INTEGER = (1 << 63) - 1  # that a table can hold
 LONGEST_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
 
 _SUMMARIES = "FROM message_summaries"
@@ -150,9 +150,9 @@ def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
 
 def discard(directory: Path, error: IndexUnavailable) -> str | None:
     """Delete an index that cannot be used; return the line for the user, or None when it stays."""
-    if error.moved:
+    if error.was_replaced:
         return ""
-    if not error.useless:
+    if not error.rebuild_reason:
         return None
     path = directory / FILE
     try:
@@ -166,7 +166,7 @@ def discard(directory: Path, error: IndexUnavailable) -> str | None:
             path.with_name(path.name + suffix).unlink(missing_ok=True)
     except OSError:
         return None
-    return f"The index {error.useless}: a new one is made from the sessions."
+    return f"The index {error.rebuild_reason}: a new one is made from the sessions."
 
 
 class Index:
@@ -222,7 +222,7 @@ class Index:
             gone = {identity for _, identity, _ in found}.difference(stamp.id for stamp in files)
         return Stale(changed, tuple(gone))
 
-    def links(self, latest: int = LARGEST) -> dict[str, Link]:
+    def links(self, latest: int = MAX_INTEGER) -> dict[str, Link]:
         """Return the ties of all sessions, last used first, then those not dated until `latest`."""
         select = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
         found = [
@@ -238,7 +238,7 @@ class Index:
             raise self.damage()
         return {link.id: link for link in decoded}
 
-    def rows(self, ids: Sequence[str], latest: int = LARGEST) -> dict[str, SessionRow]:
+    def rows(self, ids: Sequence[str], latest: int = MAX_INTEGER) -> dict[str, SessionRow]:
         """Return the sessions that it knows of these, without dates that are after `latest`."""
         rows: dict[str, SessionRow] = {}
         for identity, text, used in self.ask(
@@ -435,7 +435,7 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
                 raise _damage_error(path, "it is no index of sessions")
             if version != VERSION:
                 made = "was made by a newer version of the program"
-                raise IndexUnavailable(f"The index {path} {made}.", useless=made)
+                raise IndexUnavailable(f"The index {path} {made}.", rebuild_reason=made)
         except BaseException:
             database.close()
             raise
@@ -478,14 +478,14 @@ def _translate_errors(path: Path) -> Iterator[None]:
             raise
         raise IndexUnavailable(
             f"The index {path} cannot be used now: {_REASONS.get(code or 0, str(error))}.",
-            moved=extended == sqlite3.SQLITE_READONLY_DBMOVED,
+            was_replaced=extended == sqlite3.SQLITE_READONLY_DBMOVED,
         ) from error
     except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
         raise _damage_error(path, "a name in it is no text") from error
 
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:
-    return IndexUnavailable(f"The index {path} is damaged: {why}.", useless="was damaged")
+    return IndexUnavailable(f"The index {path} is damaged: {why}.", rebuild_reason="was damaged")
 
 
 def _schema() -> str:

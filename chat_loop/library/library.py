@@ -11,13 +11,13 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.lineage import ALL, Chain, Link, chains, fork, numbers_of
+from chat_loop.library.lineage import ALL, Link, ListedChain, chains, conversation_numbers, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Branch, SessionRow
 from chat_loop.values import Usage
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -93,7 +93,7 @@ class Library:
         def find(index: Index) -> tuple[list[SessionRow], int]:
             latest = self._latest()
             links = index.links(latest)
-            every = chains(links, here) if fold else [Chain(one, {one: 0}) for one in links]
+            every = chains(links, here) if fold else [ListedChain(one, {one: 0}) for one in links]
             found = [
                 one for one in every if everything or one.id == here or links[one.id].is_listed
             ]
@@ -113,7 +113,7 @@ class Library:
             sessions = index.rows([*taken], latest)
             if len(sessions) < len(taken):
                 raise index.damage()
-            numbers = numbers_of(every) if fold else {}
+            numbers = conversation_numbers(every) if fold else {}
             listed = {chain.id for chain in shown}
             rows: list[SessionRow] = []
             for chain in shown:
@@ -205,7 +205,7 @@ class Library:
                 if much and not patient:
                     are = "is" if count == 1 else "are"
                     raise IndexUnavailable(
-                        f"{counted(count, 'session')} {are} not in the index yet."
+                        f"{plural(count, 'session')} {are} not in the index yet."
                     )
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
@@ -215,10 +215,10 @@ class Library:
                     self._index.close()
                     self._index = None
                 notice = discard(self.directory, error)
-                if notice is None or (is_rebuilt and not error.moved):
+                if notice is None or (is_rebuilt and not error.was_replaced):
                     raise
                 self.trouble = notice or self.trouble
-                is_rebuilt = is_rebuilt or not error.moved
+                is_rebuilt = is_rebuilt or not error.was_replaced
         raise IndexUnavailable(
             f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
             "moment."
@@ -230,7 +230,7 @@ class Library:
 
 
 def _conversation(
-    chain: Chain,
+    chain: ListedChain,
     sessions: Mapping[str, SessionRow],
     links: Mapping[str, Link],
     numbers: Mapping[str, Sequence[int]],
@@ -284,5 +284,5 @@ def _part(row: SessionRow, number: int) -> SessionRow:
     session = parse(data).session
     if session is None or status.st_size > len(data):
         return part
-    found = partial.row_of(session.until(number), row.path)
+    found = partial.row_of(session.up_to(number), row.path)
     return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)

@@ -46,7 +46,7 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
 Links = Mapping[str, Link]
 
 
-class Chain(Struct, frozen=True):
+class ListedChain(Struct, frozen=True):
     """A conversation: its newest session, and the last query of each session, nearest first."""
 
     id: str
@@ -62,7 +62,7 @@ class Node(Struct, frozen=True):
     """It stands in the tree already, under its other parent."""
 
 
-def chains(links: Links, here: str = "") -> list[Chain]:
+def chains(links: Links, here: str = "") -> list[ListedChain]:
     """Return the conversations in the order of `links`: sessions that no other one goes on with.
 
     An unused one is left out where another one has its parent's words, unless it is `here`.
@@ -81,7 +81,7 @@ def chains(links: Links, here: str = "") -> list[Chain]:
             if last in covered and tip != here:
                 left_out.add(tip)
             covered |= _reachable([tip], acyclic, _continued_by)
-    return [Chain(one, last_queries(one, links)) for one in tips if one not in left_out]
+    return [ListedChain(one, last_queries(one, links)) for one in tips if one not in left_out]
 
 
 def last_queries(identity: str, links: Links) -> dict[str, int]:
@@ -101,7 +101,7 @@ def last_queries(identity: str, links: Links) -> dict[str, int]:
     return found
 
 
-def numbers_of(conversations: Iterable[Chain]) -> dict[str, list[int]]:
+def conversation_numbers(conversations: Iterable[ListedChain]) -> dict[str, list[int]]:
     """Return each session's last queries in the conversations that have it, in ascending order."""
     numbers: dict[str, list[int]] = {}
     for chain in conversations:

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from chat_loop.library.index import Index, IndexedExchange, IndexedSession, IndexedSummary, Stale
 from chat_loop.library.terms import lines
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, partial, records, summary_block
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
@@ -20,8 +20,8 @@ BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
 """A transaction holds at most these, so that nobody waits long for the index or the processor."""
 LONG = 4 << 20  # bytes; a longer file is read in pieces
-LARGEST = 10**14  # number of queries or tokens of a session: sums of them fit into a table
-LONGEST = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
+MAX_TOTAL = 10**14  # number of queries or tokens of a session: sums of them fit into a table
+MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
 _GROUP = 1 << 18  # characters of a long file that are stored at once
 _ROW_TEXT = 1_000  # characters of a text that its row needs
 _INCOMPLETE = -1  # the size of a file that is not wholly in the index yet
@@ -161,11 +161,11 @@ def without_secrets(row: SessionRow) -> SessionRow:
         row,
         **{name: _text(getattr(row, name)) for name in ("agent", "project", "name", "words")},
         spent=None if row.spent is None else tuple((_text(name), one) for name, one in row.spent),
-        queries=None if row.queries is None else min(row.queries, LARGEST),
-        tokens=None if row.tokens is None else min(row.tokens, LARGEST),
+        queries=None if row.queries is None else min(row.queries, MAX_TOTAL),
+        tokens=None if row.tokens is None else min(row.tokens, MAX_TOTAL),
     )
 
 
 def _text(text: str) -> str:
     """Return a text without secrets, as a table can hold it."""
-    return redacted(text[:LONGEST].encode("utf-8", "replace").decode())
+    return redact_text(text[:MAX_TEXT].encode("utf-8", "replace").decode())

@@ -28,7 +28,7 @@ CANDIDATES = 150
 """
 _LIKELY = 300  # exchanges of which those around them are looked at
 _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
-_MOST_RELATED = 12
+_MAX_RELATED = 12
 _LONGEST_RELATED = 40
 _PLACES = 5
 _PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
@@ -214,7 +214,7 @@ def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, 
         if len(word) < 3 or is_found:
             return {}
         longer = words(containing, _quoted(word.translate(terms.WIDE)))
-        return dict.fromkeys(longer[:_MOST_RELATED], 0.6)
+        return dict.fromkeys(longer[:_MAX_RELATED], 0.6)
     if not term.plain or not 4 <= len(word) <= _LONGEST_RELATED:
         return {}
     pieces = {piece for at in range(4, len(word) - 2) for piece in (word[:at], word[-at:])}
@@ -227,7 +227,7 @@ def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, 
     ):
         sure[other] = max(sure.get(other, 0.0), terms.related(word, other))
     sure.pop(word, None)
-    best = sorted(sure.items(), key=lambda pair: (-pair[1], pair[0]))[:_MOST_RELATED]
+    best = sorted(sure.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_RELATED]
     return {other: surely for other, surely in best if surely}
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from chat_loop.text import sentences
 
-MOST_TERMS = 32
+MAX_TERMS = 32
 QUESTION_MARK, VALUE_MARK = "?", "#"
 """They open the line of a sentence that is a question, and of one that holds a value."""
 SAME = 0.9  # how surely two forms of one word mean the same
@@ -101,7 +101,7 @@ def asks(sentence: str) -> bool:
 
 
 def terms(text: str) -> tuple[Term, ...]:
-    """Return what a query asks for, each once: at most MOST_TERMS, half of them from its end."""
+    """Return what a query asks for, each once: at most MAX_TERMS, half of them from its end."""
     if len(text) > 2 * _ENDS:
         text = f"{text[:_ENDS]} {text[-_ENDS:]}"
     every = [term for token in _tokens(fold(text)) for term in _terms_of(token)]
@@ -110,8 +110,8 @@ def terms(text: str) -> tuple[Term, ...]:
     found = tuple(
         dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term)
     )
-    half = MOST_TERMS // 2
-    return found if len(found) <= MOST_TERMS else (*found[:half], *found[-half:])
+    half = MAX_TERMS // 2
+    return found if len(found) <= MAX_TERMS else (*found[:half], *found[-half:])
 
 
 def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:

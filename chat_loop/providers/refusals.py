@@ -19,7 +19,7 @@ from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.servers import is_local_address
-from chat_loop.redact import redacted
+from chat_loop.redact import redact_text
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
 MAX_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
@@ -154,7 +154,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
 
 def short(text: str) -> str:
     """Return `text` in one short line without secrets: servers echo keys."""
-    line = redacted(" ".join(text.split()))
+    line = redact_text(" ".join(text.split()))
     return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
 

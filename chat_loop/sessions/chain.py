@@ -8,14 +8,14 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, Exchange, Restoration, Session
 
 
 class Chain(Struct, frozen=True):
     """The ancestors of a session, its parent first; `broken` says why they are not all."""
 
-    loaded: tuple[Loaded, ...] = ()
+    loaded: tuple[LoadedSession, ...] = ()
     broken: str = ""
 
 
@@ -25,7 +25,7 @@ class ChainReader:
     def __init__(self, sessions: SessionManager, longest: int = 10_000) -> None:
         self._sessions = sessions
         self._longest = longest
-        self._cache: dict[str, tuple[tuple[int, int], Loaded]] = {}
+        self._cache: dict[str, tuple[tuple[int, int], LoadedSession]] = {}
         self._seen: set[str] = set()
         self._broken = ""
 
@@ -34,20 +34,20 @@ class ChainReader:
         a fork is left out; of two merged sessions the second one's line comes nearer.
         """
         self._seen, self._broken = {session.header.id}, ""
-        oldest_first: list[Loaded] = []
+        oldest_first: list[LoadedSession] = []
         pending = self._line(session, main=True)
         while pending:
             one = pending.pop()
-            if isinstance(one, Loaded):
+            if isinstance(one, LoadedSession):
                 oldest_first.append(one)
             elif one not in self._seen and (second := self._load(one, main=False)) is not None:
                 pending += [second, *self._line(second.session, main=False)]
         self._cache = {name: one for name, one in self._cache.items() if name in self._seen}
         return Chain(tuple(oldest_first[::-1]), self._broken)
 
-    def _line(self, session: Session, *, main: bool) -> list[Loaded | str]:
+    def _line(self, session: Session, *, main: bool) -> list[LoadedSession | str]:
         """Return the parents, nearest first; the id of a merge's second one stands before."""
-        line: list[Loaded | str] = []
+        line: list[LoadedSession | str] = []
         while True:
             restoration = session.restoration
             if restoration is not None and restoration.merged:
@@ -59,7 +59,7 @@ class ChainReader:
             line.append(replace(loaded, session=before_fork(loaded.session, restoration)))
             session = loaded.session
 
-    def _load(self, parent: str, *, main: bool) -> Loaded | None:
+    def _load(self, parent: str, *, main: bool) -> LoadedSession | None:
         """Load a parent, from memory while its file is the same. Return None when the line ends
         before it: a second parent's may, where both lines meet.
         """
@@ -90,7 +90,7 @@ class ChainReader:
 def before_fork(parent: Session, restoration: Restoration | None) -> Session:
     """Return a parent as its child knows it: a fork leaves out what was said after it."""
     number = restoration.until.partition(".")[2] if restoration is not None else ""
-    return parent.until(int(number)) if number else parent
+    return parent.up_to(int(number)) if number else parent
 
 
 def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:

@@ -23,7 +23,7 @@ else:
 
 LOCK_FOLDER = ".locks"
 
-_SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
 _flush = getattr(os, "fdatasync", os.fsync)
 
@@ -40,11 +40,11 @@ class Files:
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist; return a descriptor that only appends."""
-        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _SAFE, 0o600)
+        return os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_APPEND | _FLAGS, 0o600)
 
     def append_to(self, path: Path) -> int:
         """Open an existing regular file for appending; a pipe is not waited for."""
-        return os.open(path, os.O_WRONLY | os.O_APPEND | _NONBLOCK | _SAFE)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | _NONBLOCK | _FLAGS)
 
     def write(self, descriptor: int, data: bytes) -> int:
         """Write once; return how many bytes were taken."""
@@ -70,7 +70,7 @@ class Files:
         """Remove a file, if it is there."""
         path.unlink(missing_ok=True)
 
-    def put(self, path: Path, data: bytes) -> None:
+    def write_new(self, path: Path, data: bytes) -> None:
         """Write a new file whole, or none. Raises FileExistsError when there is one."""
         descriptor = self.create(path)
         try:
@@ -88,7 +88,7 @@ class Files:
     def replace(self, path: Path, data: bytes) -> None:
         """Put `data` in the place of `path`: a crash leaves the old or the new file, whole."""
         temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
-        self.put(temporary, data)
+        self.write_new(temporary, data)
         try:
             self.rename(temporary, path)
         except OSError:
@@ -100,7 +100,7 @@ class Files:
 @contextlib.contextmanager
 def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, without following links or waiting. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _SAFE)
+    descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _FLAGS)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
@@ -140,7 +140,7 @@ def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
     """
     folder = directory / LOCK_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    flags = os.O_RDWR | os.O_CREAT | _SAFE
+    flags = os.O_RDWR | os.O_CREAT | _FLAGS
     lock = Lock(os.open(folder / f"{identity}.lock", flags, 0o600))
     deadline = time.monotonic() + seconds
     while True:

@@ -14,7 +14,7 @@ from chat_loop.errors import os_reason
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
 
-LARGEST_IMAGE = (5 << 20) * 3 // 4
+MAX_IMAGE = (5 << 20) * 3 // 4
 """Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
 the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
@@ -22,14 +22,14 @@ _CACHED = 32 << 20  # characters of base64 that the next requests need not read
 _NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
-class ImageGone(Exception):
+class ImageUnavailable(Exception):
     """An image cannot be read again; the message says why, as the rest of a sentence."""
 
 
 def is_image(file: str, data: bytes) -> bool:
     """Return whether these are the bytes of the image that an `Attachment.file` names."""
     match = _NAME.fullmatch(file)
-    return match is not None and len(data) <= LARGEST_IMAGE and sha256(data).hexdigest() == match[1]
+    return match is not None and len(data) <= MAX_IMAGE and sha256(data).hexdigest() == match[1]
 
 
 class ImageStore:
@@ -49,29 +49,29 @@ class ImageStore:
         self._remember(file, b64encode(data).decode())
         path = self._folder / PurePosixPath(file).name
         with suppress(OSError):  # it is not there
-            if read_part(path, LARGEST_IMAGE + 1)[0] == data:
+            if read_part(path, MAX_IMAGE + 1)[0] == data:
                 return
         if self._files is not None:
             self._files.make_directory(path.parent)
             self._files.replace(path, data)
 
     def base64(self, file: str) -> str:
-        """Return the image `file` in base64. Raises ImageGone when it is gone or was changed."""
+        """Return the image `file` in base64. Raises ImageUnavailable when it is lost."""
         cached = self._cache.pop(file, None)
         return self._remember(file, cached or b64encode(self.data(file)).decode())
 
     def data(self, file: str) -> bytes:
-        """Return the bytes of the image `file`. Raises ImageGone as `base64` does."""
+        """Return the bytes of the image `file`. Raises ImageUnavailable as `base64` does."""
         if not file:
-            raise ImageGone("its record is damaged")
+            raise ImageUnavailable("its record is damaged")
         try:
-            data, _ = read_part(self._folder / PurePosixPath(file).name, LARGEST_IMAGE + 1)
+            data, _ = read_part(self._folder / PurePosixPath(file).name, MAX_IMAGE + 1)
         except FileNotFoundError:
-            raise ImageGone("its copy is gone") from None
+            raise ImageUnavailable("its copy is gone") from None
         except OSError as error:
-            raise ImageGone(f"its copy cannot be read: {os_reason(error)}") from error
+            raise ImageUnavailable(f"its copy cannot be read: {os_reason(error)}") from error
         if sha256(data).hexdigest() != PurePosixPath(file).stem:
-            raise ImageGone("its copy was changed")
+            raise ImageUnavailable("its copy was changed")
         return data
 
     def _remember(self, file: str, data: str) -> str:

@@ -21,10 +21,10 @@ from chat_loop.sessions.escape import StreamEncoder, encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
-TORN = f"\n{marker.write('torn')}\n".encode()
+TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
@@ -77,20 +77,20 @@ class LiveSession:
         return self.session.totals.queries + 1
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """True when nothing was added or written: there is no file."""
         return len(self.session.entries) == self._held and not self._has_header
 
     @property
-    def saved(self) -> bool:
+    def is_saved(self) -> bool:
         """True when every entry is known to be on disk."""
-        return self._saves and not self.empty and self.problem is None
+        return self._saves and not self.is_empty and self.problem is None
 
     def change_header(self, **values: str | tuple[str, ...]) -> None:
         """Give the header other values, before it is written."""
         self.session = replace(self.session, header=replace(self.header, **values))
 
-    def hold(self, entry: records.Entry) -> None:
+    def defer(self, entry: records.Entry) -> None:
         """Begin with an entry that is written together with the first one that is added."""
         self.session = self.session.with_entry(entry)
         self._held = len(self.session.entries)
@@ -164,7 +164,7 @@ class LiveSession:
         notices = []
         for path, fault in self._abandoned:
             if path == self.path:
-                exchanges = counted(self.next_number - 1, "exchange")
+                exchanges = plural(self.next_number - 1, "exchange")
                 message = f"{path.name} was gone: it was written again, with {exchanges}."
                 hint = f"chat-loop sessions trash {path.stem} takes it away once it has ended."
             else:
@@ -176,7 +176,7 @@ class LiveSession:
 
     def seal(self, seal: records.Seal) -> None:
         """Write the totals and the summary block; the session ends. Raises SaveError."""
-        if self.empty or not self._saves:
+        if self.is_empty or not self._saves:
             return
         try:
             for _ in range(3):
@@ -192,7 +192,7 @@ class LiveSession:
 
     def close(self) -> None:
         """Give back the descriptor and the lock, after a last look at an open session's file."""
-        if not (self.empty or self._ended):
+        if not (self.is_empty or self._ended):
             with self._noting_problem():
                 self._flush()
         self._close_file()
@@ -224,7 +224,7 @@ class LiveSession:
 
     def _append(self, text: str) -> None:
         """Write a record or its beginning, behind a fence where the file ends inside another."""
-        self._write((TORN if self._torn else b"") + text.encode())
+        self._write((TORN_FENCE if self._torn else b"") + text.encode())
         self._torn = False
 
     def _write(self, data: bytes) -> None:
@@ -359,7 +359,7 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
     name, tags = session.name, session.tags
     header = replace(session.header, name=name, tags=tags, title=title(session, seal))
     data = data[: parsed.tail].removeprefix(BOM)
-    data += TORN if parsed.torn and session.seal is None else b""
+    data += TORN_FENCE if parsed.torn and session.seal is None else b""
     _, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
     if end and data.startswith(marker.PREFIX + b"session"):
         data = writer.head(header, session.totals).encode() + body.partition(b"\n")[2]
@@ -380,7 +380,7 @@ def change_metadata(
             notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
             notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
         texts = "".join(writer.entry_text(one, session.header) for one in notes)
-        return data + (TORN if parsed.torn else b"") + texts.encode()
+        return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
     head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")
     gap = "\n\n" if session.header.minor else "\n"
     for field, value, following in (

@@ -28,21 +28,21 @@ from chat_loop.sessions.writer import render
 _CURRENT = ".current"
 
 
-class Loaded(Struct, frozen=True):
+class LoadedSession(Struct, frozen=True):
     """A session as read from disk."""
 
     session: records.Session
     path: Path
     damage: tuple[str, ...] = ()  # a sentence for each fault
-    plain: bool = False  # it is another program's file
+    is_foreign: bool = False  # it is another program's file
     tears: int = 0  # the number of faults that are records which a crash broke off
-    open: bool = False  # it is the session that goes on here: only its writer adds to it
-    ends: bool = False  # only its beginning and its end were read
+    is_open: bool = False  # it is the session that goes on here: only its writer adds to it
+    is_partial: bool = False  # only its beginning and its end were read
 
     @property
     def sealable(self) -> bool:
         """True when the file may be written to: it is ours, not open here, and only torn."""
-        return not (self.plain or self.open) and len(self.damage) <= self.tears
+        return not (self.is_foreign or self.is_open) and len(self.damage) <= self.tears
 
 
 def slug(name: str) -> str:
@@ -136,7 +136,7 @@ class SessionManager:
         if matching:
             message = f"{len(matching)} sessions begin with {reference}."
             error = SessionNotFound(message, "Type more of the id.")
-            error.several = True
+            error.is_ambiguous = True
             raise error
         choice = f"there are {len(ids):,}" if ids else "there are no sessions yet"
         if ids and is_number:
@@ -151,7 +151,7 @@ class SessionManager:
         """Return the file of a session, whether or not it is there."""
         return self.directory / f"{identity}.md"
 
-    def load(self, path: Path) -> Loaded:
+    def load(self, path: Path) -> LoadedSession:
         """Read a session whole. Raises SessionError when nothing in the file can be used."""
         try:
             data, _ = read_part(path)
@@ -163,14 +163,16 @@ class SessionManager:
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:
-            return Loaded(_named(parsed.session, path), path, parsed.damage, tears=parsed.tears)
+            return LoadedSession(
+                _named(parsed.session, path), path, parsed.damage, tears=parsed.tears
+            )
         session, damage = legacy.read(data, path)
         if session is None:
             what = "is empty" if not data.strip(b"\x00 \r\n\t") else "is not a transcript"
             raise SessionError(f"{path} {what}.")
-        return Loaded(session, path, damage, plain=True)
+        return LoadedSession(session, path, damage, is_foreign=True)
 
-    def load_ends(self, path: Path, last: int = 1) -> Loaded | None:
+    def load_ends(self, path: Path, last: int = 1) -> LoadedSession | None:
         """Read what a child needs of a sealed session: its beginning, its `last` exchanges and all
         that the summary block does not cover, its end and its totals. None: the whole file is
         needed.
@@ -178,27 +180,27 @@ class SessionManager:
         try:
             session = partial.read_ends(path, last)
         except OSError:
-            return None  # `load` says it
-        return Loaded(_named(session, path), path, ends=True) if session is not None else None
+            session = None  # `load` reports why
+        return LoadedSession(_named(session, path), path, is_partial=True) if session else None
 
-    def seal_later(self, loaded: Loaded, seal: records.Seal) -> None:
+    def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""
         self._change(loaded.path, lambda data, parsed: append_seal(data, parsed, seal))
 
     def describe(
-        self, loaded: Loaded, *, name: str | None = None, tags: Sequence[str] | None = None
+        self, loaded: LoadedSession, *, name: str | None = None, tags: Sequence[str] | None = None
     ) -> None:
         """Name or tag a stored session; None leaves it as it is. Raises UsageError for what is no
         name or tag, SessionError when the file is not to be written to, SaveError, SessionLocked.
         """
         name = None if name is None else validate_name(name)
         tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
-        if loaded.open:
+        if loaded.is_open:
             message = f"{loaded.path.stem} is the session you are in."
             raise SessionError(message, "/rename, /tag and /untag change it.")
         if not loaded.sealable:
             kind, hint = "damaged", "What can be read of it can be resumed."
-            if loaded.plain:
+            if loaded.is_foreign:
                 kind, hint = "another program’s file", "sessions import makes a session of it."
             raise SessionError(f"{loaded.path.name} is {kind}: it stays as it is.", hint)
         now = self.now()
@@ -253,9 +255,9 @@ class SessionManager:
                 elif path.name.startswith(f".{_CURRENT}."):
                     path.unlink()
 
-    def point_to(self, identity: str) -> None:
+    def set_current(self, identity: str) -> None:
         """Note the current session, and the last one to offer: this one may come to nothing."""
-        ids = dict.fromkeys(filter(None, (identity, self.last_offered()[0])))
+        ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
         if self._saves:
             with suppress(OSError):  # a convenience, not worth a word
                 note = "".join(f"{one}\n" for one in ids)
@@ -265,7 +267,7 @@ class SessionManager:
         """Return the id of the session that was used last, or an empty string."""
         return next(iter(self._noted()), "")
 
-    def last_offered(self) -> tuple[str, records.SessionRow | None]:
+    def last_resumable(self) -> tuple[str, records.SessionRow | None]:
         """Return the last session that a start may offer: no run of `-p`, none without a reply."""
         for identity in self._noted():
             row = partial.row(self.session_file(identity), quick=True)

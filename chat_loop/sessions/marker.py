@@ -177,7 +177,7 @@ def read(line: bytes) -> Marker | None:
 
 def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
     """Return the marker line, without a newline; None, False and empty values are left out. Raises
-    ValueError for what `read` would not read: see `value`.
+    ValueError for what `read` would not read: see `safe_value`.
     """
     line = f"<!-- chat:{kind}"
     for key, one in (values or {}).items():
@@ -191,6 +191,6 @@ def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
     return line
 
 
-def value(name: str) -> str:
+def safe_value(name: str) -> str:
     """Return a name that others chose as a value: cut, and with `-` for other characters."""
     return re.sub(r"[^A-Za-z0-9_.:+/-]", "-", name)[:128]

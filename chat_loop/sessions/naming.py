@@ -8,7 +8,7 @@ import unicodedata
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
 
-LONGEST = 80  # characters of a name
+MAX_NAME = 80  # characters of a name
 _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
 
 
@@ -37,16 +37,16 @@ def first_words(session: Session) -> str:
 
 
 def shortened(text: str) -> str:
-    """Return a text on one line of at most LONGEST characters."""
-    flat = " ".join(text[: 4 * LONGEST].split())
-    return flat if len(flat) <= LONGEST else f"{flat[: LONGEST - 1].rstrip()}…"
+    """Return a text on one line of at most MAX_NAME characters."""
+    flat = " ".join(text[: 4 * MAX_NAME].split())
+    return flat if len(flat) <= MAX_NAME else f"{flat[: MAX_NAME - 1].rstrip()}…"
 
 
 def validate_name(text: str) -> str:
     """Return a name as it is kept, on one line. Raises UsageError when it is too long."""
     name = " ".join(text.split())
-    if len(name) > LONGEST:
-        raise UsageError(f"A name has at most {LONGEST} characters; this one has {len(name):,}.")
+    if len(name) > MAX_NAME:
+        raise UsageError(f"A name has at most {MAX_NAME} characters; this one has {len(name):,}.")
     return name
 
 

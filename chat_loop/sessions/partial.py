@@ -20,7 +20,7 @@ from chat_loop.sessions.parser import BOM, Reader, parse
 from chat_loop.sessions.records import EPOCH, ID_PATTERN, Query, Session, SessionRow, Totals
 from chat_loop.values import Usage
 
-LONGEST_RECORD = 8 << 20  # bytes of a record, and of a line, that are read exchange by exchange
+MAX_RECORD = 8 << 20  # bytes of a record, and of a line, that are read exchange by exchange
 SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its ends
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
@@ -61,7 +61,7 @@ def newest_first(directory: Path) -> list[Stamp]:
     return sorted(stamps, reverse=True)
 
 
-def misnamed(directory: Path) -> list[str]:
+def misnamed_files(directory: Path) -> list[str]:
     """Return the names of markdown files that are no session ids, such as conflict copies."""
     try:
         names = [name for name in os.listdir(directory) if name.endswith(".md")]  # noqa: PTH208
@@ -264,17 +264,17 @@ class Pieces:
         """Read the file. Raises OSError."""
         with open_regular(self.path, 1 << 16) as (file, status):
             self.size, self.changed = status.st_size, clamp_time(status.st_mtime_ns)
-            while line := file.readline(LONGEST_RECORD):
+            while line := file.readline(MAX_RECORD):
                 if line.startswith(_UNDO) and (found := marker.read(line)):
                     self.undone.add(found.number("n") or 0)
             file.seek(0)
             reader, held, ended = Reader(), 0, True
-            while line := file.readline(LONGEST_RECORD):
+            while line := file.readline(MAX_RECORD):
                 begins, ended = ended, line.endswith(b"\n")
                 if not begins:
                     continue  # the rest of a line is left out
                 held = 0 if reader.open is None else held + len(line)
-                if held <= LONGEST_RECORD or line.startswith(b"<!-- "):
+                if held <= MAX_RECORD or line.startswith(b"<!-- "):
                     reader.take(line.removesuffix(b"\n"))
                 if len(reader.entries) > 1 and isinstance(reader.entries[-1], Query):
                     yield tuple(reader.entries[:-1])

@@ -305,7 +305,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             return f"it has {numbers[0]} only" if numbers else "nothing was said in it"
         return f"it has {min(numbers)} to {max(numbers)}"
 
-    def until(self, number: int) -> Session:
+    def up_to(self, number: int) -> Session:
         """Return the session as it was before a query after `number` was asked, with its present
         name and tags, without its seal, which covers later words.
         """

@@ -1,5 +1,5 @@
 """The file format, writing side: values -> markdown, in the minor version that the header names.
-`parse(render(session)) == session` where markers can hold its ids and names (`marker.value`);
+`parse(render(session)) == session` where markers can hold its ids and names (`marker.safe_value`);
 `render` raises ValueError for any other.
 """
 

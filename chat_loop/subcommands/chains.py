@@ -23,7 +23,7 @@ from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions, confirmed
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import counted
+from chat_loop.wording import plural
 
 T = TypeVar("T")
 
@@ -61,12 +61,12 @@ def merge(run: SessionActions, options: argparse.Namespace) -> int:
         return sys.stdin.readline().strip().lower()
 
     async def work(conversation: Conversation) -> str:
-        offers = conversation.offers()
-        draft = await offers.merge(first, second)
+        planner = conversation.planner()
+        draft = await planner.merge(first, second)
         dropped = await settle(draft, show, ask)
         if dropped is None:
             raise UsageError("Not merged.")
-        await conversation.accept(offers.merged(draft, dropped), acknowledge=False)
+        await conversation.accept(planner.merge_into(draft, dropped), acknowledge=False)
         return conversation.live.header.id
 
     identity = _in_conversation(run, first.session.header, work)
@@ -85,9 +85,9 @@ def compact(run: SessionActions, options: argparse.Namespace) -> int:
         raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
 
     async def work(conversation: Conversation) -> int:
-        offers = conversation.offers()
+        planner = conversation.planner()
         if not options.anyway and (seal is None or seal.summary is None):
-            before, after = offers.sizes(loaded)
+            before, after = planner.sizes(loaded)
             sizes = f"{before:,} tokens now, about {after:,} after."
             if after >= before and not sys.stdin.isatty():
                 err(f"Not compacted: {sizes} --force compacts all the same.")
@@ -95,7 +95,7 @@ def compact(run: SessionActions, options: argparse.Namespace) -> int:
             if after >= before and not confirmed(f"{sizes} Compact anyway? [y/N] "):
                 err("Not compacted.")
                 return 1
-        made = await offers.summarize(loaded, " ".join(options.focus))
+        made = await planner.summarize(loaded, " ".join(options.focus))
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""
         out(f"{header.id}: summary made {how}{tokens}.\n")
@@ -134,13 +134,13 @@ def export(run: SessionActions, options: argparse.Namespace) -> int:
         )
         err(report)
     else:
-        form = exporting.form_of(options.form, "")
+        form = exporting.export_format(options.form, "")
         chain, broken = exporting.chain_of(run.sessions, loaded, whole=not options.one)
         images, lost = exporting.images_of(chain)
-        out_bytes(exporting.exported(chain, form, secrets=secrets, images=images))
+        out_bytes(exporting.export_bytes(chain, form, secrets=secrets, images=images))
         complaints = [*([broken] if broken else []), *lost]
         if images and form == "markdown":
-            count = counted(len(images), "image")
+            count = plural(len(images), "image")
             complaints.append(f"{count} cannot be in it: export to a file, or as json.")
     for complaint in complaints:
         err(one_line(complaint, 300))
@@ -153,12 +153,12 @@ def import_(run: SessionActions, options: argparse.Namespace) -> int:
     for name in options.files:
         try:
             if name == "-":
-                data = sys.stdin.buffer.read(importing.LARGEST + 1)
-                parts.append(importing.imported(data, "standard input"))
+                data = sys.stdin.buffer.read(importing.MAX_BYTES + 1)
+                parts.append(importing.parse_import(data, "standard input"))
             else:
                 parts.append(importing.read_import(importing.file_path(name)))
         except SessionError as error:
-            parts.append(importing.Imported(complaints=(error.message,)))
+            parts.append(importing.ImportResult(complaints=(error.message,)))
     stored, complaints = take_in(run.sessions, parts)
     for complaint in complaints:
         err(one_line(complaint, 300))

@@ -42,7 +42,7 @@ from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import mcp, providers
 from chat_loop.values import Message, Request
-from chat_loop.wording import counted, install_hint, size_text, window_text
+from chat_loop.wording import install_hint, plural, size_text, window_text
 
 EXTRAS = {"local": "xllamacpp", "search": "onnxruntime", "mcp": "mcp", "bedrock": "boto3"}
 """The package that each extra stands for."""
@@ -105,8 +105,8 @@ def run(options: argparse.Namespace) -> int:
     if options.as_json:
         plain.out_json({"findings": report_lines, "problems": problems, "warnings": warnings})
     else:
-        also = f", {counted(warnings, 'warning')}" if warnings else ""
-        plain.out(f"\n{counted(problems, 'problem') if problems else 'No problems'}{also}.\n")
+        also = f", {plural(warnings, 'warning')}" if warnings else ""
+        plain.out(f"\n{plural(problems, 'problem') if problems else 'No problems'}{also}.\n")
     return int(problems > 0)
 
 
@@ -184,7 +184,7 @@ def folders(here: Installation) -> Iterator[Finding]:
     modes = [(file, file.lstat().st_mode) for file in files if os.path.lexists(file)]
     readable = [file for file, mode in modes if stat.S_ISREG(mode) and mode & 0o077]
     if readable and here.sessions.stat().st_mode & 0o077:
-        text = f"{counted(len(readable), 'file')} of conversations, such as {readable[0]},"
+        text = f"{plural(len(readable), 'file')} of conversations, such as {readable[0]},"
         hint = f"chmod -R go= {here.sessions}"
         yield doubtful("Privacy", f"{text} can be read by other users.", hint)
 
@@ -218,16 +218,16 @@ def sessions(here: Installation) -> Iterator[Finding]:
             break
         try:
             loaded = manager.load(here.sessions / f"{stamp.id}.md")
-            if len(loaded.damage) > loaded.tears and not loaded.plain:
+            if len(loaded.damage) > loaded.tears and not loaded.is_foreign:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
         except errors.SessionError as error:
             damaged.append(error.message)
-    if unlisted := folder_listing.misnamed(here.sessions):
+    if unlisted := folder_listing.misnamed_files(here.sessions):
         hint = "Sync tools leave such copies where two machines wrote."
         yield doubtful("Not listed", unlisted_text(unlisted), hint)
     states = Counter[str](row.state for row in folder_listing.rows(here.sessions))
     names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
-    parts = [counted(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
+    parts = [plural(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
     parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
     yield good("Sessions", ", ".join(parts))
     for text in damaged[:MOST_DAMAGED]:
@@ -243,14 +243,14 @@ def locks(here: Installation) -> Iterator[Finding]:
             take_lock(here.sessions, path.stem).close()
         except errors.SessionLocked:
             locked.append(path.stem)
-    text = f"{counted(len(locked), 'session')} open in other processes: {', '.join(locked[:3])}"
+    text = f"{plural(len(locked), 'session')} open in other processes: {', '.join(locked[:3])}"
     yield good("Locks", text if locked else "none is held")
 
 
 def index(here: Installation) -> Iterator[Finding]:
     """Check the index, which is made from the sessions."""
     status = index_status(here.sessions, folder_listing.newest_first(here.sessions))
-    stale = f"{counted(status.stale, 'session')} behind" if status.stale else "up to date"
+    stale = f"{plural(status.stale, 'session')} behind" if status.stale else "up to date"
     if status.trouble:
         yield doubtful("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
     elif status.size:
@@ -368,7 +368,7 @@ def connected(here: Installation) -> Iterator[Finding]:
     servers = mcp_servers.servers_of(here.config.mcp)
     for state in asyncio.run(mcp.connect(servers)) if servers is not None else ():
         if state.state == "connected":
-            text = f"connected, {counted(len(state.tools), 'tool')}"
+            text = f"connected, {plural(len(state.tools), 'tool')}"
             yield good(f"MCP {state.name}", text)
         else:
             yield bad(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
@@ -377,7 +377,7 @@ def connected(here: Installation) -> Iterator[Finding]:
 def agents(here: Installation) -> Iterator[Finding]:
     """Check the agents that have a name, and whether the one that would be used now may run."""
     registry = AgentRegistry(here.paths)
-    yield good("Agents", f"{counted(len(registry.all()), 'agent')} with a name")
+    yield good("Agents", f"{plural(len(registry.all()), 'agent')} with a name")
     if reference := here.options.agent_reference or here.config.agent.default:
         file = registry.read(reference)
         if registry.question(file) is not None:

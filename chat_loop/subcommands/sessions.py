@@ -25,10 +25,10 @@ from chat_loop.library.lineage import Link, ancestry, forgotten, originals, tree
 from chat_loop.sessions import naming, partial, summary_block, trash
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Seal, Session, SessionRow
 from chat_loop.tokens import estimate
-from chat_loop.wording import compaction_text, counted, counts_text, dollars_text
+from chat_loop.wording import compaction_text, counts_text, dollars_text, plural
 
 if TYPE_CHECKING:
     from chat_loop.agent.agent import Agent
@@ -106,15 +106,15 @@ class SessionActions:
         except SessionNotFound as error:
             if isinstance(error, SeveralSessions):
                 error.hint = f"chat-loop sessions list {shlex.quote(reference)}"
-            elif not error.several:
+            elif not error.is_ambiguous:
                 error.hint = "chat-loop sessions list shows numbers and ids."
             raise
 
-    def load(self, reference: str) -> Loaded:
+    def load(self, reference: str) -> LoadedSession:
         """Read the session that is meant. Raises SessionError."""
         return self.sessions.load(self.path(reference))
 
-    def load_named(self, options: argparse.Namespace) -> Loaded:
+    def load_named(self, options: argparse.Namespace) -> LoadedSession:
         """Read the session that is named as a word or by an option. Raises UsageError."""
         names = (options.reference, options.session, getattr(options, "summary_id", ""))
         references = [name for name in names if name]
@@ -172,7 +172,7 @@ class SessionActions:
         out("".join(lines))
         if more:
             err(f"… and {more:,} older")
-        if names := partial.misnamed(self.sessions.directory):
+        if names := partial.misnamed_files(self.sessions.directory):
             err(drawn.unlisted_text(names))
         return int(bool(filters) and not rows)
 
@@ -292,7 +292,7 @@ class SessionActions:
         count = self.library.bring_up_to_date(anew=True)
         self.progress.erase()
         self.tell_trouble()
-        out(f"{counted(count, 'session')} read into the index.\n")
+        out(f"{plural(count, 'session')} read into the index.\n")
         return 0
 
     def tag(self, options: argparse.Namespace) -> int:
@@ -324,7 +324,7 @@ class SessionActions:
             text = "is another program’s file or damaged: it stays as it is."
             raise SessionError(f"{loaded.path.name} {text}")
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
-        self.sessions.seal_later(loaded, empty)
+        self.sessions.seal_stored(loaded, empty)
         out(f"The summary of {identity} is deleted; it is made anew when the session is resumed.\n")
         return 0
 
@@ -375,7 +375,7 @@ class SessionActions:
             candidates = {row.id for row in originals(rows, links, before)}
             chosen = originals(rows, links, before, set(self._needed(candidates, links)))
         _print_rows(chosen, as_json=options.as_json)
-        count = counted(len(chosen), "session")
+        count = plural(len(chosen), "session")
         if options.dry_run or not chosen:
             err(f"{count} would go to the trash." if chosen else "There is nothing to clean.")
             return 0
@@ -391,7 +391,7 @@ class SessionActions:
                 moved += 1
             elif not options.originals:
                 staying |= ancestry([row.id], links)
-        text = f"{counted(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
+        text = f"{plural(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
         err(f"{text} brings one back." if moved else "Nothing is moved.")
         return int(moved < len(chosen))
 

@@ -57,7 +57,7 @@ def test_files_are_those_that_were_changed() -> None:
     assert activity.files(("z.py", "src/b.py"), [WRITTEN]) == ("z.py", "src/b.py", "src/a.py")
     many = [exchange(("write_file", f'{{"path": "f{number}.py"}}', False)) for number in range(150)]
     assert activity.files((), many)[-1] == "f149.py"
-    assert len(activity.files((), many)) == activity.MOST_FILES
+    assert len(activity.files((), many)) == activity.MAX_FILES
 
 
 @pytest.mark.parametrize("count", [1, 3])

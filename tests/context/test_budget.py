@@ -15,7 +15,7 @@ from chat_loop.context.budget import (
     Plan,
     ledger_room,
     messages_in,
-    nearest,
+    nearest_limit,
     newest_within,
     plan,
     plan_requested,
@@ -136,7 +136,7 @@ def planned(case: Case) -> Plan:
 def test_what_the_seeds_say(case: Case) -> None:
     found = planned(case)
     assert (messages_in(found.compact), found.reason) == (case.compacts, case.reason)
-    near = nearest(case.used, case.messages, case.window, case.limits)[0]
+    near = nearest_limit(case.used, case.messages, case.window, case.limits)[0]
     assert (near >= 1) == case.due
     if case.due:
         assert (*found.compact, *found.keep) == talk(case.messages, case.size)
@@ -172,10 +172,10 @@ def test_a_reply_has_room_in_any_window() -> None:
 
 def test_the_nearest_limit_counts() -> None:
     limits = Limits(max_messages=20, max_tokens=1_000)
-    assert nearest(400, 10, 128_000, limits)[1:] == (10, 20, "messages")
-    assert nearest(900, 10, 128_000, limits)[1:] == (900, 1_000, "tokens")
-    assert nearest(900, 10, 128_000, limits)[0] == 0.9 / 0.8
-    assert nearest(900, 0, 1_000, Limits())[0] == 900 / 800
+    assert nearest_limit(400, 10, 128_000, limits)[1:] == (10, 20, "messages")
+    assert nearest_limit(900, 10, 128_000, limits)[1:] == (900, 1_000, "tokens")
+    assert nearest_limit(900, 10, 128_000, limits)[0] == 0.9 / 0.8
+    assert nearest_limit(900, 0, 1_000, Limits())[0] == 900 / 800
 
 
 def test_what_an_ancestor_said_is_compacted_before_the_sessions_own() -> None:

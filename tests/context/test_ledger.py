@@ -17,7 +17,7 @@ from chat_loop.context.ledger import (
     LOOKED_AT,
     OWN_WORDS,
     SECTIONS,
-    Kept,
+    LedgerBlock,
     Line,
     Section,
     Speaker,
@@ -178,7 +178,7 @@ def made(
     tail: Sequence[Exchange] = (),
     pins: tuple[str, ...] = (),
     room: int = PLENTY,
-) -> Kept:
+) -> LedgerBlock:
     return ledger(parent, narrative, fresh, tail, pins, room, words)
 
 
@@ -197,7 +197,7 @@ def cost(summary: Summary) -> int:
 def test_the_first_block_of_a_chain() -> None:
     narrative = Summary(topics=("A shelf [1 user]",))
     block = made(None, SPOKEN, narrative=narrative, pins=("The alarm code is 4711.",))
-    assert block == Kept(BLOCK, (), 0)
+    assert block == LedgerBlock(BLOCK, (), 0)
 
 
 def test_a_parents_lines_are_carried_as_bytes_and_the_new_ones_follow() -> None:

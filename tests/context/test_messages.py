@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chat_loop.context.budget import PARTS, Budget, parts, reported, weigh
 from chat_loop.context.messages import (
     Thread,
-    alternating,
+    merge_neighbors,
     messages_of,
     pieces,
     restoration_text,
@@ -153,7 +153,7 @@ def test_messages_begin_and_end_with_the_user_and_alternate(
 
 @given(TURNS)
 def test_joining_neighbours_loses_no_word(turns: list[Message]) -> None:
-    messages = alternating(turns)
+    messages = merge_neighbors(turns)
     assert all(one.role != two.role for one, two in pairwise(messages))
     assert "\n\n".join(filter(None, (message.text for message in messages))) == "\n\n".join(
         filter(None, (turn.text for turn in turns))

@@ -12,7 +12,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, Received, Reply, talk
 from chat_loop.context.budget import Limits, ledger_room
-from chat_loop.context.ledger import Kept, items, ledger
+from chat_loop.context.ledger import LedgerBlock, items, ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
@@ -157,7 +157,7 @@ def missing(facts: list[str], room: int, compactions: int) -> tuple[list[str], l
     lists.
     """
     parent: Summary | None = None
-    kept: Kept | None = None
+    kept: LedgerBlock | None = None
     for part in range(compactions):
         said = exchanges(*((fact, AT_LENGTH) for fact in facts[part::compactions]), depth=part + 1)
         kept = ledger(parent, None, said, [], [], room, estimate)

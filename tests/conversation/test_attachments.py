@@ -33,7 +33,7 @@ from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned
 from chat_loop.library.search import texts as searched
 from chat_loop.sessions.files import Files
-from chat_loop.sessions.images import LARGEST_IMAGE, ImageGone, ImageStore
+from chat_loop.sessions.images import MAX_IMAGE, ImageStore, ImageUnavailable
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
     ArchiveContext,
@@ -137,7 +137,7 @@ def test_what_was_undone_is_not_sent() -> None:
     )
     assert messages_of(Thread(session)) == (Message("user", "two"),)
     assert session.sent_entries == (query(2, "two"),)
-    assert session.until(1).entries == (*session.entries[:4], session.entries[4])
+    assert session.up_to(1).entries == (*session.entries[:4], session.entries[4])
 
 
 def test_carried_words_have_their_files() -> None:
@@ -172,7 +172,7 @@ def test_a_name_cannot_break_out_of_its_line() -> None:
 
 def loaded(image: Image) -> str:
     if image.name == "lost":
-        raise ImageGone("its copy is gone")
+        raise ImageUnavailable("its copy is gone")
     return "x" * image.width
 
 
@@ -235,7 +235,7 @@ def as_pipe(path: Path) -> None:
     [
         (lambda path: path.unlink(), "its copy is gone"),
         (lambda path: path.write_bytes(PHOTO[:-1]), "its copy was changed"),
-        (lambda path: path.write_bytes(b"x" * (LARGEST_IMAGE + 2)), "its copy was changed"),
+        (lambda path: path.write_bytes(b"x" * (MAX_IMAGE + 2)), "its copy was changed"),
         (as_pipe, "its copy cannot be read"),
         (lambda path: (path.unlink(), path.symlink_to("/dev/zero")), "its copy cannot be read"),
         (lambda path: (path.unlink(), path.mkdir()), "its copy cannot be read"),
@@ -246,9 +246,9 @@ def test_a_damaged_image_is_not_shown(
 ) -> None:
     ImageStore(tmp_path, Files()).keep(IMAGE.file, PHOTO)
     damage(tmp_path / IMAGE.file)
-    with pytest.raises(ImageGone, match=reason):
+    with pytest.raises(ImageUnavailable, match=reason):
         ImageStore(tmp_path, Files()).base64(IMAGE.file)
-    with pytest.raises(ImageGone, match="its record is damaged"):
+    with pytest.raises(ImageUnavailable, match="its record is damaged"):
         ImageStore(tmp_path, Files()).base64(replace(IMAGE, sha256="../../../etc/passwd").file)
 
 
@@ -261,11 +261,11 @@ def test_a_damaged_image_is_written_again_when_it_is_given_again(tmp_path: Path)
 
 def test_the_memory_for_images_is_bounded(tmp_path: Path) -> None:
     store = ImageStore(tmp_path, Files())
-    large = [png(noise=bytes([number]) * (LARGEST_IMAGE - 1000)) for number in range(9)]
+    large = [png(noise=bytes([number]) * (MAX_IMAGE - 1000)) for number in range(9)]
     for data in large:
         store.keep(place(data), data)
         (tmp_path / place(data)).unlink()
-    with pytest.raises(ImageGone):
+    with pytest.raises(ImageUnavailable):
         store.base64(place(large[0]))
     assert store.base64(place(large[-1])) == base64(large[-1])
 
@@ -479,11 +479,11 @@ def test_what_was_sent_is_kept_and_sent_again_after_a_restart(tmp_path: Path, he
 
     async def whole() -> None:
         loaded = again.sessions.load(sessions / name)
-        offer = await again.conversation.offers().resumed(loaded, whole=True)
-        assert again.conversation.meter.child_size(offer.block, offer.carried) > image_tokens(
+        plan = await again.conversation.planner().resume(loaded, whole=True)
+        assert again.conversation.meter.child_size(plan.block, plan.carried) > image_tokens(
             640, 480
         )
-        await again.conversation.accept(offer)
+        await again.conversation.accept(plan)
         await again.conversation.ask("What was it?")
 
     asyncio.run(whole())
@@ -520,7 +520,7 @@ def test_a_model_that_takes_no_images_is_not_sent_any(tmp_path: Path, here: Path
         error.value.hint
         == f"If it does: models: {{test: {{images: true}}}} in the config. {AS_TEXT}"
     )
-    assert talk.conversation.live.empty
+    assert talk.conversation.live.is_empty
     assert names(tmp_path / "sessions") == []
     asyncio.run(say(seeing(talk), "Look at @photo.png"))
     talk.told()

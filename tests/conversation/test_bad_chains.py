@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.conversation.resume import fork_stored
-from chat_loop.export.exporting import SUFFIXES, exported
-from chat_loop.export.importing import imported
+from chat_loop.export.exporting import SUFFIXES, export_bytes
+from chat_loop.export.importing import parse_import
 from chat_loop.sessions.chain import ChainReader
 from tests.talking import SUMMARY, Talk
 
@@ -112,8 +112,8 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
     if identity in CHAINS and not identity.startswith("twin"):
         assert chain.broken
     for form in SUFFIXES:
-        data = exported(whole, form)
-        assert form == "html" or imported(data, "x").sessions, identity
+        data = export_bytes(whole, form)
+        assert form == "html" or parse_import(data, "x").sessions, identity
 
     assert (
         talk.sessions.load(

@@ -10,7 +10,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Restoration, Session
 from tests.talking import START
 from tests.test_continue_costs_nothing import begun, chat, files
@@ -107,7 +107,7 @@ class Faulty(SessionManager):
 
     broken = True
 
-    def load(self, path: Path) -> Loaded:
+    def load(self, path: Path) -> LoadedSession:
         if self.broken:
             self.broken = False
             raise ZeroDivisionError

@@ -65,7 +65,7 @@ async def say(talk: Talk, first: int, last: int, text: str = "word") -> None:
     """Ask the queries first…last, letting the background come to rest between them."""
     for number in range(first, last + 1):
         await talk.conversation.ask(f"{text} {number}")
-        await talk.conversation.settled()
+        await talk.conversation.wait_until_idle()
 
 
 def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by
         assert parent.seal is not None
         assert parent.seal.source == "extracted"
         go.set()
-        await talk.conversation.settled()
+        await talk.conversation.wait_until_idle()
 
     asyncio.run(run())
     parent, child = chain(talk)
@@ -188,7 +188,7 @@ def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(tmp_path: Pa
         for number in range(1, 50):
             talk.model.steps = [ANSWER, down]
             await talk.conversation.ask(f"{number} " + LONG)
-            await talk.conversation.settled()
+            await talk.conversation.wait_until_idle()
 
     asyncio.run(run())
     failed = [request for request in talk.model.requests if request.grammar is not None]
@@ -263,7 +263,7 @@ def test_a_conversation_of_500_exchanges_never_exceeds_a_window_of_16k(tmp_path:
             talk.model.steps = [Says(("because " * 150,), usage=None), SUMMED, SUMMED]
             await talk.conversation.ask(f"{number} " + "word " * (10 + number % 200))
             if number % 3:
-                await talk.conversation.settled()
+                await talk.conversation.wait_until_idle()
         talk.model.steps = [SUMMED, SUMMED]
         await talk.conversation.end()
 

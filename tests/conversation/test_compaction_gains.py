@@ -107,7 +107,7 @@ def test_an_automatic_compaction_that_gains_nothing_does_not_happen_and_asks_no_
         for number in range(16):
             talk.model.steps = [ANSWER, SUMMED]
             await talk.conversation.ask(f"Short {number}")
-            await talk.conversation.settled()
+            await talk.conversation.wait_until_idle()
         talk.conversation.close()
 
     asyncio.run(run())
@@ -160,7 +160,7 @@ def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) ->
             )
             for number in range(24):
                 await conversation.ask(f"{number}: " + "some words that take tokens " * 200)
-                await conversation.settled()
+                await conversation.wait_until_idle()
             conversation.close()
             await provider.close()
 
@@ -182,10 +182,10 @@ def test_an_error_that_nobody_expected_counts_as_a_failure() -> None:
     async def run() -> None:
         background = Background()
         for used in (100, 200, 300):
-            assert background.may_start(used)
+            assert background.can_start(used)
             background.start(broken, used)
             await background.wait()
-        assert not background.may_start(1_000)
+        assert not background.can_start(1_000)
         assert background.take_problem() == "ZeroDivisionError: a bug"
 
     asyncio.run(run())
@@ -295,7 +295,7 @@ def test_a_block_is_shortened_anew_when_the_window_turns_out_to_be_smaller(
             conversation = _chat(tmp_path, server, 32_000, [])
             loaded = conversation.sessions.load(tmp_path / f"{identity}.md")
             await conversation.accept(
-                await conversation.offers().resumed(loaded), acknowledge=False
+                await conversation.planner().resume(loaded), acknowledge=False
             )
             reply = await conversation.ask("Which port has 3-3?" + " And then?" * asked)
             assert reply.text

@@ -199,7 +199,10 @@ def test_a_summary_that_fails_at_exit_is_said_and_made_at_the_resume(
     asyncio.run(run())
     (ended,) = (event for event in talk.events if isinstance(event, SummaryEnded))
     (sealed,) = (event for event in talk.events if isinstance(event, SessionSealed))
-    assert (ended.source, ended.problem) == ("none", f"Summary failed: {problem} {LATER}")
+    assert (ended.source, ended.problem) == (
+        "none",
+        f"Summary failed: {problem} {LATER}",
+    )
     assert (sealed.saved, sealed.summary) == (True, "none")
     assert len(talk.sent) == 1 + len(steps)
     session = talk.sessions.load(talk.path).session
@@ -221,7 +224,9 @@ def test_a_summary_that_fails_at_compact_is_made_without_the_model(
         await talk.conversation.ask("Hi")
         assert await talk.conversation.compact()
         await talk.conversation.ask("Still there?")
-        await talk.conversation.accept(await talk.conversation.offers().undone(), acknowledge=False)
+        await talk.conversation.accept(
+            await talk.conversation.planner().uncompact(), acknowledge=False
+        )
         await talk.conversation.ask("And now?")
 
     asyncio.run(run())
@@ -324,7 +329,7 @@ def test_a_full_disk_is_told_once_and_so_is_its_end(tmp_path: Path) -> None:
         for query in ("2", "3"):
             await talk.conversation.ask(query)
         assert [event for event in talk.told() if isinstance(event, Warned)] == [not_saved(talk)]
-        assert not talk.conversation.live.saved
+        assert not talk.conversation.live.is_saved
         files.room = None
         await talk.conversation.ask("4")
 
@@ -350,7 +355,7 @@ def test_a_disk_that_is_full_at_exit_is_said_there_too(tmp_path: Path) -> None:
     sealed = talk.events[-1]
     assert isinstance(sealed, SessionSealed)
     assert not sealed.saved
-    assert not talk.conversation.live.saved
+    assert not talk.conversation.live.is_saved
 
 
 def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: Path) -> None:

@@ -258,7 +258,7 @@ def test_a_session_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_path: Pat
     asyncio.run(other.conversation.ask("Are you there?"))
     other.conversation.close()
     assert "SESSION_SUMMARY_START" not in other.text
-    assert other.conversation.live.saved
+    assert other.conversation.live.is_saved
 
 
 def test_a_session_of_pins_alone_hands_them_on(tmp_path: Path) -> None:

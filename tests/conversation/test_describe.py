@@ -16,7 +16,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.live import change_metadata
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import first_words, name_of, validate_name, validate_tag
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import (
@@ -149,7 +149,7 @@ def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path
     talk.conversation.close()
 
 
-def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, Loaded]:
+def stored(folder: Path, *, sealed: bool = True) -> tuple[SessionManager, LoadedSession]:
     """A session of one exchange that was summarized, or whose process was killed."""
     talk = Talk(folder, "Oak.", SUMMARY)
 
@@ -223,7 +223,7 @@ def test_an_unsealed_session_is_named_with_records(tmp_path: Path, *, torn: bool
     assert (found.name, found.tags) == ("Wood", ("wood",))
     assert [type(entry) for entry in found.entries] == [Query, Reply, Name, Tag, Tag, Untag]
     assert len(found.exchanges) == 1
-    sessions.seal_later(sessions.load(loaded.path), Seal(at=START, reason="exit"))
+    sessions.seal_stored(sessions.load(loaded.path), Seal(at=START, reason="exit"))
     found = sessions.load(loaded.path).session
     assert (found.header.name, found.header.tags) == ("Wood", ("wood",))
 
@@ -235,7 +235,7 @@ def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
     data = talk.path.read_bytes()
     with pytest.raises(SessionLocked):
         other.describe(other.load(talk.path), name="Mine")
-    live = Loaded(talk.conversation.session, talk.path, open=True)
+    live = LoadedSession(talk.conversation.session, talk.path, is_open=True)
     with pytest.raises(SessionError, match="is the session you are in") as caught:
         talk.sessions.describe(live, name="Mine")
     assert caught.value.hint == "/rename, /tag and /untag change it."

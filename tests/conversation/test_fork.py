@@ -18,7 +18,7 @@ from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
 from chat_loop.library.archive_tools import READ
 from chat_loop.sessions.chain import ChainReader, chain_exchanges
-from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Pin, Session, Unpin
 from chat_loop.sessions.writer import render
@@ -47,10 +47,10 @@ async def say(talk: Talk, *numbers: int) -> None:
         await talk.conversation.ask(query)
 
 
-async def fork(talk: Talk, number: int, loaded: Loaded | None = None) -> None:
+async def fork(talk: Talk, number: int, loaded: LoadedSession | None = None) -> None:
     conversation = talk.conversation
-    loaded = loaded or Loaded(conversation.session, conversation.live.path, open=True)
-    await conversation.accept(await conversation.offers().forked(loaded, number), acknowledge=False)
+    loaded = loaded or LoadedSession(conversation.session, conversation.live.path, is_open=True)
+    await conversation.accept(await conversation.planner().fork(loaded, number), acknowledge=False)
 
 
 async def compact(talk: Talk, step: Step = SUMMARY) -> None:
@@ -165,7 +165,7 @@ def test_the_parent_can_be_gone_on_with_and_has_everything(tmp_path: Path) -> No
         await fork(talk, 1)
         await say(talk, 4)
         parent = talk.sessions.load(tmp_path / f"{FIRST}.md")
-        await talk.conversation.accept(await talk.conversation.offers().resumed(parent, whole=True))
+        await talk.conversation.accept(await talk.conversation.planner().resume(parent, whole=True))
         assert refs(talk.conversation.thread.exchanges) == ["1.1", "1.2", "1.3"]
         await say(talk, 5)
         assert talk.sent[-1] == said(*words(1, 2, 3), pair(5)[0])
@@ -194,10 +194,10 @@ def test_a_fork_of_a_fork_that_was_compacted_and_taken_back(tmp_path: Path) -> N
         assert not any(f"item {number}00{number}" in block.block.lower() for number in (3, 4, 6))
         await say(talk, 8)
         assert [count for _, count in chain_of(talk)] == [2, 1, 1, 1]
-        await conversation.accept(await conversation.offers().undone(), acknowledge=False)
+        await conversation.accept(await conversation.planner().uncompact(), acknowledge=False)
         assert refs(conversation.thread.exchanges) == ["1.1", "1.2", "2.1", "3.1", "4.1"]
         with pytest.raises(UsageError, match="was not compacted: it has all its words"):
-            await conversation.offers().undone()
+            await conversation.planner().uncompact()
         conversation.close()
 
     asyncio.run(run())
@@ -211,13 +211,13 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
         await say(talk, 1, 2)
         await fork(talk, 1)
         with pytest.raises(UsageError, match="was not compacted: it has all its words"):
-            await conversation.offers().undone()
+            await conversation.planner().uncompact()
         await say(talk, 3)
         await compact(talk)
         await say(talk, 4, 5)
         await fork(talk, 1)
         assert refs(conversation.thread.exchanges) == ["3.1"]
-        await conversation.accept(await conversation.offers().undone(), acknowledge=False)
+        await conversation.accept(await conversation.planner().uncompact(), acknowledge=False)
         assert refs(conversation.thread.exchanges) == ["1.1", "2.1", "3.1"]
         await say(talk, 6)
         assert talk.sent[-1] == said(*words(1, 3, 4), pair(6)[0])
@@ -264,7 +264,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         conversation = talk.conversation
         await say(talk, 1, 2, 3, 4)
         await fork(talk, 2)
-        await conversation.settled()
+        await conversation.wait_until_idle()
         archive = conversation.archive
         assert archive is not None
         read = archive.call(READ, {"queries": "1-9"})
@@ -277,7 +277,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         assert "queries 1 to 2" in archive.call(READ, {"queries": "1.3"})
         await say(talk, 5)
         await compact(talk)
-        await conversation.settled()
+        await conversation.wait_until_idle()
         found = {
             hit.exchange.ref
             for number in range(1, 6)
@@ -370,11 +370,11 @@ def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
 
     async def run() -> None:
         conversation = small.conversation
-        offer = await conversation.offers().forked(small.sessions.load(large.path), 20)
-        assert offer.left_out == 20 - len(offer.carried)
-        assert 0 < offer.left_out < 20
+        plan = await conversation.planner().fork(small.sessions.load(large.path), 20)
+        assert plan.left_out == 20 - len(plan.carried)
+        assert 0 < plan.left_out < 20
         data = large.path.read_bytes()
-        await conversation.accept(offer, acknowledge=False)
+        await conversation.accept(plan, acknowledge=False)
         assert large.path.read_bytes() == data, "a summary of a part is no summary of the session"
         given = conversation.session.restoration
         assert given is not None

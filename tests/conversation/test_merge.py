@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.merge import Contradiction, in_room, merge
+from chat_loop.context.merge import Contradiction, merge, trim_to_room
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.chain import ChainReader, chain_exchanges
-from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import render
@@ -123,7 +123,7 @@ def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
 def test_only_lines_of_the_ledger_are_dropped() -> None:
     summary = Summary(topics=("x",), decisions=("x", "y"), pinned=("x",), key_facts=("x",))
     left = Summary(topics=("x",), decisions=("y",), pinned=("x",))
-    assert in_room(summary, {"x"}, 100, len) == left
+    assert trim_to_room(summary, {"x"}, 100, len) == left
 
 
 # ---- whole sessions
@@ -196,20 +196,22 @@ async def branched(home: Machine, work: Machine, *, seal: bool = True) -> tuple[
     return parent, first, second
 
 
-def load(talk: Talk, identity: str) -> Loaded:
+def load(talk: Talk, identity: str) -> LoadedSession:
     return talk.sessions.load(talk.sessions.directory / f"{identity}.md")
 
 
-async def take(talk: Talk, first: str | Loaded, second: str, drop: int | None = None) -> None:
+async def take(
+    talk: Talk, first: str | LoadedSession, second: str, drop: int | None = None
+) -> None:
     """Merge two sessions and go on with both; of each contradiction the line `drop` goes."""
-    offers = talk.conversation.offers()
-    draft = await offers.merge(
+    planner = talk.conversation.planner()
+    draft = await planner.merge(
         load(talk, first) if isinstance(first, str) else first, load(talk, second)
     )
     gone = (
         [] if drop is None else [(pair.first, pair.second)[drop] for pair in draft.contradictions]
     )
-    await talk.conversation.accept(offers.merged(draft, gone))
+    await talk.conversation.accept(planner.merge_into(draft, gone))
 
 
 def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
@@ -241,7 +243,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
     async def run() -> None:
         parent, first, second = await branched(home, work)
         talk = home.talk()
-        draft = await talk.conversation.offers().merge(load(talk, first), load(talk, second))
+        draft = await talk.conversation.planner().merge(load(talk, first), load(talk, second))
         assert (draft.common, draft.depth) == (parent, 6)
         assert draft.contradictions == (
             Contradiction(
@@ -263,7 +265,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         live = talk.conversation.session
         assert (live.header.parent, live.restoration and live.restoration.merged) == (first, second)
         assert (live.depth, said_in(talk)) == (6, WHOLE)
-        await talk.conversation.settled()
+        await talk.conversation.wait_until_idle()
         archive = talk.conversation.archive
         assert archive is not None
         for line, ref in (
@@ -397,7 +399,7 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
         await say(talk, "The door is 2.1 metres high.")
         joined = talk.conversation.live.header.id
         await talk.conversation.leave("exit")
-        draft = await talk.conversation.offers().merge(load(talk, joined), load(talk, third))
+        draft = await talk.conversation.planner().merge(load(talk, joined), load(talk, third))
         assert draft.common == second
         await take(talk, joined, third, drop=1)
         assert said_in(talk) == [
@@ -464,7 +466,7 @@ def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:
         other = await session_of(work, other, "The lamp has 40 watts.")
         home.take(work)
         talk = home.talk()
-        draft = await talk.conversation.offers().merge(load(talk, first), load(talk, other))
+        draft = await talk.conversation.planner().merge(load(talk, first), load(talk, other))
         assert (draft.common, draft.depth) == ("", 4)
         await take(talk, first, other)
         assert said_in(talk) == [
@@ -533,7 +535,7 @@ def test_what_is_not_merged(two: tuple[Machine, Machine], making: Making, senten
         with pytest.raises((UsageError, SessionError)) as caught:
             await take(talk, first, second)
         assert caught.value.message == sentence
-        assert talk.conversation.live.empty
+        assert talk.conversation.live.is_empty
 
     asyncio.run(run())
 
@@ -550,15 +552,15 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
         conversation = talk.conversation
         await say(talk, "Tom has shoe size 43.", "The lamp has 40 watts.")
         parent = talk.path.stem
-        loaded = Loaded(conversation.session, talk.path, open=True)
-        await conversation.accept(await conversation.offers().forked(loaded, 1), acknowledge=False)
+        loaded = LoadedSession(conversation.session, talk.path, is_open=True)
+        await conversation.accept(await conversation.planner().fork(loaded, 1), acknowledge=False)
         await say(talk, "Ida ordered 12 handles.")
-        live = Loaded(conversation.session, talk.path, open=True)
-        draft = await conversation.offers().merge(
+        live = LoadedSession(conversation.session, talk.path, is_open=True)
+        draft = await conversation.planner().merge(
             *((load(talk, parent), live)[:: -1 if swap else 1])
         )
         assert draft.first.path.stem == parent
-        await conversation.accept(conversation.offers().merged(draft, ()))
+        await conversation.accept(conversation.planner().merge_into(draft, ()))
         assert said_in(talk) == [
             ["Tom has shoe size 43.", "The lamp has 40 watts."],
             ["Ida ordered 12 handles."],
@@ -586,7 +588,7 @@ def test_two_forks_of_one_session_keep_all_that_either_has(tmp_path: Path) -> No
         await talk.conversation.leave("exit")
         for number in (1, 2):
             await talk.conversation.accept(
-                await talk.conversation.offers().forked(load(talk, parent), number),
+                await talk.conversation.planner().fork(load(talk, parent), number),
                 acknowledge=False,
             )
             await say(talk, f"Room {number} is {number}1 m².")
@@ -626,13 +628,13 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
         corrected = talk.path.stem
         await conversation.leave("exit")
         await conversation.accept(
-            await conversation.offers().forked(load(talk, parent), 1), acknowledge=False
+            await conversation.planner().fork(load(talk, parent), 1), acknowledge=False
         )
         await say(talk, "Ida ordered 12 handles.")
         forked = talk.path.stem
         await conversation.leave("exit")
         one, other = (forked, corrected) if swap else (corrected, forked)
-        draft = await conversation.offers().merge(load(talk, one), load(talk, other))
+        draft = await conversation.planner().merge(load(talk, one), load(talk, other))
         assert draft.contradictions == ()
         assert draft.summary.key_facts == (
             *(
@@ -656,14 +658,16 @@ def test_unsealed_branches_and_the_live_one(two: tuple[Machine, Machine]) -> Non
         await talk.resume(first)
         await say(talk, "The lamp has 40 watts.")
         before = talk.path
-        await take(talk, Loaded(talk.conversation.session, before, open=True), second, drop=0)
+        await take(
+            talk, LoadedSession(talk.conversation.session, before, is_open=True), second, drop=0
+        )
         assert said_in(talk) == [*WHOLE[:3], ["The lamp has 40 watts."], *WHOLE[3:]]
         for identity in (parent, first, second, before.stem):
             seal = load(talk, identity).session.seal
             assert seal is not None
             assert seal.source == "extracted"
         with pytest.raises(UsageError, match="Two sessions were merged here") as caught:
-            await talk.conversation.offers().undone()
+            await talk.conversation.planner().uncompact()
         assert caught.value.hint == f"/resume {before.stem} --full goes back to one of them."
         await say(talk, "A last word.")
         await talk.conversation.undo()

@@ -96,9 +96,9 @@ def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int)
 
     async def run() -> None:
         loaded = later.sessions.load(before.path)
-        offer = await later.conversation.offers().resumed(loaded, last=last)
-        assert offer.left_out == 0
-        await later.conversation.accept(offer)
+        plan = await later.conversation.planner().resume(loaded, last=last)
+        assert plan.left_out == 0
+        await later.conversation.accept(plan)
         await later.conversation.ask("again")
         assert await later.conversation.compact()
 
@@ -118,13 +118,13 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
     later = Talk(tmp_path, ANSWER, SUMMED, options=QUIET)
 
     async def run() -> None:
-        offer = await later.conversation.offers().resumed(
+        plan = await later.conversation.planner().resume(
             later.sessions.load(before.path), whole=True
         )
-        assert later.conversation.meter.child_size(offer.block, offer.carried) == pytest.approx(
+        assert later.conversation.meter.child_size(plan.block, plan.carried) == pytest.approx(
             sum(words(message.text) + 4 for message in seen), rel=0.8
         )
-        await later.conversation.accept(offer)
+        await later.conversation.accept(plan)
         await later.conversation.ask("again")
         assert await later.conversation.compact()
 
@@ -150,10 +150,10 @@ def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block(tmp_path:
     later = Talk(tmp_path, ANSWER, options=QUIET)
 
     async def run() -> None:
-        offer = await later.conversation.offers().resumed(
+        plan = await later.conversation.planner().resume(
             later.sessions.load(tmp_path / f"{child}.md"), whole=True
         )
-        await later.conversation.accept(offer)
+        await later.conversation.accept(plan)
         await later.conversation.ask("again")
 
     asyncio.run(run())
@@ -169,12 +169,12 @@ def test_full_replay_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> Non
     later = Talk(tmp_path, *[SUMMED] * 3, options=QUIET, window=Window(4_096))
 
     async def run() -> None:
-        offer = await later.conversation.offers().resumed(
+        plan = await later.conversation.planner().resume(
             later.sessions.load(before.path), whole=True
         )
-        assert 0 < len(offer.carried) < 20
-        assert offer.left_out == 20 - len(offer.carried)
-        await later.conversation.accept(offer)
+        assert 0 < len(plan.carried) < 20
+        assert plan.left_out == 20 - len(plan.carried)
+        await later.conversation.accept(plan)
 
     asyncio.run(run())
     assert later.conversation.budget.used < later.conversation.trigger
@@ -186,7 +186,9 @@ def test_uncompact_gives_the_words_back_and_what_was_said_since(tmp_path: Path) 
     talk.conversation.pin("Boats are blue.")
 
     async def run() -> None:
-        await talk.conversation.accept(await talk.conversation.offers().undone(), acknowledge=False)
+        await talk.conversation.accept(
+            await talk.conversation.planner().uncompact(), acknowledge=False
+        )
         await talk.conversation.ask("again")
         assert await talk.conversation.compact()
 
@@ -204,7 +206,7 @@ def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) ->
     parent = talk.conversation.session.header.parent
     asyncio.run(
         talk.conversation.accept(
-            asyncio.run(talk.conversation.offers().undone()), acknowledge=False
+            asyncio.run(talk.conversation.planner().uncompact()), acknowledge=False
         )
     )
     assert talk.conversation.session.header.parent == parent
@@ -215,17 +217,17 @@ def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 9))
     talk = talk_of(tmp_path, *long, "then", compacted_after=8, window=Window(8_192))
     talk.conversation.agent.provider.window = Window(2_600)  # type: ignore[misc]  # as when the model was changed
-    offer = asyncio.run(talk.conversation.offers().undone())
-    assert offer.left_out > 0
-    assert [exchange.query.text for exchange in offer.carried][-1] == "then"
-    asyncio.run(talk.conversation.accept(offer, acknowledge=False))
+    plan = asyncio.run(talk.conversation.planner().uncompact())
+    assert plan.left_out > 0
+    assert [exchange.query.text for exchange in plan.carried][-1] == "then"
+    asyncio.run(talk.conversation.accept(plan, acknowledge=False))
     assert talk.conversation.meter.messages()[0].text.startswith("CONTEXT RESTORATION")
 
 
 def test_nothing_can_be_taken_back_where_nothing_was_compacted(tmp_path: Path) -> None:
     talk = talk_of(tmp_path, "Hi")
     with pytest.raises(UsageError, match="This session was not compacted"):
-        asyncio.run(talk.conversation.offers().undone())
+        asyncio.run(talk.conversation.planner().uncompact())
 
 
 def test_an_edit_by_hand_of_the_summary_counts_at_the_next_compaction(tmp_path: Path) -> None:

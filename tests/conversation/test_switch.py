@@ -11,7 +11,7 @@ import pytest
 from chat_loop.commands.tools import resuming_with
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
-from chat_loop.memory import Place, ProjectMemory
+from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage, Window
@@ -147,7 +147,7 @@ def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
     (tmp_path / "data" / "MEMORY.md").write_text(
         "".join(f"- Fact {number} is kept.\n" for number in range(100))
     )
-    place = Place(
+    place = MemoryLocation(
         directory=tmp_path, home=tmp_path, data=tmp_path / "data", most=1500, allowed=1500
     )
     small = Model("Two.", model="small", window=Window(500))

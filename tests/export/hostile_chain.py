@@ -6,7 +6,7 @@ from datetime import datetime, timedelta, timezone
 from pathlib import Path
 
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.records import (
     ArchiveContext,
     Attachment,
@@ -182,5 +182,7 @@ SECOND = Session(
 SESSIONS = (FIRST, SECOND)
 
 
-def loaded(*sessions: Session) -> list[Loaded]:
-    return [Loaded(session, Path(f"/sessions/{session.header.id}.md")) for session in sessions]
+def loaded(*sessions: Session) -> list[LoadedSession]:
+    return [
+        LoadedSession(session, Path(f"/sessions/{session.header.id}.md")) for session in sessions
+    ]

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.export import exporting
-from chat_loop.export.exporting import SUFFIXES, Form, exported, without_secrets
+from chat_loop.export.exporting import SUFFIXES, ExportFormat, export_bytes, without_secrets
 from chat_loop.export.html_page import style_sheet
-from chat_loop.export.importing import Imported, imported
+from chat_loop.export.importing import ImportResult, parse_import
 from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
@@ -38,13 +38,13 @@ from tests.export.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
 from tests.support.limits import cpu_limit
 
 GOLDEN = Path(__file__).parent / "golden"
-FORMS: tuple[Form, ...] = get_args(Form)
+FORMS: tuple[ExportFormat, ...] = get_args(ExportFormat)
 KINDS = tuple(dict.fromkeys(kind.entry for kind in marker.KINDS.values()))
 
 
-def golden(form: Form) -> bytes:
+def golden(form: ExportFormat) -> bytes:
     """The chain's document; a page without its style, of which its own test speaks."""
-    document = exported(loaded(*SESSIONS), form)
+    document = export_bytes(loaded(*SESSIONS), form)
     if form == "html":
         text = document.decode().replace(style_sheet(), "…")
         document = re.sub(r"sha256-[^']+", "sha256-…", text).encode()
@@ -52,13 +52,13 @@ def golden(form: Form) -> bytes:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_a_chain_is_this_document(form: Form) -> None:
+def test_a_chain_is_this_document(form: ExportFormat) -> None:
     assert golden(form).decode() == (GOLDEN / f"chain{SUFFIXES[form]}").read_bytes().decode()
 
 
 def test_the_json_of_an_earlier_version_is_read_for_ever() -> None:
-    read = imported((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
-    assert read == Imported(tuple(without_secrets(session, Redactor()) for session in SESSIONS))
+    read = parse_import((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
+    assert read == ImportResult(tuple(without_secrets(session, Redactor()) for session in SESSIONS))
 
 
 def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
@@ -78,8 +78,10 @@ chains = st.lists(
 @pytest.mark.parametrize("form", ["markdown", "json"])
 @settings(max_examples=100, deadline=None)
 @given(chain=chains)
-def test_law_a_chain_comes_back_as_it_was(form: Form, chain: tuple[Session, ...]) -> None:
-    assert imported(exported(loaded(*chain), form, secrets=True), "chain") == Imported(chain)
+def test_law_a_chain_comes_back_as_it_was(form: ExportFormat, chain: tuple[Session, ...]) -> None:
+    assert parse_import(export_bytes(loaded(*chain), form, secrets=True), "chain") == ImportResult(
+        chain
+    )
 
 
 @settings(max_examples=100, deadline=None)
@@ -87,7 +89,7 @@ def test_law_a_chain_comes_back_as_it_was(form: Form, chain: tuple[Session, ...]
 def test_law_a_page_holds_no_script_and_no_character_that_a_browser_obeys(
     chain: tuple[Session, ...],
 ) -> None:
-    text = exported(loaded(*chain), "html").decode()
+    text = export_bytes(loaded(*chain), "html").decode()
     assert not OBEYED.search(text)
     assert set(re.findall(r"<([a-zA-Z][a-zA-Z0-9]*)", text)) <= set(ELEMENTS.split())
 
@@ -102,17 +104,17 @@ ELEMENTS = """
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_secrets_are_left_out_unless_they_are_asked_for(form: Form) -> None:
-    assert SECRET not in exported(loaded(*SESSIONS), form).decode()
-    assert "[REDACTED:" in exported(loaded(*SESSIONS), form).decode()
-    assert SECRET in exported(loaded(*SESSIONS), form, secrets=True).decode()
+def test_secrets_are_left_out_unless_they_are_asked_for(form: ExportFormat) -> None:
+    assert SECRET not in export_bytes(loaded(*SESSIONS), form).decode()
+    assert "[REDACTED:" in export_bytes(loaded(*SESSIONS), form).decode()
+    assert SECRET in export_bytes(loaded(*SESSIONS), form, secrets=True).decode()
 
 
 @settings(max_examples=100, deadline=None)
 @given(chains)
 def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ...]) -> None:
     clean = tuple(without_secrets(session, Redactor()) for session in chain)
-    assert imported(exported(loaded(*chain), "markdown"), "chain") == Imported(clean)
+    assert parse_import(export_bytes(loaded(*chain), "markdown"), "chain") == ImportResult(clean)
 
 
 def example(cls: type[Entry], text: str) -> Entry:
@@ -138,9 +140,11 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
     entry = example(cls, "some words")
     session = Session(header=FIRST.header, entries=(entry,))
     for form in ("markdown", "json"):
-        assert imported(exported(loaded(session), form, secrets=True), "one").sessions == (session,)
+        assert parse_import(export_bytes(loaded(session), form, secrets=True), "one").sessions == (
+            session,
+        )
     shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
-    page = exported(loaded(session), "html").decode()
+    page = export_bytes(loaded(session), "html").decode()
     assert shown in re.sub("</?span[^>]*>", "", page)  # code is colored
     session = Session(header=FIRST.header, entries=(example(cls, f"It is {SECRET}"),))
     clean = without_secrets(session, Redactor())
@@ -163,18 +167,18 @@ def test_the_structure_names_fields_that_exist() -> None:
 
 
 def test_one_session_is_exported_as_its_transcript() -> None:
-    assert exported(loaded(FIRST), "markdown", secrets=True) == render(FIRST)
+    assert export_bytes(loaded(FIRST), "markdown", secrets=True) == render(FIRST)
 
 
 def test_no_sessions_are_a_document_too() -> None:
     for form in FORMS:
-        assert exported([], form)
+        assert export_bytes([], form)
 
 
 def test_a_file_name_that_is_no_id_gets_one() -> None:
     session = replace(FIRST, header=replace(FIRST.header, id="my notes (1)"))
     assert (
-        imported(exported(loaded(session), "json"), "x").sessions[0].header.id
+        parse_import(export_bytes(loaded(session), "json"), "x").sessions[0].header.id
         == "sally_20261121_143000"
     )
 
@@ -210,23 +214,23 @@ HOSTILE_SHAPES = {
 def test_hostile_shapes_take_linear_time(text: str) -> None:
     """A quadratic export takes minutes at these sizes."""
     with cpu_limit(20):
-        exported(loaded(session_of(text)), "html")
+        export_bytes(loaded(session_of(text)), "html")
 
 
 @pytest.mark.parametrize("text", [">" * 30 + " deep", "- " * 30 + "deep", "> - " * 20 + "deep"])
 def test_what_is_nested_too_deep_is_shown_as_typed(text: str) -> None:
-    assert "deep</pre>" in exported(loaded(session_of(text)), "html").decode()
+    assert "deep</pre>" in export_bytes(loaded(session_of(text)), "html").decode()
 
 
 def test_sizes_grow_with_the_chain_and_not_faster() -> None:
-    few = len(exported(loaded(session_of(*["word"] * 100)), "html"))
-    many = len(exported(loaded(session_of(*["word"] * 1000)), "html"))
+    few = len(export_bytes(loaded(session_of(*["word"] * 100)), "html"))
+    many = len(export_bytes(loaded(session_of(*["word"] * 1000)), "html"))
     assert many < 10 * few
 
 
 def test_an_empty_seal_and_a_damaged_file_are_told() -> None:
     session = replace(FIRST, seal=Seal(at=START, reason="exit"))
-    page = exported([replace(loaded(session)[0], damage=("Line 3: <odd>.",))], "html").decode()
+    page = export_bytes([replace(loaded(session)[0], damage=("Line 3: <odd>.",))], "html").decode()
     assert "<dt>Damage</dt><dd>Line 3: &lt;odd&gt;.</dd>" in page
     assert "<b>No summary</b>" in page
 

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 from pygments.token import STANDARD_TYPES
 
-from chat_loop.export.exporting import exported, images_of
+from chat_loop.export.exporting import export_bytes, images_of
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
@@ -71,7 +71,7 @@ class Opened:
 @pytest.fixture
 def file(tmp_path: Path) -> Path:
     path = tmp_path / "chain.html"
-    path.write_bytes(exported(loaded(*SESSIONS), "html"))
+    path.write_bytes(export_bytes(loaded(*SESSIONS), "html"))
     return path
 
 
@@ -213,7 +213,7 @@ def test_no_width_needs_scrolling_sideways(
     )
     header = replace(FIRST.header, id=long[:64], agent=long, agent_path=long, model=long)
     file.write_bytes(
-        exported(loaded(*SESSIONS, replace(FIRST, header=header, entries=entries)), "html")
+        export_bytes(loaded(*SESSIONS, replace(FIRST, header=header, entries=entries)), "html")
     )
     page = Opened(browser, file, scheme=scheme, width=width).page
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -260,7 +260,7 @@ def test_every_text_stands_out_from_its_ground(
 ) -> None:
     """WCAG AA asks for 4.5, of every text that is on the page, coloured code included."""
     file = tmp_path / "colours.html"
-    page_text = exported(loaded(*SESSIONS), "html").decode()
+    page_text = export_bytes(loaded(*SESSIONS), "html").decode()
     code = "".join(f'<span class="{name}">colour</span>' for name in STANDARD_TYPES.values())
     file.write_text(
         page_text.replace("</main>", f"<figure><pre><code>{code}</code></pre></figure></main>"),
@@ -312,7 +312,7 @@ def test_an_image_is_in_the_page_and_nothing_is_loaded_for_it(
     ImageStore(tmp_path, Files()).keep(image.file, data)
     found = [replace(one, path=tmp_path / one.path.name) for one in loaded(session)]
     file = tmp_path / "page.html"
-    file.write_bytes(exported(found, "html", images=images_of(found)[0]))
+    file.write_bytes(export_bytes(found, "html", images=images_of(found)[0]))
     opened = Opened(browser, file, width=320)
     page = opened.page
     page.wait_for_load_state("networkidle")

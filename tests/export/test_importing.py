@@ -22,8 +22,15 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError
 from chat_loop.export import documents
-from chat_loop.export.exporting import exported
-from chat_loop.export.importing import Imported, Stored, imported, read_import, store, united
+from chat_loop.export.exporting import export_bytes
+from chat_loop.export.importing import (
+    ImportResult,
+    StoredImport,
+    combine_imports,
+    parse_import,
+    read_import,
+    store,
+)
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
@@ -33,7 +40,7 @@ from tests.export.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
 
 PLAIN = Path(__file__).parent.parent / "plain"
 CHAIN = Path(__file__).parents[2] / "sessions"
-JSON: dict[str, Any] = json.loads(exported(loaded(*SESSIONS), "json", secrets=True))
+JSON: dict[str, Any] = json.loads(export_bytes(loaded(*SESSIONS), "json", secrets=True))
 
 
 def named(identity: str, parent: str = "", text: str = "Hello") -> Session:
@@ -89,7 +96,7 @@ def test_one_wrong_session_is_left_out_with_a_sentence(
     change: Callable[[dict[str, Any]], object], reason: str
 ) -> None:
     complaint = f"x.json: Session 1 is left out: {reason}."
-    assert imported(changed(change), "x.json") == Imported((SECOND,), (complaint,))
+    assert parse_import(changed(change), "x.json") == ImportResult((SECOND,), (complaint,))
 
 
 @pytest.mark.parametrize("change", REFUSED)
@@ -97,7 +104,7 @@ def test_a_session_that_no_transcript_can_hold_is_left_out(
     change: Callable[[dict[str, Any]], object],
 ) -> None:
     left_out = f"x.json: Session {FIRST.header.id} is left out: no transcript can hold all of it."
-    assert imported(changed(change), "x.json") == Imported((SECOND,), (left_out,))
+    assert parse_import(changed(change), "x.json") == ImportResult((SECOND,), (left_out,))
 
 
 @pytest.mark.parametrize(
@@ -133,17 +140,17 @@ def test_a_session_that_no_transcript_can_hold_is_left_out(
     ids=lambda value: None if isinstance(value, str) else str(value[:12]),
 )  # fmt: skip
 def test_what_is_no_export_gets_one_sentence(data: bytes, complaint: str) -> None:
-    assert imported(data, "x") == Imported(complaints=(f"x: {complaint}",))
+    assert parse_import(data, "x") == ImportResult(complaints=(f"x: {complaint}",))
 
 
 def test_what_is_too_large_is_not_read() -> None:
-    assert imported(b" " * 2_000_001, "big.json", 2_000_000) == Imported(
+    assert parse_import(b" " * 2_000_001, "big.json", 2_000_000) == ImportResult(
         complaints=("big.json: It is larger than 2.0 MB and is not read.",)
     )
 
 
 def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
-    assert imported(b"", "../\x1b[2J\n.md").complaints == (
+    assert parse_import(b"", "../\x1b[2J\n.md").complaints == (
         "../⟦U+001B⟧[2J⟦U+000A⟧.md: It is empty.",
     )
 
@@ -152,7 +159,7 @@ def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
     "identity", ["", "../../etc/passwd", "a b", "x" * 65, ".hidden", "a\n", "é"]
 )
 def test_an_id_that_is_none_is_replaced(identity: str) -> None:
-    read = imported(changed(header(id=identity)), "x")
+    read = parse_import(changed(header(id=identity)), "x")
     assert [session.header.id for session in read.sessions] == [
         "sally_20261121_143000",
         "sally_20261121_143030",
@@ -161,7 +168,7 @@ def test_an_id_that_is_none_is_replaced(identity: str) -> None:
 
 
 def test_a_parent_that_is_none_is_cut_off() -> None:
-    read = imported(changed(header(parent="../up")), "x")
+    read = parse_import(changed(header(parent="../up")), "x")
     assert read.sessions == SESSIONS
     assert read.complaints == (
         (
@@ -178,7 +185,7 @@ def test_kinds_and_fields_of_a_later_program_are_left_out() -> None:
         document["sessions"][0]["seal"]["usage"]["joules"] = 3
 
     told = "x: Session 1: entry 15 is of a kind that this program does not know; it is left out."
-    assert imported(changed(later), "x") == Imported(SESSIONS, (told,))
+    assert parse_import(changed(later), "x") == ImportResult(SESSIONS, (told,))
 
 
 def test_the_same_session_twice_is_one_and_two_under_one_id_are_two(tmp_path: Path) -> None:
@@ -211,8 +218,8 @@ def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path
 
 def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
     circle = [named("a", "c"), named("b", "a"), named("c", "b"), named("self", "self")]
-    read = imported(documents.write_json(circle), "x")
-    assert read == Imported(tuple(circle))
+    read = parse_import(documents.write_json(circle), "x")
+    assert read == ImportResult(tuple(circle))
     assert [one.id for one in store(SessionManager(tmp_path), read.sessions)] == [
         "a",
         "b",
@@ -223,41 +230,41 @@ def test_parents_in_a_circle_are_stored_as_they_are(tmp_path: Path) -> None:
 
 def test_a_long_chain_is_looked_through_once() -> None:
     chain = tuple(named(f"s{number}", f"s{number + 1}") for number in range(5_000))
-    assert imported(documents.write_json(chain), "x") == Imported(chain)
+    assert parse_import(documents.write_json(chain), "x") == ImportResult(chain)
 
 
 def test_a_document_that_was_cut_off_says_so() -> None:
-    document = exported(loaded(FIRST, SECOND, named("last")), "markdown", secrets=True)
-    read = imported(document[: document.index(b"\n<!-- chat:session v=1 minor=1 id=last")], "x")
-    assert read == Imported(
+    document = export_bytes(loaded(FIRST, SECOND, named("last")), "markdown", secrets=True)
+    read = parse_import(document[: document.index(b"\n<!-- chat:session v=1 minor=1 id=last")], "x")
+    assert read == ImportResult(
         SESSIONS, ("x: It says that it holds 3 sessions, and 2 are there: it was cut off.",)
     )
 
 
 def test_a_document_cut_off_in_a_record_keeps_what_came_before() -> None:
-    document = exported(loaded(*SESSIONS), "markdown", secrets=True)
-    read = imported(document[:-40], "x")
+    document = export_bytes(loaded(*SESSIONS), "markdown", secrets=True)
+    read = parse_import(document[:-40], "x")
     assert read.sessions[0] == FIRST
     assert read.sessions[1].entries[:3] == SECOND.entries[:3]
     assert len(read.complaints) == 1
 
 
 def test_transcripts_that_were_put_into_one_file_by_hand_are_as_good() -> None:
-    assert imported(render(FIRST) + render(SECOND), "x") == Imported(SESSIONS)
+    assert parse_import(render(FIRST) + render(SECOND), "x") == ImportResult(SESSIONS)
 
 
 def test_an_editor_that_ends_lines_otherwise_changes_nothing() -> None:
     for form in ("markdown", "json"):
-        document = exported(loaded(*SESSIONS), form, secrets=True)
-        assert imported(b"\xef\xbb\xbf" + document.replace(b"\n", b"\r\n"), "x") == Imported(
-            SESSIONS
-        )
+        document = export_bytes(loaded(*SESSIONS), form, secrets=True)
+        assert parse_import(
+            b"\xef\xbb\xbf" + document.replace(b"\n", b"\r\n"), "x"
+        ) == ImportResult(SESSIONS)
 
 
 def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
     data = render(named("a"))
     torn = data[: data.index(b"\n\n")] + b"\n<!-- chat:torn -->\n" + data
-    read = imported(torn, "x")
+    read = parse_import(torn, "x")
     assert read.sessions == (named("a"),)
     assert all(complaint.startswith("x: In a: Line ") for complaint in read.complaints)
 
@@ -272,14 +279,14 @@ def test_a_torn_header_that_was_written_again_is_no_second_session() -> None:
 def test_damage_never_raises_and_what_comes_out_can_be_stored(
     junk: bytes, where: int, cut: int, form: Any
 ) -> None:
-    document = exported(loaded(*SESSIONS), form, secrets=True)
-    read = imported(document[:where] + junk + document[where + cut :], "x")
+    document = export_bytes(loaded(*SESSIONS), form, secrets=True)
+    read = parse_import(document[:where] + junk + document[where + cut :], "x")
     for session in read.sessions:
-        assert imported(render(session), "x") == Imported((session,))
+        assert parse_import(render(session), "x") == ImportResult((session,))
 
 
 def test_a_transcript_of_the_other_program_is_converted() -> None:
-    read = imported((PLAIN / "resumed.md").read_bytes(), "harbor_pilot_20260203_081500.md")
+    read = parse_import((PLAIN / "resumed.md").read_bytes(), "harbor_pilot_20260203_081500.md")
     assert read.complaints == ()
     assert [session.header.id for session in read.sessions] == ["harbor_pilot_20260203_081500"]
     assert read.sessions[0].header.parent == "harbor_pilot_20260202_170000"
@@ -299,7 +306,7 @@ def test_a_transcript_of_the_other_program_is_converted() -> None:
     ],
 )
 def test_its_file_name_becomes_an_id(name: str, identity: str) -> None:
-    assert imported((PLAIN / "resumed.md").read_bytes(), name).sessions[0].header.id == identity
+    assert parse_import((PLAIN / "resumed.md").read_bytes(), name).sessions[0].header.id == identity
 
 
 def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
@@ -353,7 +360,7 @@ def test_each_session_of_a_folder_is_checked_once(tmp_path: Path) -> None:
     for number in range(3):
         (tmp_path / f"s{number}.md").write_bytes(render(named(f"s{number}")))
     assert isinstance(render, FunctionType)
-    assert calls_of(render, lambda: united([read_import(tmp_path)])) == 3
+    assert calls_of(render, lambda: combine_imports([read_import(tmp_path)])) == 3
 
 
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
@@ -363,9 +370,11 @@ def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
         read_import(tmp_path / "missing.md")
     folder = tmp_path / "none"
     folder.mkdir()
-    assert read_import(folder) == Imported(complaints=("none: No file in the folder ends in .md.",))
-    (folder / "one.json").write_bytes(exported(loaded(FIRST), "json", secrets=True))
-    assert read_import(folder / "one.json") == Imported((FIRST,))
+    assert read_import(folder) == ImportResult(
+        complaints=("none: No file in the folder ends in .md.",)
+    )
+    (folder / "one.json").write_bytes(export_bytes(loaded(FIRST), "json", secrets=True))
+    assert read_import(folder / "one.json") == ImportResult((FIRST,))
 
 
 def put(directory: Path, *sessions: Session) -> list[tuple[str, bool]]:
@@ -379,7 +388,7 @@ def files(directory: Path) -> dict[str, bytes]:
 def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_path: Path) -> None:
     directory = tmp_path / "sessions"
     assert store(SessionManager(directory), SESSIONS) == [
-        Stored(session.header.id, session.header.id, True) for session in SESSIONS
+        StoredImport(session.header.id, session.header.id, True) for session in SESSIONS
     ]
     assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
@@ -459,8 +468,8 @@ def test_odd_times(tmp_path: Path, at: datetime, expected: float) -> None:
         header=replace(session.header, created=at),
         entries=(Query(number=1, at=at, text="Hello"),),
     )
-    read = imported(exported(loaded(session), "json"), "x")
-    assert read == Imported((session,))
+    read = parse_import(export_bytes(loaded(session), "json"), "x")
+    assert read == ImportResult((session,))
     store(SessionManager(tmp_path, now=lambda: START), read.sessions)
     assert (tmp_path / "a.md").stat().st_mtime == expected
     assert SessionManager(tmp_path).load(tmp_path / "a.md").session == session
@@ -484,7 +493,7 @@ def test_the_chain_of_the_repository_goes_out_and_comes_in(tmp_path: Path) -> No
     last = manager.load(max(CHAIN.glob("*.md")))
     chain = [*reversed(ChainReader(manager).read(last.session).loaded), last]
     for form in ("markdown", "json"):
-        read = imported(exported(chain, form, secrets=True), "x")
+        read = parse_import(export_bytes(chain, form, secrets=True), "x")
         assert read.complaints == ()
         store(SessionManager(tmp_path / form), read.sessions)
         assert files(tmp_path / form) == files(CHAIN)

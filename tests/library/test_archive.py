@@ -31,7 +31,7 @@ from chat_loop.library.archive_text import (
 )
 from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
 from chat_loop.library.search import Hit, Place, texts
-from chat_loop.sessions.manager import Loaded
+from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
 from tests.archives import Counting, chained, session
@@ -122,7 +122,7 @@ class Slow(Counting):
         super().__init__(directory)
         self.go = threading.Event()
 
-    def load(self, path: Path) -> Loaded:
+    def load(self, path: Path) -> LoadedSession:
         assert self.go.wait(30)
         return super().load(path)
 

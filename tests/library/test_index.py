@@ -388,7 +388,7 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
         write(tmp_path, session("new", 2), 98)
 
 
-DAMAGED = IndexUnavailable("", useless="was damaged")
+DAMAGED = IndexUnavailable("", rebuild_reason="was damaged")
 
 
 def test_a_held_index_is_not_deleted(tmp_path: Path) -> None:
@@ -593,7 +593,7 @@ def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
         "SELECT * FROM gone",
         "INSERT INTO sessions SELECT * FROM sessions",
     ):
-        assert refused(statement).useless == "was damaged"
+        assert refused(statement).rebuild_reason == "was damaged"
     for bug in (
         "SELEC",
         "SELECT max(1, 2, 3) OVER (x)",
@@ -603,12 +603,12 @@ def test_what_sqlite_says_is_told_apart(tmp_path: Path) -> None:
             index.ask(bug)
     with held(tmp_path, "EXCLUSIVE"):
         busy = refused("SELECT * FROM sessions")
-    assert (busy.useless, str(busy)) == (
+    assert (busy.rebuild_reason, str(busy)) == (
         "",
         f"The index {tmp_path / FILE} cannot be used now: another process is writing to it.",
     )
     index.ask("PRAGMA query_only=1")
-    assert refused("DELETE FROM sessions").useless == ""
+    assert refused("DELETE FROM sessions").rebuild_reason == ""
     index.close()
 
 

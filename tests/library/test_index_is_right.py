@@ -225,7 +225,7 @@ def test_an_index_that_is_replaced_again_and_again_is_waited_for(
         if len(replaced) < times:
             replaced.append(1)
             (folder / FILE).unlink()
-            raise IndexUnavailable("The file has moved.", moved=True)
+            raise IndexUnavailable("The file has moved.", was_replaced=True)
         return "answered"
 
     assert shelf.ask(lambda index: question(3, index)) == "answered"

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from chat_loop.library.lineage import (
     ALL,
-    Chain,
     Link,
+    ListedChain,
     Node,
     chains,
+    conversation_numbers,
     fork,
     last_queries,
-    numbers_of,
     tree,
 )
 
@@ -60,8 +60,8 @@ def line(*names: str) -> dict[str, Link]:
 def test_who_was_forked_from_stays_in_the_list() -> None:
     links = {"d": Link("d", "b", until="2.3"), "b": Link("b", "a"), "a": Link("a", "")}
     assert chains(links) == [
-        Chain("d", {"d": ALL, "b": 3, "a": ALL}),
-        Chain("b", {"b": ALL, "a": ALL}),
+        ListedChain("d", {"d": ALL, "b": 3, "a": ALL}),
+        ListedChain("b", {"b": ALL, "a": ALL}),
     ]
 
 
@@ -76,7 +76,7 @@ def test_branches_are_told_from_what_they_leave() -> None:
         "a": Link("a"),
     }
     found = chains(links)
-    numbers = numbers_of(found)
+    numbers = conversation_numbers(found)
     lines = [fork(chain.id, links, numbers) for chain in found]
     assert lines == [["f", "d", "b"], ["e", "b"], ["c", "b"]]
     assert (numbers["a"], numbers["b"], numbers["d"]) == ([ALL] * 3, [2, ALL, ALL], [ALL])

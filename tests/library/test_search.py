@@ -14,7 +14,7 @@ from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversat
 from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.ranking import RankedExchange, Sentence, fuse
 from chat_loop.library.search import Hit, texts
-from chat_loop.library.terms import MOST_TERMS, asks, fold, lines, related, terms
+from chat_loop.library.terms import MAX_TERMS, asks, fold, lines, related, terms
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.strategies import texts as hostile
 
@@ -191,7 +191,7 @@ def test_an_index_grows_and_ends() -> None:
 def test_a_long_query_has_few_terms() -> None:
     assert (
         len(terms("where is 10.1.1.1? " + "\x00 ".join(f"word{at}x" for at in range(100_000))))
-        == MOST_TERMS
+        == MAX_TERMS
     )
     assert [term.text for term in terms("“Port 5433”, l'école: /etc/hosts -- e-mail!")] == [
         "port", "5433", "l", "ecole", "etc/hosts", "etc", "hosts", "email", "e", "mail",

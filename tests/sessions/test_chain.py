@@ -137,7 +137,7 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     chain = ChainReader(sessions).read(
         Session(header=Header(id="x", created=START, agent="A", parent="old"))
     )
-    assert [loaded.plain for loaded in chain.loaded] == [True]
+    assert [loaded.is_foreign for loaded in chain.loaded] == [True]
     assert refs(chain, 2) == [
         [f"1.{number}" for number in range(1, 1 + len(chain_exchanges(chain, 2)[0]))]
     ]

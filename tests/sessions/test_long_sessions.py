@@ -197,12 +197,12 @@ def test_a_child_of_the_ends_is_the_child_of_the_whole(
             path = talk.sessions.directory / "long.md"
             loaded = talk.sessions.load_ends(path, last) if from_ends else talk.sessions.load(path)
             assert loaded is not None
-            assert loaded.ends == from_ends
+            assert loaded.is_partial == from_ends
             await talk.conversation.accept(
-                await talk.conversation.offers().resumed(loaded, last=last)
+                await talk.conversation.planner().resume(loaded, last=last)
             )
             await talk.conversation.ask("And then?")
-            await talk.conversation.settled()
+            await talk.conversation.wait_until_idle()
 
         asyncio.run(resume())
         talk.conversation.close()
@@ -254,7 +254,7 @@ def test_a_torn_record_that_was_written_again(tmp_path: Path) -> None:
 
 def test_what_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A line and a record of any length: what follows is read as ever."""
-    monkeypatch.setattr(partial, "LONGEST_RECORD", 1000)
+    monkeypatch.setattr(partial, "MAX_RECORD", 1000)
     at = START + timedelta(minutes=1)
     entries = (
         Query(number=1, at=at, text="x" * 5000),

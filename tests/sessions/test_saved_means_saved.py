@@ -27,7 +27,7 @@ import pytest
 
 from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
-from chat_loop.sessions.manager import Loaded, SessionManager
+from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
 from tests.talking import SUMMARY, Says, Talk
 
@@ -374,9 +374,9 @@ def test_a_fork(way: Way, tmp_path: Path) -> None:
 
     async def on() -> None:
         conversation = talk.conversation
-        live = Loaded(conversation.session, conversation.live.path, open=True)
-        offer = await conversation.offers().forked(live, 1)
-        await conversation.accept(offer, acknowledge=False)
+        live = LoadedSession(conversation.session, conversation.live.path, is_open=True)
+        plan = await conversation.planner().fork(live, 1)
+        await conversation.accept(plan, acknowledge=False)
         await conversation.ask("third words")
 
     run(talk, on())

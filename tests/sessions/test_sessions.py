@@ -155,12 +155,12 @@ def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path
         files.room = room
         live = manager(tmp_path / f"room{room}", files).begin(agent="A")
         talk(live)
-        assert live.saved == (room >= size)
+        assert live.is_saved == (room >= size)
         if room < size:
             assert isinstance(live.problem, OSError)
         files.room = None
         exchange(live, "is there room now?", "yes")
-        assert live.saved
+        assert live.is_saved
         parsed = parse(live.path.read_bytes())
         assert parsed.session == live.session, room
         live.close()
@@ -191,10 +191,10 @@ def test_after_a_failed_sync_the_file_is_written_anew(tmp_path: Path) -> None:
     inode = live.path.stat().st_ino
     files.sync_error = OSError(errno.EIO, "Input/output error")
     exchange(live, "two", "2")
-    assert not live.saved
+    assert not live.is_saved
     files.sync_error = None
     exchange(live, "three", "3")
-    assert live.saved
+    assert live.is_saved
     assert live.path.stat().st_ino != inode
     assert live.path.read_bytes() == render(live.session)
     live.close()
@@ -215,7 +215,7 @@ def test_a_file_in_the_place_of_the_locks_is_a_problem_not_a_hang(tmp_path: Path
     assert isinstance(live.problem, FileExistsError)
     (tmp_path / ".locks").unlink()
     exchange(live, "two", "2")
-    assert live.saved
+    assert live.is_saved
     live.close()
 
 
@@ -256,7 +256,7 @@ def test_what_editors_add_is_no_damage(
         ("sums",),
         (),
     )
-    sessions.seal_later(described, replace(seal, reason="resume"))
+    sessions.seal_stored(described, replace(seal, reason="resume"))
     sealed = sessions.load(live.path)
     assert (sealed.session.seal, sealed.damage) == (replace(seal, reason="resume"), ())
     assert sealed.session.name == "A talk"
@@ -269,7 +269,7 @@ def test_a_folder_that_cannot_be_written_is_a_problem_not_a_crash(tmp_path: Path
     live = manager(tmp_path / "file").begin(agent="A")
     talk(live)
     assert live.problem is not None
-    assert not live.saved
+    assert not live.is_saved
     with pytest.raises(SaveError):
         live.seal(Seal(at=START, reason="exit"))
     live.close()
@@ -281,9 +281,9 @@ def test_a_session_is_locked_while_it_is_open(tmp_path: Path) -> None:
     exchange(live, "one", "1")
     loaded = sessions.load(live.path)
     with pytest.raises(SessionLocked, match="open in another process"):
-        sessions.seal_later(loaded, Seal(at=START, reason="exit"))
+        sessions.seal_stored(loaded, Seal(at=START, reason="exit"))
     live.close()
-    sessions.seal_later(
+    sessions.seal_stored(
         loaded, Seal(at=START, reason="exit", source="extracted", summary=Summary(topics=("t",)))
     )
     parsed = parse(live.path.read_bytes())
@@ -320,7 +320,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     live.path.write_bytes(data[: data.rindex(b"alf of it")])
     seal = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("t",)))
     assert sessions.load(live.path).sealable
-    sessions.seal_later(sessions.load(live.path), seal)
+    sessions.seal_stored(sessions.load(live.path), seal)
     loaded = sessions.load(live.path)
     assert loaded.session.seal == seal
     assert spoken(loaded.session) == [
@@ -330,7 +330,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
         "h",
     ]
     replaced = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("other",)))
-    sessions.seal_later(loaded, replaced)
+    sessions.seal_stored(loaded, replaced)
     assert sessions.load(live.path).session.seal == replaced
     assert live.path.read_bytes().count(b"<!-- SESSION_SUMMARY_START -->") == 1
 
@@ -419,7 +419,7 @@ def test_a_reference_to_nothing_says_what_exists(
 def test_the_current_session_is_noted(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
     assert sessions.current() == ""
-    sessions.point_to("a_1")
+    sessions.set_current("a_1")
     assert sessions.current() == "a_1"
     (tmp_path / ".current").write_text("../../etc/passwd")
     assert sessions.current() == ""
@@ -458,7 +458,7 @@ def test_a_disk_that_is_full_only_in_mid_reply_leaves_no_hole(tmp_path: Path, ro
     files.room = None
     live.feed("last words")
     live.finish(Reply(number=1, at=START, text=live.reply_text))
-    assert live.saved
+    assert live.is_saved
     assert spoken(manager(tmp_path).load(live.path).session) == [
         "one",
         "first words, second words, third words, last words",
@@ -485,9 +485,9 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
 def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Path) -> None:
     files = FailingFiles()
     sessions = manager(tmp_path, files)
-    sessions.point_to("a_20261121_223015")
+    sessions.set_current("a_20261121_223015")
     files.room = 3
-    sessions.point_to("b_20261121_223016")
+    sessions.set_current("b_20261121_223016")
     assert sessions.current() == "a_20261121_223015"
 
 
