@@ -5,6 +5,7 @@ small files.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -269,3 +270,26 @@ print(sorted(heavy & set(sys.modules)))
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout == "[]\n"
+
+
+def test_the_architecture_page_names_the_parts_and_modules_that_exist() -> None:
+    page = (ROOT.parent / "docs" / "architecture.md").read_text()
+    table = page.partition("## The folders")[2].partition("\n## ")[0]
+    first_cells = [line.split("|")[1] for line in table.split("\n") if line.startswith("| `")]
+    parts = {name.rstrip("/") for cell in first_cells for name in re.findall(r"`([^`]+)`", cell)}
+    assert parts == {
+        path.name
+        for path in ROOT.iterdir()
+        if (path / "__init__.py").is_file() or path.suffix == ".py"
+    } - {"__init__.py"}
+    for name in re.findall(r"`([a-z_]+/[a-z_/.]*)`", page):
+        assert any((folder / name).exists() for folder in (ROOT, ROOT.parent)), name
+    members = {
+        f"{node.name}.{member.name}"
+        for _, _, tree in modules()
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ClassDef)
+        for member in node.body
+        if isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef)
+    }
+    assert set(re.findall(r"`([A-Z][a-z]\w+\.[a-z_]+)`", page)) <= members
