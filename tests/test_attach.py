@@ -141,6 +141,23 @@ def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> Non
     assert named_files(f"Look at {text}".replace("@", "\\@"), here) == ((), ())
 
 
+def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
+    (here / "photo.png").write_text("x")
+    (here / "property").write_text("x")
+    for text, near in (
+        ("@photo.pgn", "photo.png"),
+        ("@./photo.PNG:12", "./photo.png"),
+        ("@photo.png2", "photo.png"),
+    ):
+        with pytest.raises(UsageError) as error:
+            named_files(text, here)
+        assert error.value.hint == f"Did you mean {near}? {AS_TEXT}"
+    assert named_files("@propery and @app.route, @angular/core.", here) == (
+        (),
+        ("app.route", "angular/core"),
+    )
+
+
 def test_what_may_be_a_path_and_is_none_is_told_apart(here: Path) -> None:
     (here / "property").write_text("x")
     assert named_files("@propery and @app.route, @angular/core.", here) == (

@@ -542,7 +542,7 @@ You: /resume heiß
 You: /resume .
 📋 Loading session...
 ✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
-  132 tokens: the summary
+  138 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
 

@@ -26,14 +26,16 @@ MAX_PAUSE = 30.0
 
 class CallLimits(Struct, frozen=True, kw_only=True):
     """Limits of one call; all in seconds but `attempts`. No attempt begins later than `budget`
-    after the first; `idle` limits the silence between events, `max_retry_after` the pause that a
-    server asks for, `tool` the run of a tool.
+    after the first; `first` limits the silence before the first event (None: as the provider
+    does), `idle` that between events, `longest_asked` a pause that a server asks for, `tool` the
+    run of a tool.
     """
 
     attempts: int = 5
     first_pause: float = 1.0
     max_retry_after: float = 60.0
     budget: float = 120.0
+    first: float | None = None
     idle: float = 90.0
     tool: float = 60.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -55,7 +57,8 @@ async def ask(
         content = False
         try:
             events = cast(AsyncGenerator[Event], provider.stream(request))
-            timed = _with_timeouts(events, provider.first_event_seconds, limits.idle)
+            first = limits.first or provider.first_event_seconds
+            timed = _with_timeouts(events, first, limits.idle)
             async with aclosing(timed):
                 async for event in timed:
                     content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)

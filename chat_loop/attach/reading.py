@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import os
 import stat
+from difflib import get_close_matches
 from hashlib import sha256
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -85,9 +87,12 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
         else:
             name = mention.names[-1]
             path = _path(name, directory)
-            in_folder = path is not None and "/" in name and path.parent.is_dir()
-            if path is not None and (mention.is_path or (mention.is_doubtful and in_folder)):
-                raise UsageError(f"There is no file {name}.", AS_TEXT)
+            if path is not None and (mention.is_path or mention.is_doubtful):
+                near = _nearest(path)
+                if mention.is_path or near or ("/" in name and path.parent.is_dir()):
+                    folder = name[: name.rfind("/") + 1]
+                    meant = f"Did you mean {folder}{near}? " if near else ""
+                    raise UsageError(f"There is no file {name}.", f"{meant}{AS_TEXT}")
             if mention.is_doubtful:
                 doubtful.append(name)
     if len(paths) > MAX_FILES:
@@ -100,6 +105,16 @@ def _path(name: str, directory: Path) -> Path | None:
     if "\0" in name:
         return None
     return Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111 - Path's own fails without a home
+
+
+def _nearest(path: Path) -> str:
+    """Return the name in the same folder that is nearly that of `path`; empty without one."""
+    try:
+        with os.scandir(path.parent) as entries:
+            names = {entry.name.lower(): entry.name for entry in islice(entries, 1_000)}
+    except OSError:
+        return ""
+    return "".join(names[name] for name in get_close_matches(path.name.lower(), names, 1, 0.8))
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:

@@ -17,7 +17,7 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.agent.ask import ask
+from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.context.budget import Count, Draft, Outcome, Plan, SummaryOptions, room
 from chat_loop.context.exact import Value, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE, LedgerBlock, ledger, read
@@ -157,32 +157,41 @@ class _Writer(Struct, kw_only=True):
         self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
         for number, span in enumerate(spans, 1):
             part, done = (number, len(spans)), len(self.parts)
+            limits = self.options.limits
             try:
-                await self._ask(provider, span, part)
+                await self._ask(provider, span, part, limits)
             except (ProviderError, InvalidSummary) as error:
-                provider = await self._next(provider, error)
+                provider, limits = await self._next(provider, error)
                 del self.parts[done:]
                 room = self._limits(provider)[2] // (2 if isinstance(error, ContextTooLong) else 1)
                 for half in parts(span, room, self.count):
-                    await self._ask(provider, half, part)
+                    await self._ask(provider, half, part, limits)
 
-    async def _next(self, provider: Provider, error: ProviderError | InvalidSummary) -> Provider:
-        """Return another provider after an error, or the same after a pause, or raise it."""
+    async def _next(
+        self, provider: Provider, error: ProviderError | InvalidSummary
+    ) -> tuple[Provider, CallLimits]:
+        """Return another provider after an error, or the same after a pause, or raise the error.
+        The same provider must answer within five seconds: a server that fails and then hangs would
+        hold up the exit.
+        """
         other = next((route for route in self.routes if route is not provider), None)
-        reason, pause = f"{str(error).capitalize()}.", 0.0
+        limits, pause = self.options.limits, 0.0
+        reason = f"{str(error).capitalize()}."
         if isinstance(error, ProviderError):
             reason = error.message
         if other is None and not isinstance(error, ContextTooLong):
             if not self.options.retry:
                 raise error
             if isinstance(error, ProviderError):
-                pause = error.retry_after or self.options.limits.first_pause
-                if not error.retryable or isinstance(error, TimedOut) or pause >= 5.0:
+                pause = error.retry_after or limits.first_pause
+                left = 5.0 - pause
+                if not error.retryable or isinstance(error, TimedOut) or left <= 0:
                     raise error
+                limits = replace(limits, first=left, idle=min(left, limits.idle))
         self.show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
         if pause:
-            await self.options.limits.sleep(pause)
-        return other or provider
+            await limits.sleep(pause)
+        return other or provider, limits
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
         """Return the most tokens of a narrative, the parent's narrative, the most of a span."""
@@ -194,7 +203,9 @@ class _Writer(Struct, kw_only=True):
         taken = ceiling + 700 + window // 20 + self.count(before) + self.count(self.instructions)
         return ceiling, before, max(200, window - taken)
 
-    async def _ask(self, provider: Provider, texts: Sequence[str], part: tuple[int, int]) -> None:
+    async def _ask(
+        self, provider: Provider, texts: Sequence[str], part: tuple[int, int], limits: CallLimits
+    ) -> None:
         """Add one part's narrative to `parts`. Raises ProviderError and InvalidSummary."""
         (ceiling, before, _), span = self._limits(provider), "\n\n".join(texts)
         sent = request(
@@ -204,7 +215,7 @@ class _Writer(Struct, kw_only=True):
             instructions=self.instructions,
             max_tokens=ceiling,
         )
-        limits = replace(self.options.limits, attempts=1)
+        limits = replace(limits, attempts=1)
         text, stop = "", "error"
         events = cast(AsyncGenerator[Event], ask(provider, sent, limits))
         try:

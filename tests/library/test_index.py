@@ -648,7 +648,10 @@ def test_processes_that_refresh_at_once(tmp_path: Path) -> None:
     for worker in workers:
         said, _ = worker.communicate()
         assert worker.returncode == 0
-        assert {line.partition(" ")[2] for line in said.split("\n")[:-1]} <= {""}, said
+        lines = [line.partition(" ") for line in said.split("\n")[:-1]]
+        assert {number for number, _, _ in lines} <= {str(60 + more) for more in range(8)}, said
+        # On a busy machine one may give up waiting, say so, and list from the files.
+        assert all(not trouble or "another process" in trouble for _, _, trouble in lines), said
     shelf = library(tmp_path)
     assert rows_of(shelf) == listed(tmp_path)
     shelf.close()
