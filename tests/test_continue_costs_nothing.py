@@ -60,7 +60,7 @@ def test_going_on_and_leaving_adds_nothing(tmp_path: Path, how: str) -> None:
         options = {"continue": ("-c",), "resume": ("--resume", identity), "auto": ()}[how]
         if how == "auto":
             (tmp_path / "config.yaml").write_text("sessions: {auto_resume: true}\n")
-        for _ in range(3):
+        for _ in range(2):
             shown = chat(tmp_path, server, "exit", options=options)
             assert "✓ Found: Assistant" in shown
             assert "Restoring context..." in shown

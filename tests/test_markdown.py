@@ -147,14 +147,14 @@ def test_how_a_text_is_cut_changes_nothing(
     )
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(st.text(st.sampled_from("ab *_`~[]()\\"), max_size=30), st.integers(1, 3))
 def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -> None:
     text = f"# {text}"  # the attributes of a heading are seen on blanks too
     assert sent(cut(text, [size])) == sent([text])
 
 
-@settings(max_examples=200, deadline=None)
+@settings(deadline=None)
 @given(st.text(st.sampled_from("#>-*+_1.)[ x]`~|\n"), max_size=40), st.integers(1, 3))
 def test_beginnings_of_lines_are_read_the_same_in_pieces(text: str, size: int) -> None:
     assert sent(cut(text, [size])) == sent([text])

@@ -153,9 +153,7 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     assert "tools/call" not in recorded(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143), (signal.SIGHUP, 129)]
-)
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_signal_while_a_tool_runs_leaves_no_process(
     tmp_path: Path, number: signal.Signals, code: int
 ) -> None:
@@ -304,7 +302,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     assert all(gone(process) for process in processes(tmp_path))
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_signal_while_servers_are_checked_leaves_no_process(
     tmp_path: Path, number: signal.Signals
 ) -> None:

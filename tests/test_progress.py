@@ -65,8 +65,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     }
 
 
-@pytest.mark.parametrize("cols", [24, 80])
-@pytest.mark.parametrize("action", ["list", "reindex"])
+@pytest.mark.parametrize(("action", "cols"), [("list", 24), ("reindex", 80)])
 def test_sessions_that_are_read_are_counted_on_a_line_that_goes(
     without_index: Path, action: str, cols: int
 ) -> None:

@@ -32,11 +32,11 @@ from tests.test_terminal import chat as a_chat
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
 
 PATIENCE = 60
-"""Seconds until a wait has failed: 20,000 lines through the emulated terminal take 15 on a machine
+"""Seconds until a wait has failed: 10,000 lines through the emulated terminal take 8 on a machine
 that is busy.
 """
-ROWS = tuple(f"{number}: a line of the long reply, 漢字\n" for number in range(20_000))
-"""Ten times what a terminal, and all that is between it and the program, holds for one that does
+ROWS = tuple(f"{number}: a line of the long reply, 漢字\n" for number in range(10_000))
+"""Five times what a terminal, and all that is between it and the program, holds for one that does
 not read.
 """
 STALLED = Reply(chunks=(*ROWS, "and no more"), stall_after=len(ROWS))

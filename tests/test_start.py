@@ -205,9 +205,7 @@ def test_there_is_no_offer_in_a_pipe_nor_for_a_new_session(tmp_path: Path) -> No
 # Going on
 
 
-@pytest.mark.parametrize(
-    "options", [("--continue",), ("-c",), ("--resume", "last"), ("--resume", "monad")]
-)
+@pytest.mark.parametrize("options", [("--continue",), ("--resume", "last"), ("--resume", "monad")])
 def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
     put(tmp_path / "sessions", *ALL)
     last(tmp_path, OLD)

@@ -48,7 +48,7 @@ class Model:
 
 def run(home: Path, model: Model, *lines: str, option: str = "--new-session") -> list[Received]:
     """The requests that a chat of these lines makes."""
-    name, keys = WIRES["anthropic"]
+    name, keys = WIRES["compatible"]
     with Loopback(model) as server:
         configure(home, server, name)
         chat(
