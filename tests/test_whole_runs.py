@@ -21,7 +21,7 @@ from chat_loop.sessions.writer import render
 from tests.pty_chat import PtyChat
 from tests.real_model import smollm2_path
 
-ENDED = re.compile(r"Time: \d+\.\ds \|.*\n(.*\n)*?You:", re.MULTILINE)
+REPLIED = re.compile(r"Time: \d+\.\ds")
 
 
 @dataclass(frozen=True)
@@ -32,6 +32,7 @@ class Program:
     environment: dict[str, str]
     home: Path
     patience: float
+    acknowledges: bool = True
 
     @contextmanager
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
@@ -66,11 +67,11 @@ def environment(home: Path, **more: str) -> dict[str, str]:
     }
 
 
-def say(chat: PtyChat, text: str, patience: float) -> None:
+def say(chat: PtyChat, text: str, patience: float, until: str | re.Pattern[str] = REPLIED) -> None:
     """Send a line and wait until its reply has ended and the prompt is back."""
     chat.mark()
     chat.line(text)
-    chat.wait_for(re.compile(r"Time: \d+\.\ds"), timeout=patience, output=True)
+    chat.wait_for(until, timeout=patience, output=True)
     chat.wait_for(re.compile(r"You: .*context", re.DOTALL), timeout=patience, output=True)
 
 
@@ -80,13 +81,14 @@ def whole_run(program: Program) -> list[Session]:
     A small model may fail at a summary when one leaves; then the program has said so.
     """
     patience = program.patience
+    restored = REPLIED if program.acknowledges else None
     with program.start() as chat:
         say(chat, "Our port is 8443.", patience)
         say(chat, "Thanks.", patience)
         chat.mark()
         chat.line("/pin port 8443")
         chat.wait_for("Pinned; 1 in all.", timeout=patience, output=True)
-        say(chat, "/compact --force", patience)
+        say(chat, "/compact --force", patience, restored or "Starting new session with summary...")
         assert "Generating session summary... ✓" in chat.output()
         assert "Saved session:" in chat.output()
         assert "Starting new session with summary..." in chat.output()
@@ -106,7 +108,7 @@ def whole_run(program: Program) -> list[Session]:
         chat.wait_for(
             re.compile(r"^ *1  today .* 3 queries, .* · compacted$", re.MULTILINE), timeout=patience
         )
-        say(chat, "resume 1", patience)
+        say(chat, "resume 1", patience, restored or "Restoring context...")
         assert "Found: Assistant" in chat.output()
         assert "Restoring context..." in chat.output()
         say(chat, "And now?", patience)
@@ -167,10 +169,16 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
     model = smollm2_path()
-    # A small model goes on until it is stopped.
-    config = "providers: {local: {max_tokens: 64, threads: 1}}\nauto_compact: {summary_max_tokens: 800}\n"
+    # A small model goes on until it is stopped, most of all in an acknowledgment.
+    config = (
+        "providers: {local: {max_tokens: 24, threads: 1}}\n"
+        "auto_compact: {summary_max_tokens: 800}\n"
+        "restoration: {acknowledge: false}\n"
+    )
     (tmp_path / "config.yaml").write_text(config)
-    program = Program(("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180)
+    program = Program(
+        ("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180, acknowledges=False
+    )
     found = whole_run(program)
     for session in found:
         assert session.seal is not None
