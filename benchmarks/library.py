@@ -192,13 +192,13 @@ def followed(folder: Path, session: Session) -> list[float]:
     path = folder / f"{session.header.id}.md"
     path.write_bytes(render(live))
     library = Library(folder, _now)
-    library.bring_up_to_date()
+    library.update_index()
     found = []
     for number in range(1, ROUNDS + 1):
         entries = (*live.entries, *session.entries[-2 * ROUNDS :][: 2 * number])
         path.write_bytes(render(replace(live, entries=entries)))
         started = time.perf_counter()
-        assert library.bring_up_to_date() == 1
+        assert library.update_index() == 1
         found.append((time.perf_counter() - started) * 1000)
     library.close()
     path.unlink()

@@ -1,4 +1,4 @@
-"""The tree of errors that are told to the user in one sentence, with a hint of what to do."""
+"""The errors that the user sees, as one sentence with a hint of what to do."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ def os_reason(error: OSError) -> str:
 
 
 class ChatLoopError(Exception):
-    """A failure that the user is told about: what happened, and a hint of what to do, if any."""
+    """A failure that the user sees: what happened, and a hint of what to do, if any."""
 
     def __init__(self, message: str, hint: str = "") -> None:
         super().__init__(message)

@@ -1,4 +1,4 @@
-"""The one stream: all that happens. Display, fold, `--json` and tests read these."""
+"""The events of a conversation, for the display, `--json` and tests."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ class SummaryEnded(Event, frozen=True, kw_only=True):
 
 
 class Compacted(Event, frozen=True, kw_only=True):
-    """The session ended with the summary `block`; its child goes on."""
+    """The session ended with the summary `block`; its child continues."""
 
     compaction: Compaction
     reason: str
@@ -131,7 +131,7 @@ class Compacted(Event, frozen=True, kw_only=True):
 
 
 class Connecting(Event, frozen=True):
-    """A request waits for these MCP servers; for none any more when there are none."""
+    """A request waits for these MCP servers; empty when the wait is over."""
 
     servers: tuple[str, ...]
 
@@ -143,7 +143,7 @@ class Recalled(Event, frozen=True):
 
 
 class Attached(Event, frozen=True):
-    """Files go with the newest query, each told in a few words: `photo.png, 640×480`."""
+    """Files go with the newest query, each described briefly: `photo.png, 640×480`."""
 
     files: tuple[str, ...]
 
@@ -162,7 +162,7 @@ class SessionSealed(Event, frozen=True, kw_only=True):
 
 
 class Warned(Event, frozen=True):
-    """Something that the user should know and that stops nothing."""
+    """A warning for the user; the work continues."""
 
     message: str
     hint: str = ""

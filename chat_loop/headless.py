@@ -131,8 +131,8 @@ class Run:
         """Return the exit code, and True when the reply came to its end."""
         app, agent = self._app, self._agent
         memory = app.memory(agent, self._show)
-        if memory is not None and memory.trouble:
-            self._show(events.Warned(memory.trouble))
+        if memory is not None and memory.warning:
+            self._show(events.Warned(memory.warning))
         conversation = Conversation(
             replace(agent, approve=self._approve),
             app.sessions,

@@ -44,20 +44,20 @@ chat; a bullet may go on in indented lines, and all other text stays as it is.
 
 
 class MemoryLocation(Struct, frozen=True, kw_only=True):
-    """Where a run looks for its memory, and how many tokens the model gets of it (`most`)."""
+    """Where a run looks for its memory, and how many tokens of it the model gets."""
 
     directory: Path
     home: Path
     data: Path
-    most: int
+    max_tokens: int
     allowed: int = 0
 
     @property
     def own(self) -> Path:
-        """The user's own memory, which counts where a project has none."""
+        """The user's own memory, used where a project has none."""
         return self.data / NAME
 
-    def shown(self, path: Path) -> str:
+    def display_path(self, path: Path) -> str:
         """Return a path as the user would write it."""
         for base, sign in ((self.directory, "."), (self.home, "~")):
             if path.is_relative_to(base):
@@ -66,8 +66,8 @@ class MemoryLocation(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """A memory file as it was read once, or the one that would be begun where there is none. The
-    model gets `block`, which the facts at the indexes `left_out` do not fit into.
+    """A memory file as it was read, or the one that would be created. The model gets `block`,
+    from which the facts at the indexes `left_out` are missing for lack of room.
     """
 
     path: Path
@@ -80,7 +80,7 @@ class Memory(Struct, frozen=True, kw_only=True):
 
 
 def find_location(config: Config, paths: Paths, window: int) -> MemoryLocation | None:
-    """Return where a run with this window looks for its memory; None when it is switched off."""
+    """Return where a run with this window looks for its memory; None when it is disabled."""
     if not config.memory.enabled:
         return None
     try:
@@ -88,16 +88,16 @@ def find_location(config: Config, paths: Paths, window: int) -> MemoryLocation |
     except OSError:  # it was removed
         directory = paths.data
     allowed = config.memory.max_tokens
-    most = min(allowed, window // _WINDOW_SHARE)
+    max_tokens = min(allowed, window // _WINDOW_SHARE)
     home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
     return MemoryLocation(
-        directory=directory, home=home, data=paths.data, most=most, allowed=allowed
+        directory=directory, home=home, data=paths.data, max_tokens=max_tokens, allowed=allowed
     )
 
 
 class ProjectMemory:
     """The memory that counts at a place. `show` gets a warning when it changes without a command.
-    `seen` is the memory as the model has it; the numbers of facts refer to it.
+    `state` is the memory as the model has it; the numbers of facts refer to it.
     """
 
     def __init__(
@@ -106,10 +106,10 @@ class ProjectMemory:
         self.place = place
         self._show = show
         self._files = files or Files()
-        self.seen = self.look()
+        self.state = self.load()
 
-    def look(self) -> Memory:
-        """Read the file that counts now."""
+    def load(self) -> Memory:
+        """Read the file that applies now."""
         path = locate(self.place.directory, self.place.home)[0] or self.place.own
         found = Memory(path=path, exists=os.path.lexists(path), own=path == self.place.own)
         if not found.exists:
@@ -118,56 +118,57 @@ class ProjectMemory:
             facts = tuple(fact.text for fact in find_facts(_read(path)))
         except ChatLoopError as error:
             return replace(found, problem=error.message)
-        block, left_out = fact_block(facts, self.place.most)
+        block, left_out = fact_block(facts, self.place.max_tokens)
         return replace(found, facts=facts, block=block, left_out=left_out)
 
     def fit(self, window: int) -> bool:
         """Fit the block into a fifth of another window. Return True when the block changes."""
-        allowed = self.place.allowed or self.place.most
-        self.place = replace(self.place, most=min(allowed, window // _WINDOW_SHARE))
+        allowed = self.place.allowed or self.place.max_tokens
+        self.place = replace(self.place, max_tokens=min(allowed, window // _WINDOW_SHARE))
         return self.reload()
 
     def reload(self) -> bool:
         """Read the file again. Return True when the block changes."""
-        before, self.seen = self.seen, self.look()
-        return before.block != self.seen.block
+        before, self.state = self.state, self.load()
+        return before.block != self.state.block
 
     def block(self) -> str:
         """Read the file again, report a change to the user, and return the text for the model."""
-        problem = self.seen.problem
-        if self.reload() or self.seen.problem != problem:
+        problem = self.state.problem
+        if self.reload() or self.state.problem != problem:
             self._show(Warned(f"The memory has changed. {self.line.rstrip('.')}."))
-        return self.seen.block
+        return self.state.block
 
     @property
     def notice(self) -> str:
         """The line that a chat begins with; empty when nobody but the user can have written it."""
-        usual = not self.seen.facts or self.seen.own
-        return "" if usual and not self.trouble else self.line
+        usual = not self.state.facts or self.state.own
+        return "" if usual and not self.warning else self.line
 
     @property
-    def trouble(self) -> str:
+    def warning(self) -> str:
         """The line about a memory that is not used, or not wholly; empty when all is well."""
-        return self.line if self.seen.problem or self.seen.left_out else ""
+        return self.line if self.state.problem or self.state.left_out else ""
 
     @property
     def line(self) -> str:
         """The memory in one line."""
-        seen = self.seen
-        if not seen.facts:
-            return f"Memory: none. {seen.problem}" if seen.problem else "Memory: none"
-        line = f"Memory: {plural(len(seen.facts), 'fact')} from {self.place.shown(seen.path)}"
-        left_out = f"; {plural(len(seen.left_out), 'fact')} left out (memory is full) (/memory)"
-        return line + (left_out if seen.left_out else "")
+        state = self.state
+        if not state.facts:
+            return f"Memory: none. {state.problem}" if state.problem else "Memory: none"
+        path, count = self.place.display_path(state.path), plural(len(state.facts), "fact")
+        line = f"Memory: {count} from {path}"
+        left_out = f"; {plural(len(state.left_out), 'fact')} left out (memory is full) (/memory)"
+        return line + (left_out if state.left_out else "")
 
     def target(self, *, project: bool) -> Path:
         """Return the file for a new fact. Raises ChatLoopError when it cannot be used."""
         self.reload()
-        if self.seen.problem:
-            raise ChatLoopError(self.seen.problem, "Nothing is noted while it is so.")
-        if project and (self.seen.own or not self.seen.exists):
+        if self.state.problem:
+            raise ChatLoopError(self.state.problem, "Nothing is noted while it is so.")
+        if project and (self.state.own or not self.state.exists):
             return locate(self.place.directory, self.place.home)[1] / NAME
-        return self.seen.path
+        return self.state.path
 
     def add(self, path: Path, facts: Sequence[str]) -> int:
         """Add the facts that the file lacks; return how many. Raises ChatLoopError."""
@@ -191,13 +192,13 @@ class ProjectMemory:
 
         def edit(text: str) -> str:
             facts = [fact.text for fact in find_facts(text)]
-            if self.seen.facts[number] not in facts:
+            if self.state.facts[number] not in facts:
                 message = "That fact is not in the file any more."
                 raise ChatLoopError(message, "/memory shows what is.")
-            last = len(facts) - 1 - facts[::-1].index(self.seen.facts[number])
+            last = len(facts) - 1 - facts[::-1].index(self.state.facts[number])
             return remove_fact(text, last)
 
-        self._change(self.seen.path, edit)
+        self._change(self.state.path, edit)
 
     def _change(self, path: Path, edit: Callable[[str], str]) -> None:
         """Replace the file's text by what `edit` returns for it; the text is empty without a file.
@@ -348,8 +349,8 @@ def bullet(text: str) -> str:
     return "- " + text.replace("\n", "\n  ")
 
 
-def fact_block(texts: Sequence[str], most: int) -> tuple[str, tuple[int, ...]]:
-    """Return the text for the model in at most `most` tokens, and the indexes of facts left out.
+def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
+    """Return the text for the model in `max_tokens` tokens, and the indexes of facts left out.
 
     The first facts that fit stay, each whole: a fact that is added later leaves the bytes before it
     as they were, so that prompt caches hold.
@@ -357,7 +358,7 @@ def fact_block(texts: Sequence[str], most: int) -> tuple[str, tuple[int, ...]]:
     lines, left_out, taken = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):
         size = 1 + estimate(bullet(text))
-        if taken + size > most:
+        if taken + size > max_tokens:
             left_out.append(number)
         else:
             lines.append(bullet(text))

@@ -14,7 +14,7 @@ from typing import Literal, NamedTuple
 import msgspec
 
 MAX_SENTENCE = 400  # characters of a sentence; a longer one is cut between its clauses
-Role = Literal["prose", "item", "row", "heading", "quoted", "command", "code"]
+SentenceRole = Literal["prose", "item", "row", "heading", "quoted", "command", "code"]
 """`command` is a fenced block of one line; `code` is a line of a longer one."""
 
 
@@ -24,7 +24,7 @@ class Sentence(msgspec.Struct, frozen=True):
     text: str
     start: int
     end: int
-    role: Role = "prose"
+    role: SentenceRole = "prose"
 
 
 class _Block(NamedTuple):
@@ -32,7 +32,7 @@ class _Block(NamedTuple):
 
     start: int
     end: int
-    role: Role
+    role: SentenceRole
 
 
 _LINE = re.compile(r"[^\n]+")
@@ -125,7 +125,7 @@ def _read_line(bare: str, start: int, end: int) -> _Block:
         inner = bare.strip("| \t")
         start += bare.find(inner)
         return _Block(start, start + len(inner), "row")
-    role: Role
+    role: SentenceRole
     for pattern, role in ((_HEADING, "heading"), (_QUOTED, "quoted"), (_BULLET, "item")):
         if (match := pattern.match(bare)) is not None and match.end() < len(bare):
             return _Block(start + match.end(), end, role)
@@ -151,7 +151,7 @@ def _goes_on(text: str, begin: int, stop: re.Match[str]) -> bool:
     return len(last) <= 4 and last.isalpha() and (small or after[:1].isdigit())  # ca. 5
 
 
-def _pieces(text: str, start: int, end: int, role: Role) -> Iterator[Sentence]:
+def _pieces(text: str, start: int, end: int, role: SentenceRole) -> Iterator[Sentence]:
     """Yield a sentence, or its clauses where it is too long."""
     start += len(text[start:end]) - len(text[start:end].lstrip())
     while start < end:

@@ -1,4 +1,4 @@
-"""Values that all layers speak: pure, frozen, equal by content."""
+"""The values that all layers share: pure, frozen, equal by content."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
 
 class ToolSpec(Struct, frozen=True):
-    """A tool as a model is told of it. `parameters` is the JSON schema of an object."""
+    """A tool as a model sees it. `parameters` is the JSON schema of an object."""
 
     name: str
     description: str

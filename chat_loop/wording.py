@@ -18,7 +18,7 @@ STOPS: dict[StopReason, str] = {
 }
 
 ALLOWED = "[allowed by the user]"
-"""The first line of what a tool call gave that the user was asked about."""
+"""The first line of the result of a tool call that the user approved."""
 
 
 def compact_number(number: int) -> str:
@@ -69,14 +69,14 @@ def install_hint(extra: str) -> str:
 
 
 def window_text(tokens: int, guessed: bool) -> str:
-    """A window as it is spoken of: 8192 -> `8K`, 200000 -> `200K`; `?` marks a guess."""
+    """Return a window's usual name: 8192 -> `8K`, 200000 -> `200K`; `?` marks a guess."""
     power_of_two = tokens >= 1024 and tokens & (tokens - 1) == 0
     number = f"{tokens // 1024}K" if power_of_two else compact_number(tokens)
     return f"{number}{'?' if guessed else ''}"
 
 
 def size_text(size: int) -> str:
-    """Bytes as people say them: `812 bytes`, `2.1 KB`, `14 KB`, `491 MB`, `1.12 GB`."""
+    """Return bytes in readable units: `812 bytes`, `2.1 KB`, `14 KB`, `491 MB`, `1.12 GB`."""
     if size < 1_000:
         return "1 byte" if size == 1 else f"{size} bytes"
     if size >= 999_500_000:

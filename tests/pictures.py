@@ -19,7 +19,7 @@ def main() -> None:
     """Write `docs/export-light.png`, as on a desk, and `docs/export-dark.png`, as on a phone."""
     sessions = SessionManager(ROOT / "sessions")
     last = sessions.load(max((ROOT / "sessions").glob("*.md")))
-    chain = [*reversed(ChainReader(sessions).read(last.session).loaded), last]
+    chain = [*reversed(ChainReader(sessions).read(last.session).ancestors), last]
     page_text = export_bytes(chain, "html").decode()
     with chromium() as browser:
         for scheme, width, height, scale, place in (

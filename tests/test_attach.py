@@ -15,9 +15,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.attach import pictures
+from chat_loop.attach import image_headers
+from chat_loop.attach.image_headers import DamagedImage, ImageHeader, read_header
 from chat_loop.attach.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
-from chat_loop.attach.pictures import DamagedImage, ImageHeader, picture
 from chat_loop.attach.reading import (
     AS_TEXT,
     MAX_FILES,
@@ -308,19 +308,19 @@ def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> 
     "data", [png(), jpeg(), gif(), webp(), webp(kind=b"VP8L"), webp(kind=b"VP8 ")]
 )
 def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
-    assert picture(data) is not None
+    assert read_header(data) is not None
     for end in range(16, len(data) - (data[:4] == b"RIFF")):
         with pytest.raises(DamagedImage):
-            picture(data[:end])
+            read_header(data[:end])
 
 
 @given(
     st.binary(max_size=80),
-    st.sampled_from([pictures.PNG, b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X", b""]),
+    st.sampled_from([image_headers.PNG, b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X", b""]),
 )
 def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
     try:
-        found = picture(start + data)
+        found = read_header(start + data)
     except DamagedImage:
         return
     assert found is None or isinstance(found, ImageHeader)
@@ -329,7 +329,7 @@ def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
 def test_a_jpeg_of_nothing_but_markers_ends() -> None:
     for unit in (b"\xff", b"\xff\xd0", b"\xff\xe0\0\0", b"\xff\xe0\0\2"):
         with pytest.raises(DamagedImage):
-            picture(b"\xff\xd8\xff\xd0" + unit * 200_000)
+            read_header(b"\xff\xd8\xff\xd0" + unit * 200_000)
 
 
 def test_what_is_no_file_is_not_waited_for(here: Path) -> None:

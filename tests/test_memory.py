@@ -47,16 +47,16 @@ def texts(text: str) -> list[str]:
     return [fact.text for fact in find_facts(text)]
 
 
-def place(folder: Path, most: int = 1500) -> MemoryLocation:
+def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
     """A project in `folder`/project, in a home with the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
     return MemoryLocation(
-        directory=folder / "project", home=folder, data=folder / "data", most=most
+        directory=folder / "project", home=folder, data=folder / "data", max_tokens=max_tokens
     )
 
 
-def memory_of(folder: Path, most: int = 1500) -> ProjectMemory:
-    return ProjectMemory(place(folder, most), lambda event: None)
+def memory_of(folder: Path, max_tokens: int = 1500) -> ProjectMemory:
+    return ProjectMemory(place(folder, max_tokens), lambda event: None)
 
 
 # The text.
@@ -189,12 +189,12 @@ def test_forgetting_one_leaves_the_others_and_the_prose(text: str, data: st.Data
 
 
 @given(st.lists(NEW, max_size=12), st.integers(0, 400))
-def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], most: int) -> None:
-    block, left_out = fact_block(facts, most)
+def test_the_model_gets_whole_facts_within_the_budget(facts: list[str], max_tokens: int) -> None:
+    block, left_out = fact_block(facts, max_tokens)
     given_ = [fact for number, fact in enumerate(facts) if number not in left_out]
     assert block == ("\n".join([INTRO, *map(bullet, given_)]) if given_ else "")
-    assert estimate(block) <= most
-    longer, more = fact_block([*facts, "one more"], most)
+    assert estimate(block) <= max_tokens
+    longer, more = fact_block([*facts, "one more"], max_tokens)
     assert longer.startswith(block)  # what was sent before stays the beginning
     assert set(more) - {len(facts)} == set(left_out)
 
@@ -265,13 +265,13 @@ def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_
 def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None:
     book = memory_of(tmp_path)
     own = tmp_path / "data" / "MEMORY.md"
-    assert book.seen == Memory(path=own, exists=False, own=True)
+    assert book.state == Memory(path=own, exists=False, own=True)
     assert (book.block(), book.notice) == ("", "")
     written(own, "- Mine.\n")
-    assert book.look().facts == ("Mine.",)
-    assert book.look().own
+    assert book.load().facts == ("Mine.",)
+    assert book.load().own
     project = written(tmp_path / "project" / "MEMORY.md", "- Ours.\n")
-    assert book.look() == Memory(
+    assert book.load() == Memory(
         path=project, exists=True, own=False, facts=("Ours.",), block=f"{INTRO}\n- Ours."
     )
 
@@ -284,7 +284,7 @@ def test_a_new_file_explains_itself_and_is_private(tmp_path: Path) -> None:
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [entry.name for entry in path.parent.iterdir()] == ["MEMORY.md"]
     assert book.add(path, ["OAK,  not pine.", "Three", "three"]) == 1
-    assert book.seen.facts == ("Oak, not pine.", "Two\nlines", "Three")
+    assert book.state.facts == ("Oak, not pine.", "Two\nlines", "Three")
 
 
 def test_an_existing_file_keeps_its_mode_and_its_bytes(tmp_path: Path) -> None:
@@ -294,7 +294,7 @@ def test_an_existing_file_keeps_its_mode_and_its_bytes(tmp_path: Path) -> None:
     assert book.add(path, ["more"]) == 1
     assert path.read_bytes() == b"\xff\xfe is Latin\r\n\r\n- caf\xe9\r\n- more\r\n"
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
-    assert book.seen.facts == ("caf\ufffd", "more")
+    assert book.state.facts == ("caf\ufffd", "more")
 
 
 def made_fifo(path: Path) -> None:
@@ -327,14 +327,14 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
     written(where.own, "- Mine.\n")
     before = os.lstat(path)
     book = ProjectMemory(where, lambda event: None)
-    assert book.seen == Memory(
+    assert book.state == Memory(
         path=path, exists=True, own=False, problem=f"{path} is not used as memory: {reason}."
     )
-    assert book.notice == book.trouble == f"Memory: none. {path} is not used as memory: {reason}."
+    assert book.notice == book.warning == f"Memory: none. {path} is not used as memory: {reason}."
     assert book.block() == ""
     with pytest.raises(ChatLoopError) as caught:
         book.target(project=True)
-    assert caught.value.message == book.seen.problem
+    assert caught.value.message == book.state.problem
     with pytest.raises(ChatLoopError):
         book.add(path, ["x"])
     assert os.lstat(path) == before
@@ -364,7 +364,7 @@ def test_files_and_folders_that_may_not_be_read_or_written() -> None:
         book = memory_of(folder)
         path = written(folder / "project" / "MEMORY.md", "- a\n")
         path.chmod(0o000)
-        assert book.look().problem == f"{path} is not used as memory: permission denied."
+        assert book.load().problem == f"{path} is not used as memory: permission denied."
         path.chmod(0o444)
         book.reload()
         with pytest.raises(ChatLoopError) as caught:
@@ -382,7 +382,7 @@ def test_files_and_folders_that_may_not_be_read_or_written() -> None:
             == f"{path} cannot be written: permission denied. Nothing is changed."
         )
         assert path.read_text("utf-8") == "- a\n"
-        assert book.seen.facts == ("a",)
+        assert book.state.facts == ("a",)
 
 
 class Full(Files):
@@ -417,12 +417,13 @@ import sys
 from pathlib import Path
 from chat_loop.memory import MemoryLocation, ProjectMemory
 folder, name = Path(sys.argv[1]), sys.argv[2]
-place = MemoryLocation(directory=folder / "project", home=folder, data=folder / "data", most=1500)
+project, data = folder / "project", folder / "data"
+place = MemoryLocation(directory=project, home=folder, data=data, max_tokens=1500)
 book = ProjectMemory(place, lambda event: None)
 for number in range(25):
     book.add(place.directory / "MEMORY.md", [f"{name} {number}"])
     if number % 5 == 4:
-        book.remove(book.seen.facts.index(f"{name} {number}"))
+        book.remove(book.state.facts.index(f"{name} {number}"))
 """
 
 
@@ -433,7 +434,7 @@ def test_two_writers_lose_nothing(tmp_path: Path) -> None:
         subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path), name]) for name in names
     ]
     assert [writer.wait(timeout=60) for writer in writers] == [0, 0, 0]
-    facts = memory_of(tmp_path).seen.facts
+    facts = memory_of(tmp_path).state.facts
     for name in names:
         mine = [fact for fact in facts if fact.startswith(f"{name} ")]
         assert mine == [f"{name} {number}" for number in range(25) if number % 5 != 4]
@@ -446,7 +447,7 @@ def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
     written(path, "# New\n\n- c\n- x\n- b\n")
     book.remove(1)
     assert path.read_text("utf-8") == "# New\n\n- c\n- x\n"
-    book.seen = Memory(path=path, exists=True, own=False, facts=("gone",))
+    book.state = Memory(path=path, exists=True, own=False, facts=("gone",))
     with pytest.raises(ChatLoopError, match="not in the file any more"):
         book.remove(0)
     written(path, "- d\n- e\n- d\n")
@@ -479,14 +480,14 @@ def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
         book.notice
         == "Memory: 3 facts from ./MEMORY.md; 1 fact left out (memory is full) (/memory)"
     )
-    assert book.trouble == book.notice
+    assert book.warning == book.notice
 
 
 def test_paths_are_said_as_the_user_would(tmp_path: Path) -> None:
     where = place(tmp_path)
-    assert where.shown(where.directory / "MEMORY.md") == "./MEMORY.md"
-    assert where.shown(where.own) == "~/data/MEMORY.md"
-    assert where.shown(Path("/elsewhere/MEMORY.md")) == "/elsewhere/MEMORY.md"
+    assert where.display_path(where.directory / "MEMORY.md") == "./MEMORY.md"
+    assert where.display_path(where.own) == "~/data/MEMORY.md"
+    assert where.display_path(Path("/elsewhere/MEMORY.md")) == "/elsewhere/MEMORY.md"
 
 
 def test_the_config_decides_the_room_and_whether_there_is_a_memory(
@@ -496,14 +497,14 @@ def test_the_config_decides_the_room_and_whether_there_is_a_memory(
     paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
     found = find_location(Config(), paths, 128_000)
     assert found is not None
-    assert (found.directory, found.own, found.most) == (
+    assert (found.directory, found.own, found.max_tokens) == (
         tmp_path,
         tmp_path / "data" / "MEMORY.md",
         1500,
     )
     small = find_location(Config(), paths, 3072)
     assert small is not None
-    assert small.most == 614
+    assert small.max_tokens == 614
     assert find_location(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
     assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
     with pytest.raises(ConfigError, match=r"c: memory\.max_tokens: expected `int` >= 100\."):
@@ -521,4 +522,4 @@ def test_a_working_directory_that_is_gone_leaves_the_users_own(
     written(tmp_path / "data" / "MEMORY.md", "- Mine.\n")
     found = find_location(Config(), paths, 128_000)
     assert found is not None
-    assert ProjectMemory(found, lambda event: None).seen.facts == ("Mine.",)
+    assert ProjectMemory(found, lambda event: None).state.facts == ("Mine.",)

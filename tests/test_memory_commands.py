@@ -25,11 +25,11 @@ BLOCK = f"Be kind.\n\n{INTRO}\n- "
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 
 
-def place(folder: Path, most: int = 1500) -> MemoryLocation:
+def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
     """A project in `folder`/project, in a home with the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
     return MemoryLocation(
-        directory=folder / "project", home=folder, data=folder / "data", most=most
+        directory=folder / "project", home=folder, data=folder / "data", max_tokens=max_tokens
     )
 
 

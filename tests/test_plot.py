@@ -87,7 +87,7 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
     ]
     screen = Screen(tmp_path, lines, *steps[:4], SUMMARY, *steps[4:], SUMMARY, options=QUIET)
     conversation = screen.talk.conversation
-    loaded = ChainReader(screen.talk.sessions).read(conversation.session).loaded
+    loaded = ChainReader(screen.talk.sessions).read(conversation.session).ancestors
     sessions = [*(one.session for one in reversed(loaded)), conversation.session]
     found = measures(sessions)
     totals = [usage.total for usage in given]

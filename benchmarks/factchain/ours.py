@@ -65,7 +65,7 @@ def scan(turns: Sequence[Turn]) -> float:
     fresh = exchanges(turns)
     ledger.read.cache_clear()
     started = time.process_time()
-    ledger.harvest(fresh)
+    ledger.collect(fresh)
     return time.process_time() - started
 
 
@@ -73,7 +73,7 @@ def block(before: Sequence[Turn], turns: Sequence[Turn], room: int, count: Count
     """Return the seconds of work for the block of turns that were read, when others fill it."""
     parent = ledger.ledger(None, None, exchanges(before), (), (), room, count).summary
     fresh = exchanges(turns, 2)
-    ledger.harvest(fresh)
+    ledger.collect(fresh)
     started = time.process_time()
     ledger.ledger(parent, None, fresh, (), (), room, count)
     return time.process_time() - started

@@ -123,7 +123,7 @@ def measured(dialogue: Dialogue, folder: Path, seconds: dict[str, list[float]]) 
     ranks: dict[str, list[int]] = {"plain windows": plain(dialogue), "text": [], "both": []}
     semantic = SemanticIndex()
     with closing(Library(folder, lambda: datetime.now(UTC))) as library:
-        library.bring_up_to_date()
+        library.update_index()
         with closing(Index(folder)) as index:
             while semantic.embed_batch(index):
                 continue

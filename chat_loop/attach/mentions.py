@@ -54,7 +54,7 @@ class Mention(Struct, frozen=True):
 
     @property
     def is_doubtful(self) -> bool:
-        """True when it may be meant as a path, by its form."""
+        """True when it looks as if it could be a path."""
         return any(sign in self.names[-1].strip(_CLOSERS) for sign in "./")
 
 
@@ -74,7 +74,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def _prose(text: str) -> Iterator[str]:
-    """Yield the lines that are in no fence, with blanks in the place of inline code."""
+    """Yield the lines outside of fences, with inline code blanked."""
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.match(line)
@@ -99,10 +99,9 @@ def _prose(text: str) -> Iterator[str]:
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
     """Yield the completions of the text before the cursor, as (new text, how many characters it
-    takes the place of), in the order of their names, folders with a slash at their end.
+    replaces), sorted by name, folders with a trailing slash.
 
-    Hidden names only come when they are asked for with a dot. A name with blanks is put into
-    quotes.
+    Hidden names only come after a dot. A name with blanks is quoted.
     """
     line = before[-2 * MAX_PATH :].rpartition("\n")[2]
     at = line.rfind("@")
@@ -124,7 +123,7 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
 
 
 def _entries(folder: str, start: str) -> list[tuple[str, bool]]:
-    """Return (name, is a folder) of up to 20,000 entries that begin so, within 0.15 seconds."""
+    """Return (name, is_folder) of entries with this prefix, within 20,000 and 0.15 seconds."""
     found: list[tuple[str, bool]] = []
     limit = time.monotonic() + 0.15
     try:

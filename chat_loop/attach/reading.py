@@ -1,8 +1,8 @@
-"""Reading the files that a query names. What is not taken is refused with a sentence, before
+"""Reading the files that a query names. Unusable ones are rejected with a sentence, before
 anything is sent.
 
-A file is read once: what was read is what is sent and kept, however the file changes. Only regular
-files are read, so that a pipe or a device is never waited for.
+A file is read once: the same bytes are sent and stored, even if the file changes. Only regular
+files are read, so that a pipe or a device never blocks.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.attach import pictures
+from chat_loop.attach import image_headers
 from chat_loop.attach.mentions import mentions
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.redact import redact_text
@@ -39,7 +39,7 @@ AS_TEXT = "A backslash before the @ sends it as text."
 
 class QueryFile(Struct, frozen=True):
     """A file that goes with a query, as it was read. `data` are the bytes of an image, empty when
-    it is kept beside the sessions already. `secret`: it holds what looks like a key or a password.
+    it is stored already. `secret`: it contains what looks like a key or a password.
     """
 
     attachment: Attachment
@@ -53,7 +53,7 @@ class QueryFile(Struct, frozen=True):
         return attached_text(file.name, file.size, file.width, file.height)
 
     def without_secrets(self) -> QueryFile:
-        """Return the file with marks in the place of what looks like a key or a password."""
+        """Return the file with its keys and passwords redacted."""
         if not self.secret:
             return self
         return QueryFile(replace(self.attachment, text=redact_text(self.attachment.text)))
@@ -70,11 +70,10 @@ def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
 
 
 def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...], tuple[str, ...]]:
-    """Return the files that a query names, as (name as typed, path), each once, and words that may
-    have been meant so; paths begin in `directory`.
+    """Return the files that a query names, as (name as typed, path), each once, and doubtful
+    words; paths are relative to `directory`.
 
-    Raises UsageError for a name that can only be meant as a path when there is nothing, and for too
-    many files.
+    Raises UsageError for a missing file that can only be meant as a path, and for too many files.
     """
     paths: dict[Path, str] = {}
     doubtful: list[str] = []
@@ -118,13 +117,13 @@ def _nearest(path: Path) -> str:
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
-    """Read one file. Raises UsageError for what is no text and no image, or is too large."""
+    """Read one file. Raises UsageError if it is neither text nor image, or too large."""
     try:
         data = _content(name, path, directory)
-        picture = pictures.picture(data)
+        picture = image_headers.read_header(data)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
-    except pictures.DamagedImage:
+    except image_headers.DamagedImage:
         problem = f"{name} is damaged: it begins as an image, and is cut off."
         raise UsageError(problem, AS_TEXT) from None
     media = picture.media if picture is not None else "text/plain"
@@ -141,8 +140,8 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
 
 
 def _content(name: str, path: Path, directory: Path) -> bytes:
-    """Return the bytes of a regular file. Raises UsageError when it is none, when it is too large,
-    and for a link in the working directory that leads out of it: that may be somebody else's doing.
+    """Return the bytes of a regular file. Raises UsageError when it is something else or too large,
+    and for a link out of the working directory, which somebody else may have planted.
     """
     status = path.stat()
     if stat.S_ISDIR(status.st_mode):
@@ -159,7 +158,7 @@ def _content(name: str, path: Path, directory: Path) -> bytes:
     with os.fdopen(os.open(path, flags), "rb") as file:
         data = file.read(4096)
         limit, what, hint = MAX_TEXT, "text files", "Take a part of it."
-        if pictures.kind(data):
+        if image_headers.media_type(data):
             limit, what, hint = MAX_IMAGE, "images", "Scale it down."
         data += file.read(limit + 1 - len(data))
     if len(data) > limit:
@@ -169,7 +168,7 @@ def _content(name: str, path: Path, directory: Path) -> bytes:
 
 
 def _text(name: str, data: bytes) -> str:
-    """Return the text that a file holds. Raises UsageError when it is none."""
+    """Decode a text file. Raises UsageError when it is no text."""
     if not data.strip():
         raise UsageError(f"{name} is empty.", AS_TEXT)
     wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))

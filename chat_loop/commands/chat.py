@@ -132,7 +132,7 @@ class Chat(Struct, kw_only=True):
         """Return the sessions of the conversation, the oldest first, and why some are missing."""
         session = self.conversation.session
         chain = ChainReader(self.sessions).read(session)
-        return [*(loaded.session for loaded in reversed(chain.loaded)), session], chain.broken
+        return [*(loaded.session for loaded in reversed(chain.ancestors)), session], chain.problem
 
     async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
         """Return what is found in a thread, with progress, and why the index was not used."""

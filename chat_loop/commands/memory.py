@@ -27,7 +27,7 @@ async def remember(chat: Chat, argument: str) -> None:
     fact = fact_of(rest if project else argument)
     if not fact:
         raise misuse("remember")
-    path, is_first = memory.target(project=project), not memory.seen.facts
+    path, is_first = memory.target(project=project), not memory.state.facts
     safe = redact_text(fact)
     if safe != fact:
         chat.display.warn("Secrets are not written into the memory. Without it:")
@@ -36,10 +36,10 @@ async def remember(chat: Chat, argument: str) -> None:
             chat.display.line("Nothing is noted.", "dim")
             return
     if not memory.add(path, [safe]):
-        chat.display.line(f"That is in {memory.place.shown(path)} already.", "dim")
+        chat.display.line(f"That is in {memory.place.display_path(path)} already.", "dim")
         return
     _show_noted(chat, memory, 1)
-    if memory.seen.own and is_first:
+    if memory.state.own and is_first:
         text = "That is your own memory: it counts where a project has no MEMORY.md."
         chat.display.prose(f"{text} /remember --project TEXT begins one here.", "dim")
 
@@ -59,23 +59,25 @@ async def show_memory(chat: Chat, argument: str) -> None:
         raise misuse("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
-    seen = memory.seen
-    if seen.problem:
-        raise ChatLoopError(seen.problem)
-    where = memory.place.shown(seen.path)
-    if not seen.facts:
+    state = memory.state
+    if state.problem:
+        raise ChatLoopError(state.problem)
+    where = memory.place.display_path(state.path)
+    if not state.facts:
         text = f"/remember TEXT notes one in {where}, /remember --project TEXT in this project."
         display.prose("There are no facts yet.")
         display.prose(text, "dim")
         return
-    display.line(f"Your own memory: {where}" if seen.own else f"Memory: {where}")
-    width = len(str(len(seen.facts)))
-    for number, fact in enumerate(seen.facts):
-        line, left_out = _numbered(number + 1, fact, width), number in seen.left_out
+    display.line(f"Your own memory: {where}" if state.own else f"Memory: {where}")
+    width = len(str(len(state.facts)))
+    for number, fact in enumerate(state.facts):
+        line, left_out = _numbered(number + 1, fact, width), number in state.left_out
         display.line(f"{line} (left out)" if left_out else line, "dim" if left_out else "")
-    display.line(f"~{estimate(seen.block):,} of at most {memory.place.most:,} tokens.", "dim")
-    if seen.left_out:
-        count = plural(len(seen.left_out), "fact")
+    display.line(
+        f"~{estimate(state.block):,} of at most {memory.place.max_tokens:,} tokens.", "dim"
+    )
+    if state.left_out:
+        count = plural(len(state.left_out), "fact")
         display.warn(
             f"{count} left out (memory is full): the model does not get what is marked.",
             "/forget makes room; memory.max_tokens in the config allows more.",
@@ -89,7 +91,7 @@ async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
     """Offer what the chain has pinned and decided; note what the user picks."""
     path, thread = memory.target(project=project), chat.conversation.thread
     decisions = thread.inherited.decisions if thread.inherited else ()
-    known = {fact_key(fact) for fact in memory.seen.facts} if path == memory.seen.path else set()
+    known = {fact_key(fact) for fact in memory.state.facts} if path == memory.state.path else set()
     offered: dict[str, str] = {}
     for text in (*thread.pins, *(_REFERENCE.sub("", decision) for decision in decisions)):
         fact = fact_of(redact_text(text))
@@ -102,7 +104,7 @@ async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
     numbered = {str(number): fact for number, fact in enumerate(offered.values(), 1)}
     for number, fact in numbered.items():
         chat.display.line(_numbered(int(number), fact, len(str(len(numbered)))))
-    where = memory.place.shown(path)
+    where = memory.place.display_path(path)
     answer = await chat.ask(f"Which ones go into {where}? (numbers, all, or nothing) ")
     if answer in ("", "n", "no", "none", "nothing"):
         chat.display.line("Nothing is noted.", "dim")
@@ -118,30 +120,30 @@ async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
 async def forget(chat: Chat, argument: str) -> None:
     """Take a fact out of the memory: by its number in /memory, or its text."""
     memory = _memory(chat)
-    seen = memory.seen
-    if seen.problem:
-        raise ChatLoopError(seen.problem)
-    if not seen.facts:
+    state = memory.state
+    if state.problem:
+        raise ChatLoopError(state.problem)
+    if not state.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
-    number = pick("forget", [fact_key(fact) for fact in seen.facts], fact_key(argument))
-    chat.display.line(_numbered(number + 1, seen.facts[number], 1))
+    number = pick("forget", [fact_key(fact) for fact in state.facts], fact_key(argument))
+    chat.display.line(_numbered(number + 1, state.facts[number], 1))
     memory.remove(number)
     chat.conversation.remember()
-    left, where = plural(len(memory.seen.facts), "fact"), memory.place.shown(seen.path)
+    left, where = plural(len(memory.state.facts), "fact"), memory.place.display_path(state.path)
     chat.display.line(f"Forgotten; {left} left in {where}.", "dim")
 
 
 def _show_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     """Put what was added into effect, and say where it went and whether the model gets it."""
     chat.conversation.remember()
-    seen, count = memory.seen, len(memory.seen.facts)
-    where = memory.place.shown(seen.path)
+    state, count = memory.state, len(memory.state.facts)
+    where = memory.place.display_path(state.path)
     chat.display.line(f"Noted in {where} ({plural(count, 'fact')}).", "dim")
-    if left_out := sum(number in seen.left_out for number in range(count - added, count)):
+    if left_out := sum(number in state.left_out for number in range(count - added, count)):
         what = "it" if added == 1 else f"{plural(left_out, 'fact')} of them"
         chat.display.warn(
-            f"There is no room for {what}: the memory takes {memory.place.most:,} tokens, and "
-            "the model gets what comes first in the file.",
+            f"There is no room for {what}: the memory takes {memory.place.max_tokens:,} tokens, "
+            "and the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )
 

@@ -9,7 +9,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
-from chat_loop.sessions.naming import shortened
+from chat_loop.sessions.naming import shorten
 from chat_loop.sessions.records import Exchange
 from chat_loop.wording import ALLOWED
 
@@ -82,8 +82,8 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
         chat.display.line("Not sent. Nothing is changed.", "dim")
         return
     await chat.conversation.undo()
-    title = "Again" if same else f"Instead of “{shortened(before)}”"
-    chat.display.prose(f"{title}: “{shortened(text)}”", "dim")
+    title = "Again" if same else f"Instead of “{shorten(before)}”"
+    chat.display.prose(f"{title}: “{shorten(text)}”", "dim")
     chat.sending = text, files
 
 

@@ -295,10 +295,10 @@ async def fork(chat: Chat, argument: str) -> None:
         raise misuse("fork")
     if back := depth - int(session):
         chain = ChainReader(chat.sessions).read(loaded.session)
-        if not 1 <= back <= len(chain.loaded):
+        if not 1 <= back <= len(chain.ancestors):
             text = f"There is no session {session} in this chain."
-            raise UsageError(text, chain.broken or "/tree shows it.")
-        loaded = chain.loaded[back - 1]
+            raise UsageError(text, chain.problem or "/tree shows it.")
+        loaded = chain.ancestors[back - 1]
     plan = await chat.conversation.planner().fork(loaded, int(query))
     await chat.conversation.accept(plan, acknowledge=False)
     words = f"{plural(len(plan.carried), 'exchange')} in the context"
@@ -311,7 +311,7 @@ async def fork(chat: Chat, argument: str) -> None:
 async def undo(chat: Chat, argument: str) -> None:
     """Take the last query and its reply out of the conversation; the words stay in the file."""
     exchange = await chat.conversation.undo()
-    chat.display.prose(f"Undone: “{naming.shortened(exchange.query.text)}”", "dim")
+    chat.display.prose(f"Undone: “{naming.shorten(exchange.query.text)}”", "dim")
 
 
 @registry.command("merge", "Branches", argument="A [B]")

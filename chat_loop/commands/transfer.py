@@ -13,7 +13,7 @@ from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
 from chat_loop.export.importing import ImportResult, StoredImport
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.naming import shortened
+from chat_loop.sessions.naming import shorten
 from chat_loop.wording import plural
 
 COMPLAINTS = 5
@@ -73,7 +73,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
         return name, "\n\n".join(parts) + "\n"
     for one in reversed(exchanges):
         if one.reply is not None and one.reply.text:
-            return f"the reply to “{shortened(one.query.text)}”", one.reply.text
+            return f"the reply to “{shorten(one.query.text)}”", one.reply.text
     raise UsageError("There is nothing to copy yet.")
 
 
@@ -158,12 +158,12 @@ async def import_(chat: Chat, argument: str) -> None:
         chat.display.warn(one_line(complaint, 300))
     if len(complaints) > COMPLAINTS:
         chat.display.line(f"  and {len(complaints) - COMPLAINTS} more complaints.", "yellow")
-    new = [one for one in stored if one.written]
+    new = [one for one in stored if one.is_new]
     repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
     chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
     for one in new:
-        if one.was != one.id:
-            chat.display.line(f"  {one.was} is {one.id} here.", "dim")
+        if one.original_id != one.id:
+            chat.display.line(f"  {one.original_id} is {one.id} here.", "dim")
     chat.number_rows(())
 
 

@@ -1,6 +1,6 @@
 """The budget (pure): how full the model's window is, and what a compaction takes out of it.
 
-The number that is shown is the number that compaction is judged by.
+The number shown is the number that triggers compaction.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Budget(Struct, frozen=True):
 
     @property
     def warning(self) -> float:
-        """The highest of the shares to warn at that is reached; 0 below them."""
+        """The highest warning threshold reached; 0 below all of them."""
         return next((share for share in (0.95, 0.9, 0.8) if self.share >= share), 0.0)
 
 
@@ -58,7 +58,7 @@ class Limits(Struct, frozen=True, kw_only=True):
 
 
 class Plan(Struct, frozen=True, kw_only=True):
-    """A context's exchanges cut in two. `reason`: the limit reached, or why none are compacted."""
+    """A context's exchanges in two parts. `reason`: the limit reached, or why none go."""
 
     reason: str
     compact: tuple[Exchange, ...] = ()
@@ -79,8 +79,8 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
 class Outcome(Struct, frozen=True, kw_only=True):
     """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`.
 
-    `model` is provider:model of whoever wrote it. `answered` is False when a provider failed at
-    last; one that wrote something else has answered.
+    `model` is provider:model of whoever wrote it. `answered` is False when the last provider
+    failed; an invalid summary counts as an answer.
     """
 
     narrative: Summary | None
@@ -93,7 +93,7 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A compaction that could be carried out. `span` is what its block newly covers."""
+    """A compaction that is ready to apply. `span` is what its block newly covers."""
 
     plan: Plan
     span: tuple[Exchange, ...]
@@ -106,7 +106,7 @@ class Draft(Struct, frozen=True, kw_only=True):
 
 
 def reserve(window: int) -> int:
-    """Return the tokens of a window that are kept free for the reply."""
+    """Return the tokens of a window that are reserved for the reply."""
     return min(8_192, window // 5)
 
 
@@ -128,7 +128,7 @@ def trigger(window: int, limits: Limits) -> int:
 def nearest_limit(
     used: int, messages: int, window: int, limits: Limits
 ) -> tuple[float, int, int, str]:
-    """Return how near the nearest limit is, 1 being reached: the amount, the limit, their unit."""
+    """Return the nearest limit as (share reached, amount, limit, unit)."""
     found = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
     for amount, limit, unit in (
         (used, limits.max_tokens, "tokens"),
@@ -144,8 +144,8 @@ def size(text: str, count: Count) -> int:
     return count(text) + 4
 
 
-def entry_size(entry: Entry, count: Count, most: int) -> int:
-    """Return the tokens of an entry as it is sent: no text of it takes more than `most`."""
+def entry_size(entry: Entry, count: Count, limit: int) -> int:
+    """Return the tokens of an entry as it is sent: no text of it takes more than `limit`."""
     tokens = 0
     if isinstance(entry, Attachment) and entry.is_image:
         tokens = image_tokens(entry.width, entry.height) + count(entry.name) + 12
@@ -153,15 +153,15 @@ def entry_size(entry: Entry, count: Count, most: int) -> int:
         tokens = size(f"{entry.name}\n{entry.text}", count) + 80
     elif isinstance(entry, records.Reply | records.Query | records.ArchiveContext | records.Result):
         tokens = size(entry.text, count)
-    return min(tokens, most)
+    return min(tokens, limit)
 
 
 def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool = True) -> int:
     """Return the tokens of an exchange as it is sent, with or without its tools, texts capped."""
     results = (use.result for use in exchange.uses if tools)
     texts = [one for one in (exchange.query, exchange.reply, *results) if one and one.text]
-    most = room(window) // 2
-    return sum(entry_size(entry, count, most) for entry in (*exchange.attached, *texts))
+    limit = room(window) // 2
+    return sum(entry_size(entry, count, limit) for entry in (*exchange.attached, *texts))
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
@@ -177,7 +177,7 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
     return sum(1 + bool(one.reply is not None and one.reply.text.strip()) for one in exchanges)
 
 
-def reported(session: records.Session, count: Count, most: int) -> int | None:
+def reported(session: records.Session, count: Count, limit: int) -> int | None:
     """Return the next request's tokens: the last report of a turn, and an estimate of what came
     after it. None when no turn was reported, or another model has taken over since.
 
@@ -190,7 +190,7 @@ def reported(session: records.Session, count: Count, most: int) -> int | None:
         usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
         if usage is not None and usage.input and not usage.estimated:
             return usage.input + usage.output - usage.reasoning + after
-        after += entry_size(entry, count, most)
+        after += entry_size(entry, count, limit)
     return None
 
 
@@ -281,8 +281,8 @@ def plan_requested(
     """Return the plan of `/compact`: of the newest quarter, what is recent and short stays."""
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
-    most = trigger(window, limits) // 64
-    while sum(exchange_size(exchange, count, window) for exchange in exchanges[cut:]) > most:
+    limit = trigger(window, limits) // 64
+    while sum(exchange_size(exchange, count, window) for exchange in exchanges[cut:]) > limit:
         cut += 1
     return Plan(reason="Asked for", compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
 
@@ -293,11 +293,11 @@ def newest_within(
     """Return the newest exchanges within the limits, at least one, with room for the next query."""
     kept: list[Exchange] = []
     messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
-    most_messages, most = limits.max_messages or 10**9, limits.max_tokens or 10**12
+    message_limit, limit = limits.max_messages or 10**9, limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
         used += exchange_size(exchange, count, window)
-        if kept and (messages > most_messages or used > most):
+        if kept and (messages > message_limit or used > limit):
             break
         kept.append(exchange)
     return tuple(reversed(kept))

@@ -17,17 +17,17 @@ from typing import Literal
 
 import msgspec
 
-Kind = Literal[
+ValueKind = Literal[
     "url", "email", "path", "id", "date", "time", "quantity", "number", "version", "address",
     "phone", "quote", "code", "identifier", "name",
 ]  # fmt: skip
 
 
-class Value(msgspec.Struct, frozen=True):
+class ExactValue(msgspec.Struct, frozen=True):
     """One exact value and where it stands. `unit` is that of a quantity, in short."""
 
     text: str
-    kind: Kind
+    kind: ValueKind
     start: int
     end: int
     unit: str = ""
@@ -54,7 +54,7 @@ _TRIGGER = re.compile(
     r"[0-9@/\\_`\"„“«‘「#½¼¾=.:(A-Z-](?:(?<=[0-9@/\\_`\"„“«‘「#½¼¾=])|(?<=[^\W_][.:])(?=[^\W_])"
     r"|(?<=[a-zß-ÿ][A-Z])|(?<=-)(?<!\S-)(?=-?[a-z])|(?<=\w\()(?=\)))"
 )
-"""A sign that the word around it may be an exact value; all other words are passed over."""
+"""A sign that the word around it may be an exact value; other words are skipped."""
 
 
 @cache
@@ -88,9 +88,9 @@ _NAME = re.compile(
 )
 
 
-def find(text: str) -> list[Value]:
+def find(text: str) -> list[ExactValue]:
     """Return the exact values of `text` in the order in which they stand, none inside another."""
-    found: list[Value] = []
+    found: list[ExactValue] = []
     position = taken = 0
     while (trigger := _TRIGGER.search(text, position)) is not None:
         start = trigger.start()
@@ -106,27 +106,27 @@ def find(text: str) -> list[Value]:
         else:
             found.append(value)
             position = taken = value.end
-    whole: list[Value] = []
+    whole: list[ExactValue] = []
     end = 0
     for start, value in [*((value.start, value) for value in found), (len(text), None)]:
         names = _NAME.finditer(text, end, start)
-        whole += (Value(match.group(), "name", *match.span()) for match in names)
+        whole += (ExactValue(match.group(), "name", *match.span()) for match in names)
         if value is not None:
             whole.append(value)
             end = value.end
     return whole
 
 
-def _value(text: str, match: re.Match[str], floor: int) -> Value | None:
+def _value(text: str, match: re.Match[str], floor: int) -> ExactValue | None:
     """Return what was matched without the punctuation behind it, if it is exact enough."""
     start, end = match.span()
-    kind: Kind = match.lastgroup  # type: ignore[assignment]
+    kind: ValueKind = match.lastgroup  # type: ignore[assignment]
     if kind == "number":
         return _number(text, start, end, floor)
     if kind in ("code", "quote"):
         inside = text[start + 1 : end - 1]
         good = inside.strip() and inside.count(" ") < 12
-        return Value(text[start:end], kind, start, end) if good else None
+        return ExactValue(text[start:end], kind, start, end) if good else None
     if kind not in ("time", "date", "phone"):
         while end > start + 1 and text[end - 1] in ".,;:!?…)]}>*'’":
             if text[end - 1] == ")" and text.count("(", start, end) >= text.count(")", start, end):
@@ -134,11 +134,11 @@ def _value(text: str, match: re.Match[str], floor: int) -> Value | None:
             end -= 1
     whole = text[start:end]
     vague = (kind == "path" and not _is_path(whole)) or (kind == "id" and whole.isdigit())
-    return None if vague or len(whole) < 2 else Value(whole, kind, start, end)
+    return None if vague or len(whole) < 2 else ExactValue(whole, kind, start, end)
 
 
 def _is_path(whole: str) -> bool:
-    """Tell a path from "and/or", "km/h", "e.g" and two sentences without a blank between them."""
+    """Return False for "and/or", "km/h", "e.g" and two sentences without a blank between them."""
     if "/" not in whole and "\\" not in whole:
         name, _, last = whole.partition(":")[0].rpartition(".")
         if len(name) == 1 or name.isdigit():
@@ -150,7 +150,7 @@ def _is_path(whole: str) -> bool:
     return _PLAIN_SLASH.fullmatch(whole) is None
 
 
-def _number(text: str, start: int, end: int, floor: int) -> Value | None:
+def _number(text: str, start: int, end: int, floor: int) -> ExactValue | None:
     """Return the number at `start`..`end` with the currency, month or unit beside it."""
     number = text[start:end].rstrip(" -–—/×x")
     end = start + len(number)
@@ -162,24 +162,24 @@ def _number(text: str, start: int, end: int, floor: int) -> Value | None:
     if before is not None and low in MONTHS and label[0].isupper() and number.isdigit():
         stop = end if text[end:stop] == "." or len(number) == 4 else stop
         stop = year.end() if (year := _YEAR.match(text, stop)) else stop
-        return Value(text[before.start() : stop], "date", before.start(), stop)
+        return ExactValue(text[before.start() : stop], "date", before.start(), stop)
     month = _MONTH.match(text, stop)
     if month is not None and month.group(1).lower() in MONTHS and len(number) <= 7:
         stop = year.end() if (year := _YEAR.match(text, month.end())) else month.end()
-        return Value(text[start:stop], "date", start, stop)
+        return ExactValue(text[start:stop], "date", start, stop)
     unit, stop = _unit(text, end)
     if stop == end and end < len(text) and (text[end].isalpha() or text[end] == "_"):
         code = _ALPHANUMERIC.match(text, start)
-        return None if code is None else Value(code.group(), "id", start, code.end())
+        return None if code is None else ExactValue(code.group(), "id", start, code.end())
     sign = next((sign for sign in "€$£¥" if sign in number), low)
     if UNITS.get(sign) in _MONEY and (sign != low or len(low) == 3):
         start = before.start() if before is not None and sign == low else start
-        return Value(text[start:stop], "quantity", start, stop, UNITS[sign])
+        return ExactValue(text[start:stop], "quantity", start, stop, UNITS[sign])
     if unit or stop > end:
-        return Value(text[start:stop], "quantity" if unit else "number", start, stop, unit)
+        return ExactValue(text[start:stop], "quantity" if unit else "number", start, stop, unit)
     if before is not None and label.isupper() and 1 < len(label) <= 4:
-        return Value(text[before.start() : end], "id", before.start(), end)
-    return Value(number, "number", start, end)
+        return ExactValue(text[before.start() : end], "id", before.start(), end)
+    return ExactValue(number, "number", start, end)
 
 
 def _unit(text: str, end: int) -> tuple[str, int]:

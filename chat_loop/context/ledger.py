@@ -87,7 +87,7 @@ class Line(Struct, frozen=True):
         return self.text + self.mark
 
 
-class Sentence(Struct, frozen=True):
+class ParsedSentence(Struct, frozen=True):
     """A sentence as it is compared with others.
 
     `exactness` is the loss if its values were gone: 0 nothing, 1 a bare number, 2 a measure, 3 a
@@ -106,16 +106,16 @@ class Sentence(Struct, frozen=True):
     words: frozenset[str]
     label: str
 
-    def varies(self, other: Sentence) -> bool:
+    def varies(self, other: ParsedSentence) -> bool:
         """Return True when two sentences differ in their last value only."""
         same = self.normals[:-1] == other.normals[:-1] and self.normals != other.normals
         return bool(other.normals) and same and self.measures == other.measures
 
-    def apart(self, other: Sentence) -> bool:
+    def apart(self, other: ParsedSentence) -> bool:
         """Return True when each has words of its own: the two may be about two things."""
         return bool(self.words - other.words and other.words - self.words)
 
-    def replaces(self, old: Sentence) -> bool:
+    def replaces(self, old: ParsedSentence) -> bool:
         """Return True when it has all of an older one and another value, or corrects it."""
         if not (self.measures & old.measures):
             return False
@@ -139,7 +139,7 @@ class _Entry(Struct, eq=False):
     """
 
     line: Line
-    sentence: Sentence
+    sentence: ParsedSentence
     section: Section
     pasted: bool = False
     replaced: bool = False
@@ -164,12 +164,12 @@ def items(summary: Summary) -> Iterator[Line]:
 # ---- harvest
 
 
-def harvest(exchanges: Iterable[Exchange]) -> list[Line]:
+def collect(exchanges: Iterable[Exchange]) -> list[Line]:
     """Return the sentences worth keeping, without secrets, in the order they were said."""
-    return [entry.line for entry in _harvest(exchanges, Redactor())]
+    return [entry.line for entry in _collect(exchanges, Redactor())]
 
 
-def _harvest(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
+def _collect(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
     """Return the sentences of a span as entries; a reply's echo of its query is left out.
 
     Nobody has decided what only a model has named: the labels of replies count for nothing.
@@ -193,7 +193,7 @@ def _harvest(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
 
 def _worth_keeping(
     text: str, redactor: Redactor, *, pasted: bool = False, reply: bool = False
-) -> Iterator[Sentence]:
+) -> Iterator[ParsedSentence]:
     """Yield the user's sentences unless they only ask or say next to nothing, and those of a reply
     with an exact value. Of what was pasted or quoted only exact values count.
     """
@@ -221,7 +221,7 @@ def _worth_keeping(
 
 
 @lru_cache(maxsize=8192)
-def read(text: str) -> Sentence:
+def read(text: str) -> ParsedSentence:
     """Read the first 1,000 characters of a sentence: its values, its words, its label."""
     text = text[:1_000]
     found = find(text)
@@ -238,7 +238,7 @@ def read(text: str) -> Sentence:
     outside.append(text[position:])
     words = _WORD.findall(" ".join(outside).casefold())
     first = label[1].casefold().split()[0] if label is not None else ""
-    return Sentence(
+    return ParsedSentence(
         text=text,
         values=tuple(value.text for value in found),
         exactness=max((_EXACTNESS.get(value.kind, 3) for value in found), default=0),
@@ -253,10 +253,10 @@ def read(text: str) -> Sentence:
 # ---- compare
 
 
-class Index:
+class WordIndex:
     """Sentences by number, words and values. The rarer a word, the more it weighs."""
 
-    def __init__(self, everything: Iterable[Sentence]) -> None:
+    def __init__(self, everything: Iterable[ParsedSentence]) -> None:
         counts: Counter[str] = Counter()
         self._places: dict[str, list[int]] = {}
         total = 0
@@ -267,7 +267,7 @@ class Index:
         self._most = log(2 + total)
         self._weights = {word: log(1 + (1 + total) / number) for word, number in counts.items()}
 
-    def near(self, sentence: Sentence, before: int) -> list[int]:
+    def near(self, sentence: ParsedSentence, before: int) -> list[int]:
         """Return numbers below `before` of sentences with the same rare words or values."""
         keys = [key for key in (*sentence.figures, *sentence.words) if key in self._places]
         ends = {key: bisect_left(self._places[key], before) for key in keys}
@@ -280,19 +280,19 @@ class Index:
         """Return how much words weigh together."""
         return fsum(self._weights.get(word, self._most) for word in words)
 
-    def covered(self, one: Sentence, other: Sentence) -> float:
+    def covered(self, one: ParsedSentence, other: ParsedSentence) -> float:
         """Return the share of the words of `one` that `other` has too, from 0 to 1."""
         if one.words <= other.words:
             return 1.0
         return self.weight(one.words & other.words) / self.weight(one.words)
 
-    def repeats(self, one: Sentence, other: Sentence, *, bullet: bool = False) -> bool:
+    def repeats(self, one: ParsedSentence, other: ParsedSentence, *, bullet: bool = False) -> bool:
         """Return True when `other` has all values and nearly all words of `one`."""
         if not set(one.normals) <= set(other.normals) or (not bullet and one.apart(other)):
             return False
         return self.covered(one, other) >= (0.7 if bullet else 0.8 if one.normals else 1.0)
 
-    def likeness(self, new: Sentence, old: Sentence) -> float:
+    def likeness(self, new: ParsedSentence, old: ParsedSentence) -> float:
         """Return how surely a sentence only gives an older one another value, from 0 to 1."""
         if not (new.measures & old.measures) or set(new.normals) & set(old.normals):
             return 0.0
@@ -301,10 +301,10 @@ class Index:
         return common / least * (1.0 if new.varies(old) else 0.75) if common else 0.0
 
 
-def unsaid(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
+def missing_facts(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
     """Return the facts with exact values that none of the lines repeats."""
     known = [read(one) for one in lines]
-    index = Index(known)
+    index = WordIndex(known)
     return [
         fact
         for fact in facts
@@ -313,10 +313,10 @@ def unsaid(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
     ]
 
 
-def rivals(older: Sequence[Line], newer: Sequence[Line]) -> list[tuple[Line, Line]]:
+def find_conflicts(older: Sequence[Line], newer: Sequence[Line]) -> list[tuple[Line, Line]]:
     """Return pairs of lines of which the newer one may give another value of the same."""
     first, second = ([read(one.text) for one in side] for side in (older, newer))
-    index = Index([*first, *second])
+    index = WordIndex([*first, *second])
     found = []
     for item, sentence in zip(newer, second, strict=True):
         close = [at for at in index.near(sentence, len(first)) if not sentence.apart(first[at])]
@@ -348,7 +348,7 @@ def ledger(
     redactor = Redactor(summary_block.render(parent), summary_block.render(narrative))
     carried = [_Entry(item, read(item.text), item.section) for item in items(parent)]
     pinned = [_Entry(Line(pin, "key_facts"), read(pin), "key_facts") for pin in pins]
-    new, ahead = _harvest(fresh, redactor), _harvest(tail, redactor)
+    new, ahead = _collect(fresh, redactor), _collect(tail, redactor)
     bullets = [
         _Entry(Line(text, section), read(REFERENCE.sub("", text)), section)
         for text, section in {
@@ -358,7 +358,7 @@ def ledger(
     ]
     bullets.sort(key=lambda bullet: bullet.section)  # decisions first
     everything = [*pinned, *carried, *new, *ahead, *bullets]
-    index = Index(entry.sentence for entry in everything)
+    index = WordIndex(entry.sentence for entry in everything)
     for number, entry in enumerate(everything):
         entry.older = [everything[at] for at in index.near(entry.sentence, number)]
     superseded = _replace([*new, *ahead], index)
@@ -383,11 +383,11 @@ def ledger(
     )
     kept = set(lines)
     left_out = [entry.line for entry in live if entry not in kept]
-    archived = unsaid(left_out, [*(entry.line.text for entry in lines), *pins])
+    archived = missing_facts(left_out, [*(entry.line.text for entry in lines), *pins])
     return LedgerBlock(summary, tuple(archived), superseded)
 
 
-def _replace(entries: Iterable[_Entry], index: Index) -> int:
+def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
     """Mark what newer sentences replace, and open points that are done; return how many values."""
     superseded = 0
     for new in entries:
@@ -411,7 +411,7 @@ def _replace(entries: Iterable[_Entry], index: Index) -> int:
 
 
 def _without_repetitions(
-    pinned: Sequence[_Entry], live: Sequence[_Entry], bullets: Sequence[_Entry], index: Index
+    pinned: Sequence[_Entry], live: Sequence[_Entry], bullets: Sequence[_Entry], index: WordIndex
 ) -> list[_Entry]:
     """Return the lines that repeat no pin and no older line. What is said twice has the section of
     the more telling one, since the model knows what is a decision.
@@ -443,7 +443,7 @@ def _without_repetitions(
 
 
 def _fitting(
-    lines: Sequence[_Entry], index: Index, room: int, count: Callable[[str], int]
+    lines: Sequence[_Entry], index: WordIndex, room: int, count: Callable[[str], int]
 ) -> list[_Entry]:
     """Return the lines of the highest scores as far as there is room, of equal ones the newer.
 

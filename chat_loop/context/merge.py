@@ -1,8 +1,8 @@
 """Merging two branches (pure): one block of two, as in a three-way merge.
 
-What both have stays; what one of them added stays; what stood in the block that both began with and
-is gone in one of them is gone: it was superseded, closed or unpinned there. Where the branches say
-different things of the same, that is a contradiction, which the user decides.
+A line that both have, or that one added, stays. A line of their common base that one removed is
+dropped: it was superseded, closed or unpinned there. Where the branches give different values for
+the same thing, that is a contradiction, which the user resolves.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.context.activity import merge_counts
 from chat_loop.context.budget import Count
-from chat_loop.context.ledger import REFERENCE, SECTIONS, items, ledger, rivals
+from chat_loop.context.ledger import REFERENCE, SECTIONS, find_conflicts, items, ledger
 from chat_loop.sessions.records import Summary
 
 _QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
@@ -24,21 +24,21 @@ _QUERY = re.compile(r"(?<![\d.])(\d{1,6})\.(?=\d)")
 
 
 class Contradiction(Struct, frozen=True):
-    """Two lines that say different things of the same, as they would stand in the merged block."""
+    """Two lines with different values for the same thing, as in the merged block."""
 
     first: str
     second: str
 
 
 def common_lines(first: Summary, second: Summary) -> Summary:
-    """Return what two blocks have in common."""
-    return _changed(
+    """Return the lines that two blocks have in common."""
+    return _rewrite(
         first, lambda name, lines: [one for one in lines if one in getattr(second, name)]
     )
 
 
-def _changed(summary: Summary, change: Callable[[str, tuple[str, ...]], Sequence[str]]) -> Summary:
-    """Return a block whose lists are what `change` makes of each."""
+def _rewrite(summary: Summary, change: Callable[[str, tuple[str, ...]], Sequence[str]]) -> Summary:
+    """Return a block with `change` applied to each of its lists."""
     lists = {name: lines for name, lines in asdict(summary).items() if name != "background"}
     made: Any = {name: tuple(change(name, lines)) for name, lines in lists.items()}
     return replace(summary, **made)
@@ -54,7 +54,7 @@ def merge(
     the second one's own come `shift` places later.
     """
     base = base or Summary()
-    second = _moved(second, fork, shift)
+    second = _renumber(second, fork, shift)
 
     def together(name: str, mine: tuple[str, ...]) -> Sequence[str]:
         other, before = getattr(second, name), getattr(base, name)
@@ -68,20 +68,20 @@ def merge(
     backgrounds = [one.background for one in (first, second) if one.background != nothing]
     if len(backgrounds) > 1 and backgrounds[1] in backgrounds[0]:
         backgrounds.pop()
-    summary = replace(_changed(first, together), background=" ".join(backgrounds) or nothing)
+    summary = replace(_rewrite(first, together), background=" ".join(backgrounds) or nothing)
     known = set(items(base))
     ours, theirs = (
         {item.text: item for item in items(one) if item not in known} for one in (first, second)
     )
     older = [item for text, item in ours.items() if text not in theirs]
     newer = [item for text, item in theirs.items() if text not in ours]
-    found = rivals(older, newer) + [(old, new) for new, old in rivals(newer, older)]
+    found = find_conflicts(older, newer) + [(old, new) for new, old in find_conflicts(newer, older)]
     pairs = dict.fromkeys(Contradiction(old.whole, new.whole) for old, new in found)
     return summary, tuple(pairs)
 
 
-def _moved(summary: Summary, fork: int, shift: int) -> Summary:
-    """Return the second branch's block with its sessions' places in the chain of both."""
+def _renumber(summary: Summary, fork: int, shift: int) -> Summary:
+    """Return the second branch's block with its sessions renumbered for the merged chain."""
 
     def place(depth: int) -> int:
         return depth + shift if depth > fork else depth
@@ -104,12 +104,12 @@ def _moved(summary: Summary, fork: int, shift: int) -> Summary:
             return [lines[one] for one in whole]
         return [moved(one) for one in whole] if name == "topics" else whole
 
-    return replace(_changed(summary, change), background=moved(summary.background))
+    return replace(_rewrite(summary, change), background=moved(summary.background))
 
 
 def trim_to_room(summary: Summary, dropped: Collection[str], room: int, count: Count) -> Summary:
     """Return a block without the lines `dropped`, whose best other lines fit into `room` tokens."""
-    summary = _changed(
+    summary = _rewrite(
         summary,
         lambda name, lines: [one for one in lines if name not in SECTIONS or one not in dropped],
     )

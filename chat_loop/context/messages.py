@@ -1,7 +1,7 @@
-"""Messages (pure): a chain's thread as it is sent to the model.
+"""Messages (pure): a thread as it is sent to the model.
 
-First the restored block, which stands for everything before the words; then the carried exchanges,
-in their own words from an ancestor's file; then the session's own. Messages always alternate. A
+First the restored block, which summarizes everything before; then the exchanges carried verbatim
+from an ancestor's file; then the session's own. Messages always alternate. A
 session's earlier ones never change from one request to the next, so that a provider's prompt cache
 holds; only what is too long for the window is shortened.
 """
@@ -34,7 +34,7 @@ LongEntry = TypeVar("LongEntry", bound=records.Query | records.Reply | records.R
 
 @cache
 def prompt(name: str) -> str:
-    """Return a text that the program sends a model beside the conversation's own."""
+    """Return one of the program's own prompts."""
     return (Path(__file__).parent / "prompts" / name).read_text("utf-8").removesuffix("\n")
 
 
@@ -55,7 +55,7 @@ class Thread(Struct, frozen=True):
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """All exchanges in the context in their own words; failed ones stand in the file only."""
+        """All exchanges that are in the context verbatim; failed ones are only in the file."""
         return tuple(one for one in (*self.carried, *self.session.exchanges) if not one.failed)
 
     @property
@@ -85,18 +85,18 @@ class Thread(Struct, frozen=True):
 
     @property
     def pins(self) -> tuple[str, ...]:
-        """The parent's pins, then this session's, each once, without those that were unpinned."""
+        """The pins of the parent, then of this session, each once, without unpinned ones."""
         parent = self.inherited
         return records.pinned_after(parent.pinned if parent else (), self.session.entries)
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return a thread's messages. Without `tools` calls and results stand in the user's text."""
+    """Return a thread's messages. Without `tools`, calls and results become text of the user."""
     return merge_neighbors(message for _, message in pieces(thread, tools=tools))
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
-    """Yield the pieces of a thread's messages, each with its part of the request."""
+    """Yield the pieces of a thread's messages, each with the part of the request it is in."""
     session = thread.session
     restoration, acknowledgment = session.restoration, session.acknowledgment
     if restoration is not None and restoration.block:
@@ -115,7 +115,7 @@ def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message
 
 
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
-    """Yield a session's own words, calls and results; calls are answered before more is said."""
+    """Yield a session's words, calls and results; results come before the next words."""
     attached: dict[int, list[Attachment]] = {}
     for entry in entries:
         if isinstance(entry, Attachment):
@@ -137,7 +137,7 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
 def _words(
     entry: Entry, attached: Mapping[int, Sequence[Attachment]]
 ) -> Sequence[tuple[str, Message]]:
-    """Return what an entry says, a query's files before its words."""
+    """Return the messages of an entry, a query's files before its text."""
     match entry:
         case records.Query(number=number, text=text):
             files = (
@@ -197,7 +197,7 @@ def merge_neighbors(pieces: Iterable[Message]) -> tuple[Message, ...]:
 
 
 def query_message(text: str, attached: Sequence[Attachment]) -> Message:
-    """Return a query as it is sent: its files between lines that none can hold, then its words."""
+    """Return a query as it is sent: its files between unique fences, then its text."""
     if not attached:
         return Message("user", text)
     whole = "".join(one.text for one in attached).encode("utf-8", "surrogatepass")
@@ -252,34 +252,34 @@ def with_task(text: str) -> str:
     return f"{text}\n\n{prompt('acknowledge.txt')}"
 
 
-def clip(text: str, most: int, count: Count) -> str:
-    """Return `text` of at most `most` tokens: its middle is left out, and how much is said."""
-    if 4 * len(text) <= most:  # a token is at least a byte: there is nothing to count
+def clip(text: str, limit: int, count: Count) -> str:
+    """Return `text` of at most `limit` tokens: a note in its middle says how much is cut."""
+    if 4 * len(text) <= limit:  # a token is at least a byte: there is nothing to count
         return text
     tokens = count(text)
-    if tokens <= most:
+    if tokens <= limit:
         return text
-    half = max(20, (int(len(text) * most / tokens * 0.9) - 60) // 2)
+    half = max(20, (int(len(text) * limit / tokens * 0.9) - 60) // 2)
     while True:
         missing = len(text) - 2 * half
         short = (
             f"{text[:half]}\n[... {missing} characters left out ...]\n{text[len(text) - half :]}"
         )
-        if half <= 20 or count(short) <= most:
+        if half <= 20 or count(short) <= limit:
             return short
         half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
-def fit(thread: Thread, window: int, count: Count, most_of_block: int) -> tuple[Thread, int]:
+def fit(thread: Thread, window: int, count: Count, block_limit: int) -> tuple[Thread, int]:
     """Return a thread as it is sent, and how many of its texts are shortened: none takes more than
-    half of the room, and the restored block not more than `most_of_block` tokens.
+    half of the room, and the restored block not more than `block_limit` tokens.
     """
-    most = room(window) // 2
+    limit = room(window) // 2
     shortened = 0
 
     def short(entry: LongEntry) -> LongEntry:
         nonlocal shortened
-        text = clip(entry.text, most, count)
+        text = clip(entry.text, limit, count)
         if text is entry.text:
             return entry
         shortened += 1
@@ -296,7 +296,7 @@ def fit(thread: Thread, window: int, count: Count, most_of_block: int) -> tuple[
         )
         for one in thread.carried
     )
-    block = shorten_block(restoration.block, most_of_block, count) if restoration else ""
+    block = shorten_block(restoration.block, block_limit, count) if restoration else ""
     if restoration is not None and block != restoration.block:
         entries[entries.index(restoration)] = replace(restoration, block=block)
     elif not shortened:
@@ -311,16 +311,16 @@ def block_room(window: int) -> int:
     return int(room(window) * 0.6)
 
 
-def shorten_block(text: str, most: int, count: Count) -> str:
-    """Return a block in at most `most` tokens: key facts go first, the oldest before the newest."""
-    if count(text) <= most:
+def shorten_block(text: str, limit: int, count: Count) -> str:
+    """Return a block in at most `limit` tokens; key facts go first, and the oldest first."""
+    if count(text) <= limit:
         return text
     summary = summary_block.parse(text)
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
         shorter = [replace(summary, **{name: items[cut:]}) for cut in range(len(items) + 1)]
         fits = bisect_left(
-            shorter, True, hi=len(items), key=lambda one: count(summary_block.render(one)) <= most
+            shorter, True, hi=len(items), key=lambda one: count(summary_block.render(one)) <= limit
         )
         summary = shorter[fits]
     return summary_block.render(summary)

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.context.budget import Count, Draft, Outcome, Plan, SummaryOptions, room
-from chat_loop.context.exact import Value, figures, find, normalize
+from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE, LedgerBlock, ledger, read
 from chat_loop.context.messages import Thread, clip, prompt, shorten_block
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
@@ -420,7 +420,7 @@ class _Source:
                     return False
         return True
 
-    def _holds(self, value: Value) -> bool:
+    def _holds(self, value: ExactValue) -> bool:
         """Return True when a value stands in the text, perhaps in another spelling."""
         if value.kind in ("quote", "name"):
             return True

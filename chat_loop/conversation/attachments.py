@@ -1,6 +1,4 @@
-"""The files of a query: weighed before anything is sent, kept with it, and shown again in later
-requests.
-"""
+"""The files attached to a query: check, store and send them."""
 
 from __future__ import annotations
 
@@ -45,7 +43,7 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
         )
 
 
-def keep(
+def save_files(
     files: Sequence[QueryFile],
     number: int,
     sessions: SessionManager,
@@ -68,8 +66,8 @@ def keep(
 def with_images(
     messages: Sequence[Message], load: Callable[[Image], str], takes_images: bool = True
 ) -> tuple[tuple[Message, ...], list[str]]:
-    """Return messages with the data of their images, and a sentence for each image that a line
-    takes the place of. The newest images go first when there are too many.
+    """Return messages with the data of their images, and a sentence for each image that a note
+    replaces. The newest images have priority when there are too many.
 
     `load` returns the base64 of an image, and raises ImageUnavailable.
     """

@@ -39,7 +39,7 @@ the next attempt.
 MAKING = "in the making"
 
 Confirm = Callable[[int, int], Awaitable[bool]]
-"""Asks whether to compact although so many tokens now would be so many after."""
+"""Asks whether to compact, given the tokens before and after."""
 T = TypeVar("T")
 
 
@@ -51,7 +51,7 @@ def uncancel() -> None:
 
 
 async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
-    """Do `work` to its end even when cancelled meanwhile, and raise CancelledError only then."""
+    """Run `work` to completion even when cancelled, and raise CancelledError afterwards."""
     task = asyncio.ensure_future(work)
     try:
         return await asyncio.shield(task)
@@ -66,14 +66,14 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
 
 
 class ChildPlan(Struct, frozen=True, kw_only=True):
-    """The beginning of a child session: its parent, and the block and the words that stand for what
-    was said before it.
+    """How a child session begins: its parent, and the block and the exchanges that represent the
+    conversation so far.
 
-    `in_file`: the block is the summary in the file at `path`, where the user may edit it. `pins`
-    are those that hold now, whatever the block says. A fork leaves out what the parent said after
+    `in_file`: the block is the summary in the file at `path`, which the user may edit. `pins`
+    are the current ones, whatever the block says. A fork leaves out what the parent said after
     `until`; `merged` is the id of a second parent, and `depth` then the child's place in the chain
-    of both. `left_out` exchanges do not fit in their own words; the block stands for them.
-    `answered` is False when the model failed at the block: it is asked for nothing more at once.
+    of both. `left_out` exchanges do not fit verbatim; the block covers them.
+    `answered` is False when the model failed to write the block: it is not asked again at once.
     """
 
     parent: records.Session
@@ -109,7 +109,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     def begin(
         self, sessions: SessionManager, agent: str, agent_path: str, model: str
     ) -> tuple[LiveSession, list[records.Entry]]:
-        """Return the child, which has no file yet, and its first entries."""
+        """Return the child, whose file does not exist yet, and its first entries."""
         at = sessions.now()
         entries: list[records.Entry] = [self.restoration(at)]
         if self.pins is not None:
@@ -130,7 +130,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
 
 
 class Background:
-    """At most one summary call, and its result. No more begin after too many failures in a row."""
+    """At most one summary call at a time, and its result; stops after MAX_FAILURES in a row."""
 
     def __init__(self) -> None:
         self._failures = 0
@@ -143,25 +143,25 @@ class Background:
 
     @property
     def state(self) -> str:
-        """`in the making`, `ready`, `failed`, or empty when there is nothing to tell."""
+        """`in the making`, `ready`, `failed`, or empty when there is nothing to report."""
         if self._task is not None:
             return MAKING
         return "ready" if self._prepared is not None else "failed" if self._failures else ""
 
     def can_start(self, used: int) -> bool:
-        """Return True when a call should begin, with `used` tokens in the context."""
+        """Return True when a call may start, with `used` tokens in the context."""
         broken = self._failures >= MAX_FAILURES
         return not (self._task or self._prepared or broken or used < self._not_below)
 
     def take_problem(self) -> str:
-        """Return why no more calls are tried, once; empty when they are."""
+        """Return once why calls have stopped; empty while they go on."""
         if self._failures < MAX_FAILURES or self._announced:
             return ""
         self._announced = True
         return self._problem
 
     def start(self, work: Callable[[], Awaitable[Outcome]], used: int) -> None:
-        """Begin a summary with `work`, `used` tokens being in the context."""
+        """Start a summary with `work`, with `used` tokens in the context."""
         self._deliver_to = None
         self._task = asyncio.ensure_future(self._run(work, used))
 
@@ -185,22 +185,22 @@ class Background:
                 self._task = None
 
     def ready(self, exchanges: Sequence[records.Exchange]) -> Outcome | None:
-        """Return what is ready of the beginning of `exchanges`."""
+        """Return the prepared outcome if it covers the first of `exchanges`."""
         prepared = self._prepared
         if prepared is None or tuple(exchanges[: len(prepared.covered)]) != prepared.covered:
             return None
         return prepared
 
     def forget(self, deliver_to: Callable[[Outcome], None] | None) -> None:
-        """Forget what is ready; a call under way hands its result to `deliver_to` in a thread."""
+        """Drop the prepared outcome; a running call calls `deliver_to` in a thread."""
         self._prepared, self._not_below, self._deliver_to = None, 0.0, deliver_to
 
     def try_again(self) -> None:
-        """Try calls again: a summary was made elsewhere."""
+        """Allow calls again: a summary succeeded elsewhere."""
         self._failures, self._announced = 0, False
 
     async def cancel(self) -> None:
-        """Stop what is under way and forget what is ready."""
+        """Cancel the running call and drop the prepared outcome."""
         self._prepared = self._deliver_to = None
         task, self._task = self._task, None
         if task is not None:
@@ -208,7 +208,7 @@ class Background:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait(self) -> None:
-        """Wait for the call under way to end, and for what is done with its result."""
+        """Wait until the running call has ended and its result is handled."""
         while self._task is not None:
             await asyncio.wait({self._task})
 
@@ -311,7 +311,7 @@ class Compaction:
         )
 
     async def draft(self, focus: str = "", confirm: Confirm | None = None) -> Draft | None:
-        """Return a compaction that is asked for, with nothing done yet. Raises UsageError for
+        """Return a requested compaction without carrying it out. Raises UsageError when there is
         nothing to compact.
 
         It is made without the model when its summary fails. None when it would not make the context
@@ -339,7 +339,7 @@ class Compaction:
         return replace(draft, answered=answered)
 
     def edited(self, draft: Draft, summary: records.Summary) -> Draft:
-        """Return a draft that was asked for, with its block as the user left it."""
+        """Return a requested draft with its block as the user edited it."""
         block = summary_block.render(summary)
         compaction = replace(
             draft.compaction,
@@ -351,7 +351,7 @@ class Compaction:
         return replace(draft, summary=summary, compaction=compaction)
 
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
-        """Return a compaction with the narrative that is ready, or with none until it comes."""
+        """Return a compaction with the prepared narrative, or without one until it arrives."""
         thread = await asyncio.to_thread(self._conversation.reload_block)
         prepared = self.background.ready(thread.fresh)
         if prepared is not None and len(prepared.covered) > len(thread.uncovered(plan.compact)):

@@ -1,5 +1,5 @@
-"""Conversation: the live end of a chain. It asks, saves, compacts, goes on from stored sessions and
-ends; everything that happens is told to `show` as an event.
+"""Conversation: the live end of a chain. It asks, saves, compacts, continues stored sessions and
+ends; everything that happens is passed to `show` as an event.
 """
 
 from __future__ import annotations
@@ -98,17 +98,17 @@ class Conversation:
 
     @property
     def thread(self) -> Thread:
-        """The session, and what of its ancestors stands in the context."""
+        """The session, and the part of its ancestors that is in the context."""
         return Thread(self.live.session, self._carried, self._edited)
 
     @property
     def window(self) -> int:
-        """Tokens of the model's window."""
+        """The model's window in tokens."""
         return self.agent.provider.window.tokens
 
     @property
     def trigger(self) -> int:
-        """The tokens from which on the context is compacted."""
+        """The number of tokens at which the context is compacted."""
         return budget.trigger(self.window, self.options.limits)
 
     @property
@@ -118,15 +118,15 @@ class Conversation:
 
     @property
     def fallback_text(self) -> str:
-        """A sentence for a resume that fails: how things go on."""
+        """What happens instead when a resume fails, as a sentence."""
         return "Starting fresh." if self.live.is_empty else "This session goes on."
 
     def context_refs(self) -> frozenset[str]:
-        """Return the references of what stands in the context in its own words."""
+        """Return the references of the exchanges that are in the context verbatim."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
     def reload_block(self) -> Thread:
-        """Return the thread with its parent's block as the user left it in its file."""
+        """Return the thread, with its parent's block as it is in the file now."""
         path, restoration = self._block_path, self.session.restoration
         if path is not None and restoration is not None:
             edited = self.compaction.summaries.edited(path, restoration)
@@ -136,7 +136,7 @@ class Conversation:
     # Asking
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
-        """Read the files that a query names with `@`. Raises UsageError for one not to be sent."""
+        """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
         files, doubtful = await asyncio.to_thread(read_files, typed)
         attachments.check(files, self.agent, self.count)
         if doubtful:
@@ -177,7 +177,7 @@ class Conversation:
         number = self.live.next_number
         self.add(records.Query(number=number, at=self.sessions.now(), text=text))
         if files:
-            attachments.keep(files, number, self.sessions, self.add, self.show)
+            attachments.save_files(files, number, self.sessions, self.add, self.show)
         if stopped is not None:
             self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
             raise stopped
@@ -205,7 +205,7 @@ class Conversation:
         return reply
 
     def _recall(self, archive: Archive, number: int, text: str) -> None:
-        """Attach what the archive has on a query, for a model that cannot search it itself."""
+        """Attach what the archive has on a query, for a model without tools."""
         restoration = self.session.restoration
         if restoration is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
@@ -219,7 +219,7 @@ class Conversation:
             self.show(events.Recalled(refs))
 
     async def _connect(self, servers: McpServers) -> None:
-        """Give the agent the servers' tools as they are now; wait for those that still connect."""
+        """Give the agent the servers' current tools; wait for servers that are still connecting."""
         pending: list[str] = []
 
         def waiting(names: tuple[str, ...]) -> None:
@@ -236,15 +236,15 @@ class Conversation:
             self.show(events.Warned(message, hint))
 
     def offer_tools(self, tools: Sequence[Tool]) -> None:
-        """Give the agent `tools` beside its own and the archive's, in place of those before."""
+        """Set the servers' tools, beside the agent's own and the archive's."""
         self._server_tools = tuple(tools)
         all_tools = (*self._own_tools, *self._server_tools, *self._archive_tools)
         self.agent = replace(self.agent, tools=all_tools)
 
     async def _answer(
-        self, agent: Agent, number: int, messages: tuple[Message, ...], most: int | None = None
+        self, agent: Agent, number: int, messages: tuple[Message, ...], limit: int | None = None
     ) -> Reply:
-        """Stream one reply of at most `most` tokens into the file. Raises as `answer` does."""
+        """Stream one reply of at most `limit` tokens into the file. Raises as `answer` does."""
         expected = self.meter.budget().used
 
         def estimate(text: str) -> Usage:
@@ -252,7 +252,7 @@ class Conversation:
 
         def show(event: events.Event) -> None:
             if not self._begun_shown:
-                self._show_saved()
+                self._report_saving()
             self.show(event)
 
         try:
@@ -264,16 +264,16 @@ class Conversation:
                 at=self.sessions.now(),
                 estimate=estimate,
                 show=show,
-                max_tokens=most,
+                max_tokens=limit,
             )
         finally:
-            self._show_saved()
+            self._report_saving()
         if number and reply.usage is not None and not reply.usage.estimated:
             self.meter.note_report()
         return reply
 
     async def acknowledge(self) -> None:
-        """Let the agent confirm what it was given; go on without it when that fails."""
+        """Have the agent confirm the restored context; continue without that when it fails."""
         restoration = self.session.restoration
         if not self.options.acknowledge or restoration is None or not restoration.block:
             return
@@ -291,7 +291,7 @@ class Conversation:
             uncancel()
 
     async def switch(self, provider: Provider) -> None:
-        """Have another model answer from the next query on; tools of the agent's own go."""
+        """Switch models from the next query on; the agent's own tools are dropped."""
         await self.compaction.background.cancel()  # it may ask the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
@@ -303,18 +303,18 @@ class Conversation:
         await before.close()
 
     def remember(self) -> None:
-        """Give the agent the memory as it stands now, from the next request on."""
+        """Give the agent the current memory, from the next request on."""
         self.agent = replace(self.agent, memory=self._memory())
 
     # Entries
 
     def add(self, entry: records.Entry) -> None:
-        """Append an entry and tell what became of it."""
+        """Append an entry and report whether it was saved."""
         self.live.add(entry)
-        self._show_saved()
+        self._report_saving()
 
-    def _show_saved(self) -> None:
-        """Say once where the session is saved, that saving fails, and that it works again."""
+    def _report_saving(self) -> None:
+        """Report once where the session is saved, when saving fails, and when it works again."""
         live, header, problem = self.live, self.live.header, self.live.problem
         if not (self._begun_shown or live.is_empty):
             self._begun_shown = True
@@ -339,11 +339,11 @@ class Conversation:
         self.add(records.Pin(at=self.sessions.now(), text=text))
 
     def unpin(self, text: str) -> None:
-        """Carry a pin no further."""
+        """Remove a pin from later summary blocks."""
         self.add(records.Unpin(at=self.sessions.now(), text=text))
 
     def rename(self, text: str) -> None:
-        """Name the conversation; an empty text leaves it to the program again."""
+        """Name the conversation; an empty text restores the automatic name."""
         if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
             self.live.change_header(name=text)
         elif text != self.session.name:
@@ -363,8 +363,8 @@ class Conversation:
                 self.add(records.Untag(at=at, text=tag))
 
     def last(self) -> tuple[Exchange, LoadedSession | None]:
-        """Return the newest exchange; and right after a compaction, the session before it, whose
-        last one it is. Raises UsageError when nothing was said in this session.
+        """Return the newest exchange; right after a compaction, also the session that it
+        is in. Raises UsageError when nothing was said in this session.
         """
         if self.session.exchanges:
             return self.session.exchanges[-1], None
@@ -379,8 +379,8 @@ class Conversation:
         raise errors.UsageError("Nothing was said in this session that could be undone.", hint)
 
     async def undo(self) -> Exchange:
-        """Take the last exchange out of the conversation, and a compaction right after it with it;
-        return it. Its words stay in the file. Raises UsageError as `last` does.
+        """Undo the last exchange, with a compaction right after it, and return it. Its words stay
+        in the file. Raises UsageError as `last` does.
         """
         last, before = self.last()
         await self.compaction.background.cancel()
@@ -396,7 +396,7 @@ class Conversation:
     # Compaction, resume and end
 
     async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
-        """Seal this session with a summary and go on in a child, as `draft` and `take` say."""
+        """Seal this session with a summary and continue in a child."""
         draft = await self.compaction.draft(focus, confirm)
         return draft is not None and await self.take(draft)
 
@@ -408,7 +408,7 @@ class Conversation:
         return taken
 
     def planner(self, *, quick: bool = False) -> ChildPlanner:
-        """Return the ways to go on from stored sessions; when `quick`, without a model."""
+        """Return a planner for continuing stored sessions; when `quick`, without a model."""
         from chat_loop.conversation.resume import ChildPlanner  # loads the ledger
 
         return ChildPlanner(self, quick=quick)
@@ -420,7 +420,7 @@ class Conversation:
             await self.acknowledge()
 
     async def leave(self, reason: SealReason) -> None:
-        """End this session at once, without a model call, and have a fresh one that knows nothing.
+        """End this session at once, without a model call, and start a fresh one.
         Raises SaveError, but not at the exit, while its words are only here.
         """
         await run_to_completion(self._leave(reason))
@@ -461,7 +461,7 @@ class Conversation:
             if not anyway:
                 raise
             self.show(events.Warned(error.message, error.hint))
-        self._show_saved()
+        self._report_saving()
         saved, totals = live.is_saved, self.session.totals
         live.close()
         self.show(
@@ -478,7 +478,7 @@ class Conversation:
         )
 
     def _seal_without_model(self, reason: SealReason) -> Seal:
-        """Return a seal that costs nothing. A child without words passes its parent's block on."""
+        """Return a seal that costs nothing. An empty child passes on its parent's block."""
         seal, thread = Seal(at=self.sessions.now(), reason=reason), self.thread
         if thread.fresh and self.options.use_ai_summary:
             return seal
@@ -536,14 +536,14 @@ class Conversation:
         await self.compaction.background.cancel()
 
     async def _seal_with_model(self, seal: Seal) -> Seal:
-        """Return a seal with the model's summary of the session, where that is wanted and made."""
+        """Return a seal with the model's summary, if that is enabled and succeeds."""
         thread, options = self.thread, self.options
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
         if not (options.summary_on_exit and options.use_ai_summary and answered):
             return seal
         summaries = self.compaction.summaries
         outcome = await summaries.narrate(
-            thread, thread.fresh, otherwise=SUMMARY_ON_RESUME, optional=True
+            thread, thread.fresh, fallback=SUMMARY_ON_RESUME, optional=True
         )
         if outcome.narrative is not None:
             summary = await asyncio.to_thread(summaries.cover, thread, outcome)
@@ -552,14 +552,14 @@ class Conversation:
         return replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=at)
 
     def close(self) -> None:
-        """Give back the live session's file and lock, sealed or not."""
+        """Release the live session's file and lock, sealed or not."""
         self.live.close()
         if self.archive is not None:
             self.archive.close()
-        self._show_saved()
+        self._report_saving()
 
     async def wait_until_idle(self) -> None:
-        """Wait until nothing is prepared in the background and the archive can be searched."""
+        """Wait until no background work is left and the archive can be searched."""
         await self.compaction.background.wait()
         if self.archive is not None:
             await asyncio.to_thread(self.archive.wait, 30.0)

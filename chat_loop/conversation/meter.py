@@ -1,4 +1,4 @@
-"""ContextMeter: what of a conversation the next request holds, and how many tokens that is."""
+"""ContextMeter: what the next request contains, and how many tokens that is."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
 
 MARGIN = 20
-"""Tokens left free where sizes are added up whose parts are counted apart."""
+"""Tokens left free where separately counted sizes are added up."""
 
 
 class ContextMeter:
-    """Fits the thread of a conversation into the window of its model, and counts it."""
+    """Fits the thread of a conversation into its model's window, and counts its tokens."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -46,11 +46,11 @@ class ContextMeter:
         self._shortened = 0
 
     def note_model(self) -> None:
-        """Forget how the last model counts."""
+        """Forget how the previous model counted."""
         self._ratio = 1.0
 
     def note_report(self) -> None:
-        """Note what was fixed in the request whose tokens the server has just reported."""
+        """Remember the fixed part of the request whose tokens the server just reported."""
         self._reported_fixed = self._fixed_size()
 
     def budget(self) -> Budget:
@@ -111,7 +111,7 @@ class ContextMeter:
         return len(thread.exchanges) - len(self._within_limits(thread).exchanges)
 
     def messages(self, thread: Thread | None = None) -> tuple[Message, ...]:
-        """Return the messages that the model would be sent now, or those of another thread."""
+        """Return the messages that would be sent now, for this thread or another."""
         fitted, _ = self._fit(thread or self._conversation.thread)
         tools = self._conversation.agent.provider.calls_tools
         return messages.messages_of(fitted, tools=tools)

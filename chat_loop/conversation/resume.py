@@ -1,6 +1,6 @@
 """ChildPlanner: plans the child session that continues stored sessions.
 
-A session is gone on with from its summary, its last words, all of them, or those up to a query; two
+A session continues from its summary, its last exchanges, all of them, or those up to a query; two
 sessions are merged into one child of both.
 """
 
@@ -29,7 +29,7 @@ from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
 
 class Merge(Struct, frozen=True, kw_only=True):
-    """Two branches as one child would begin with them. `contradictions` are the user's to decide.
+    """Two branches merged for one child. `contradictions` are for the user to decide.
 
     `common` is the id of the session that both come from; empty when they have none in common.
     """
@@ -60,8 +60,8 @@ class ChildPlanner:
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
-        """Go on from the summary of a stored session, made now when it has none, and its `last`
-        exchanges; when `whole`, from all words that its model saw. Raises SessionError.
+        """Continue from the summary of a stored session, written now if missing, and its `last`
+        exchanges; when `whole`, from everything that its model saw. Raises SessionError.
         """
         session, header = loaded.session, loaded.session.header
         _check_resumable(session, self._conversation.fallback_text)
@@ -86,7 +86,7 @@ class ChildPlanner:
         return await self._summarized(loaded, thread, thread.exchanges, last)
 
     async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
-        """Go on from query `number` of a session, in words. Raises UsageError."""
+        """Continue from query `number` of a session, verbatim. Raises UsageError."""
         session = loaded.session
         hint = "/history shows what was said, /tree the sessions before it."
         cut = replace(loaded, session=_until_query(session, number, hint), is_open=True)
@@ -94,8 +94,8 @@ class ChildPlanner:
         return replace(plan, parent=session, until=f"{session.depth}.{number}", in_file=False)
 
     async def uncompact(self) -> ChildPlan:
-        """Go on as if the last compaction had not been: the words before it, then those that were
-        said since. Raises UsageError when all of them stand in the context.
+        """Continue as if the last compaction had not happened: with the words before it and those
+        since. Raises UsageError when all of them are in the context.
         """
         conversation = self._conversation
         live = conversation.thread
@@ -149,7 +149,7 @@ class ChildPlanner:
     async def _whole(
         self, loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()
     ) -> ChildPlan:
-        """Go on with a thread's words and those `after` it, as far as they fit."""
+        """Continue with a thread's exchanges and those `after` it, as far as they fit."""
         words = (*thread.exchanges, *after)
         if not words and thread.inherited is None:
             _check_resumable(Session(header=loaded.session.header))
@@ -160,13 +160,13 @@ class ChildPlanner:
     async def _summarized(
         self, loaded: LoadedSession, thread: Thread, words: Sequence[Exchange], last: int
     ) -> ChildPlan:
-        """Go on from a session's summary and the `last` of `words`, as far as they fit."""
+        """Continue from a session's summary and the `last` of `words`, as far as they fit."""
         summary, uncovered = await self._summary_of(loaded, thread)
         wanted = max(min(last, len(words)), len(uncovered))
         words = words[len(words) - wanted :]
         fitting = self._fitting(words, summary)
         if len(fitting) < len(uncovered):  # a smaller window than before
-            summary, uncovered = await self._summary_of(loaded, thread, anew=True)
+            summary, uncovered = await self._summary_of(loaded, thread, remake=True)
             fitting = self._fitting(words, summary)
         return ChildPlan(
             parent=loaded.session,
@@ -194,15 +194,15 @@ class ChildPlanner:
         return tuple(words[start:])
 
     async def _summary_of(
-        self, loaded: LoadedSession, thread: Thread, *, anew: bool = False
+        self, loaded: LoadedSession, thread: Thread, *, remake: bool = False
     ) -> tuple[Summary, tuple[Exchange, ...]]:
         """Return the block of a session that is taken up, and its exchanges that the block does not
-        cover. It is made now when there is none, or `anew`.
+        cover. It is made now when there is none, or `remake`.
         """
         seal, stored, show = loaded.session.seal, None, self._conversation.show
         if seal is not None and (stored := _stored_summary(loaded.session)) is not None:
             partly = seal.covers is not None and self._options.compact_on_resume
-            if not anew and (self._quick or not partly):
+            if not remake and (self._quick or not partly):
                 own = [] if seal.covers is None else loaded.session.exchanges
                 covers = seal.covers or 0
                 rest = (one for one in own if one.query.number > covers and not one.failed)
@@ -222,7 +222,7 @@ class ChildPlanner:
                 return self._summaries.cover(thread), ()
             self._answered = outcome.answered
         summary = self._summaries.cover(thread, outcome)
-        if thread.fresh and not self._quick and loaded.sealable:
+        if thread.fresh and not self._quick and loaded.is_sealable:
             try:
                 self._seal(loaded, "resume", summary, outcome)
             except (SaveError, SessionLocked) as error:
@@ -237,7 +237,7 @@ class ChildPlanner:
         summary: Summary,
         outcome: Outcome | None,
     ) -> Seal:
-        """Write a summary that was made late into its session; return the seal."""
+        """Write a late summary into its session; return the seal."""
         before = loaded.session.seal
         seal = Seal(
             at=self._sessions.now(),
@@ -252,9 +252,9 @@ class ChildPlanner:
         return seal
 
     async def summarize(self, loaded: LoadedSession, focus: str = "") -> Seal:
-        """Write the summary of a stored session anew; return its seal. Raises SessionError."""
+        """Rewrite the summary of a stored session; return its seal. Raises SessionError."""
         identity, thread, outcome = loaded.session.header.id, self._thread(loaded), None
-        if not loaded.sealable:
+        if not loaded.is_sealable:
             raise SessionError(
                 f"{loaded.path.name} is another program’s file or damaged: it stays as it is."
             )
@@ -262,33 +262,35 @@ class ChildPlanner:
             raise SessionError(f"Nothing was said in session {identity} that could be summarized.")
         if self._options.use_ai_summary:
             stays = "What stands in the file stays."
-            outcome = await self._summaries.narrate(thread, thread.fresh, focus, otherwise=stays)
+            outcome = await self._summaries.narrate(thread, thread.fresh, focus, fallback=stays)
             if outcome.narrative is None:
                 raise SessionError(f"No summary could be made of session {identity}.")
         reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
         return self._seal(loaded, reason, self._summaries.cover(thread, outcome), outcome)
 
     def sizes(self, loaded: LoadedSession) -> tuple[int, int]:
-        """Return about how many tokens a child would hold with all words, and with a summary."""
+        """Return about how many tokens a child would have verbatim, and with a summary."""
         thread, size = self._thread(loaded), self._conversation.meter.child_size
         inherited = summary_block.render(thread.inherited) if thread.inherited else ""
         summary = summary_block.render(self._summaries.cover(thread))
         return size(inherited, thread.exchanges), size(summary, ())
 
     def archive_only_facts(self) -> tuple[str, ...]:
-        """Return the chain's sentences with exact values that stand in the archive only."""
+        """Return the chain's sentences with exact values that are only in the archive."""
         thread, session = self._conversation.thread, self._conversation.session
         _parent_of(session)
         chain = ChainReader(self._sessions).read(session)
-        if chain.broken:
-            raise SessionError(chain.broken)
+        if chain.problem:
+            raise SessionError(chain.problem)
         in_context = self._conversation.context_refs()
         before = (one for ancestor in chain_exchanges(chain, session.depth) for one in ancestor)
         lines = [item.text for item in ledger.items(thread.inherited or Summary())]
-        lines += [*thread.pins, *(fact.text for fact in ledger.harvest(thread.exchanges))]
+        lines += [*thread.pins, *(fact.text for fact in ledger.collect(thread.exchanges))]
         whole = frozenset(lines)
-        facts = ledger.harvest(exchange for exchange in before if exchange.ref not in in_context)
-        missing = ledger.unsaid([one for one in facts if redact_text(one.text) not in whole], lines)
+        facts = ledger.collect(exchange for exchange in before if exchange.ref not in in_context)
+        missing = ledger.missing_facts(
+            [one for one in facts if redact_text(one.text) not in whole], lines
+        )
         return tuple(f"{fact.text} [{fact.ref}]" for fact in missing)
 
     def _thread(self, loaded: LoadedSession) -> Thread:
@@ -299,11 +301,10 @@ class ChildPlanner:
         return thread
 
     async def merge(self, first: LoadedSession, second: LoadedSession) -> Merge:
-        """Put two branches together, first the one that goes on from more of the session they have
-        in common. Make the summary of one that has none.
+        """Merge two branches, first the one that continues more of the session they have in
+        common. Write missing summaries.
 
-        Raises UsageError when one has everything that the other has, SessionError when nothing was
-        said in one.
+        Raises UsageError when one contains the other, SessionError when one is empty.
         """
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
@@ -337,19 +338,19 @@ class ChildPlanner:
         )
 
     def _line(self, loaded: LoadedSession) -> list[Session]:
-        """Return a session that is to be merged, then its ancestors, nearest first."""
+        """Return a session to merge, then its ancestors, nearest first."""
         _check_resumable(loaded.session)
         chain = ChainReader(self._sessions).read(loaded.session)
-        return [loaded.session, *(one.session for one in chain.loaded)]
+        return [loaded.session, *(one.session for one in chain.ancestors)]
 
     def _begun_with(self, child: Session) -> Summary:
-        """Return the block of all that a child was given: its parent's, and the carried words."""
+        """Return the block of a child's whole inheritance: its parent's and the carried words."""
         entries = takewhile(lambda one: not isinstance(one, records.QueryEntry), child.entries)
         begun = replace(child, entries=tuple(entries), seal=None)
         return self._summaries.cover(thread_of(self._sessions, begun)[0])
 
     def merge_into(self, both: Merge, dropped: Collection[str]) -> ChildPlan:
-        """Go on from a merge, without the lines `dropped`."""
+        """Continue from a merge, without the lines in `dropped`."""
         room, count = self._summaries.ledger_room, self._conversation.count
         session, other = both.first.session, both.second.session
         tags = tuple(dict.fromkeys((*session.tags, *other.tags)))
@@ -365,23 +366,23 @@ class ChildPlanner:
         )
 
     async def _whole_summary(self, loaded: LoadedSession) -> Summary:
-        """Return the block of all words of a session. Make it when there is none."""
+        """Return the block that covers a whole session, written now if missing."""
         thread = self._thread(loaded)
         summary, uncovered = await self._summary_of(loaded, thread)
         if uncovered:
-            summary, _ = await self._summary_of(loaded, thread, anew=True)
+            summary, _ = await self._summary_of(loaded, thread, remake=True)
         return summary
 
 
 class _Branch:
-    """A session that is to be merged, with its ancestors, and the `common` session of both."""
+    """A session to merge, with its ancestors, and the `common` session of both."""
 
     def __init__(self, loaded: LoadedSession, line: Sequence[Session], common: str) -> None:
         self.loaded = loaded
         self.id = loaded.session.header.id
         self.line = line
         self.child: Session | None = None
-        """The first session that is its own; of several the one with most of the common one."""
+        """The first session of its own; of several the one with most of the common one."""
         self.shared = 0.0
         """The last query of the common session that the branch has; infinite for all."""
         for one in line:
@@ -394,7 +395,7 @@ class _Branch:
 
 
 def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) -> str:
-    """Write a child of a session that goes on from query `number`; return its id."""
+    """Write a child that continues a session from query `number`; return its id."""
     session, header = loaded.session, loaded.session.header
     thread, _ = thread_of(sessions, _until_query(session, number))
     plan = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
@@ -422,7 +423,7 @@ def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] =
 
 
 def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
-    """Return a session as its model saw it, and a sentence that says what of it is missing."""
+    """Return a session as its model saw it, and a sentence about what is missing."""
     restoration = session.restoration
     if restoration is None or not restoration.verbatim_from:
         return Thread(session), ""
@@ -484,7 +485,7 @@ def _until_query(session: Session, number: int, hint: str = "") -> Session:
 
 
 def _check_resumable(session: Session, hint: str = "/show looks into a session.") -> None:
-    """Raise SessionError for a session without words; failed queries are none."""
+    """Raise SessionError for an empty session; failed queries do not count."""
     if all(one.failed for one in session.exchanges) and not (session.restoration or session.pins):
         text = f"Session {session.header.id} has no exchanges: it can't be resumed."
         raise SessionError(text, hint)
@@ -495,7 +496,7 @@ def _first_ref(exchanges: Iterable[Exchange]) -> str:
 
 
 def _stored_summary(session: Session) -> Summary | None:
-    """Return the summary in a session's file; None when there is none, or nothing in it."""
+    """Return the summary in a session's file; None when it is missing or empty."""
     summary = session.seal.summary if session.seal is not None else None
     if summary and (summary.topics or summary.decisions or summary.pending or summary.pinned):
         return summary

@@ -1,4 +1,4 @@
-"""SummaryWriter: has a model tell what was said, and makes the summary blocks of sessions."""
+"""SummaryWriter: has a model write narratives, and builds the summary blocks of sessions."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class SummaryWriter:
-    """Writes summaries; `background` may hold one that is ready."""
+    """Writes summaries; `background` may have one ready."""
 
     def __init__(self, conversation: Conversation, background: Background) -> None:
         self._conversation = conversation
@@ -45,7 +45,7 @@ class SummaryWriter:
         *,
         acknowledged: bool = False,
     ) -> Draft:
-        """Return what a plan and what the model told of it come to, made in a worker thread."""
+        """Build the draft of a plan and the model's narrative, in a worker thread."""
         conversation = self._conversation
 
         def after(block: str, words: Sequence[Exchange]) -> int:
@@ -71,11 +71,11 @@ class SummaryWriter:
         span: Sequence[Exchange],
         focus: str = "",
         *,
-        otherwise: str = "",
+        fallback: str = "",
         optional: bool = False,
     ) -> Outcome:
-        """Have the model tell `span`, while the user waits, and use what is ready of it.
-        `otherwise` says what follows a failure instead of a summary without a model; Ctrl-C skips
+        """Have the model summarize `span` while the user waits, using what is ready of it.
+        `fallback` describes the alternative to a summary without a model on failure; Ctrl-C skips
         an `optional` one.
         """
         outcome = None if focus else self._background.ready(span)
@@ -86,12 +86,12 @@ class SummaryWriter:
             outcome = more if outcome is None else summary.join_outcomes(outcome, more)
         problem = outcome.problem.removesuffix(".")
         if problem:
-            problem = f"Summary failed: {problem}. {otherwise or 'It is made without the model.'}"
+            problem = f"Summary failed: {problem}. {fallback or 'It is made without the model.'}"
         if outcome.narrative is not None:
             self._background.try_again()
         self._conversation.show(
             SummaryEnded(
-                source="model" if outcome.narrative else "none" if otherwise else "extracted",
+                source="model" if outcome.narrative else "none" if fallback else "extracted",
                 usage=outcome.usage,
                 seconds=outcome.seconds,
                 problem=problem,
@@ -137,7 +137,7 @@ class SummaryWriter:
         span: Sequence[Exchange] | None = None,
         tail: Sequence[Exchange] = (),
     ) -> Summary:
-        """Return the block of a session that ends; it covers everything, or only `span`."""
+        """Return the final block of a session; it covers everything, or only `span`."""
         span = thread.fresh if span is None else span
         room, count = self.ledger_room, self._conversation.count
         return summary.cover(thread, outcome, span, tail, ledger_room=room, count=count).summary
@@ -154,16 +154,16 @@ class SummaryWriter:
         return None if unchanged else now
 
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
-        """Write a narrative that comes after its session was sealed by `draft` into its file."""
+        """Write a narrative that arrived after `draft` sealed its session into the file."""
         sessions = self._conversation.sessions
         late = self.cover(thread, outcome, draft.span, draft.plan.keep)
         try:
             loaded = sessions.load(path)
             seal = loaded.session.seal
             if seal is None or seal.summary != draft.summary:
-                return  # somebody has edited it meanwhile: that counts
+                return  # it was edited meanwhile, which has priority
             usage, seconds = outcome.usage, outcome.seconds
             seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
             sessions.seal_stored(loaded, seal)
         except SessionError:
-            return  # what stands there is complete without it
+            return  # the file is complete without it

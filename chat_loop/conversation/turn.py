@@ -1,4 +1,4 @@
-"""One turn: a reply streams from the agent into the file and is saved however it ends."""
+"""One turn: a reply streams from the agent into the file and is saved, however it ends."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ async def answer(
     query's, 0 the acknowledgment's, which gets no tools and is not saved when nothing comes.
 
     Each step is a record of its own; calls are written before they run, results when they come.
-    `estimate(text)` is the usage of a step whose server told none. Raises ProviderError and
+    `estimate(text)` is the usage of a step whose server reported none. Raises ProviderError and
     CancelledError after saving what came.
     """
     turn = _Turn(live, number, at, agent.limits.clock, estimate)
@@ -83,7 +83,7 @@ class _Turn:
         self._complete = self._answered = False
 
     def take(self, event: Event) -> None:
-        """Write what an event of the agent means for the file."""
+        """Write an event of the agent to the file."""
         match event:
             case TextDelta(text):
                 self._answered = self._answered or bool(text.strip())
@@ -99,7 +99,7 @@ class _Turn:
                 self._end_call(event.id, event.text, event.failed, event.seconds)
 
     def close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """End what is open, with `stop` unless the reply is complete; return all steps as one.
+        """Close open records, with `stop` unless the reply is complete; return one reply.
 
         The query has failed when nothing came before an error, and when the server `rejected` it:
         the same words would be rejected with the next query too.

@@ -110,7 +110,7 @@ def write_json(
 
     document: dict[str, object] = {"format": _FORMAT, "version": _VERSION}
     parts = [{"header": one.header, "entries": one.entries, "seal": one.seal} for one in sessions]
-    document["sessions"] = _changed(
+    document["sessions"] = _map_values(
         msgspec.to_builtins(parts, builtin_types=(datetime,)), json_value
     )
     if images:
@@ -148,7 +148,7 @@ def _json_document(data: bytes) -> dict[str, Any]:
         return _HALF_TOKEN.sub(lambda match: chr(int(match.group(1), 16)), value)
 
     try:
-        document = _changed(msgspec.json.decode(data), restored)
+        document = _map_values(msgspec.json.decode(data), restored)
     except RecursionError:
         raise ImportRefused("The JSON is nested deeper than any export of ours.") from None
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -186,12 +186,12 @@ def _record(cls: type[T], value: object, what: str) -> T:
         raise ImportRefused(f"{what} is wrong: {_reason(error)}") from error
 
 
-def _changed(value: Any, change: Callable[[Any], Any]) -> Any:
+def _map_values(value: Any, change: Callable[[Any], Any]) -> Any:
     """Return nested dicts and lists with each name and each value in them changed."""
     if isinstance(value, dict):
-        return {change(name): _changed(one, change) for name, one in value.items()}
+        return {change(name): _map_values(one, change) for name, one in value.items()}
     if isinstance(value, list | tuple):
-        return [_changed(one, change) for one in value]
+        return [_map_values(one, change) for one in value]
     return change(value)
 
 

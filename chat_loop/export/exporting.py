@@ -56,7 +56,7 @@ def chain_of(
     if not whole:
         return [loaded], ""
     chain = ChainReader(sessions).read(loaded.session)
-    return [*reversed(chain.loaded), loaded], chain.broken
+    return [*reversed(chain.ancestors), loaded], chain.problem
 
 
 def export_format(name: str, target: str) -> ExportFormat:

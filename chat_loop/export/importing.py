@@ -56,9 +56,9 @@ class ImportResult(Struct, frozen=True):
 class StoredImport(Struct, frozen=True):
     """A stored session: the id it had, the one it has here, and if it is new here."""
 
-    was: str
+    original_id: str
     id: str
-    written: bool
+    is_new: bool
 
 
 def file_path(text: str) -> Path:
@@ -199,10 +199,10 @@ def with_valid_ids(session: Session, complaints: list[str]) -> Session:
         agent = _as_id(header.agent.lower())[:40] or "session"
         identity = f"{agent}_{header.created:%Y%m%d_%H%M%S}"
         was = encode_line(header.id)[:40]
-        complaints.append(f"A session's id, “{was}”, is none; it is now {identity}.")
+        complaints.append(f"A session's id, “{was}”, is invalid; it is now {identity}.")
     if parent and not ID_PATTERN.fullmatch(parent):
         parent = ""
-        text = f"The parent of {identity} has an id that is none"
+        text = f"The parent of {identity} has an invalid id"
         complaints.append(f"{text}; the session is now the first of its chain.")
     return replace(session, header=replace(header, id=identity, parent=parent))
 
@@ -290,12 +290,12 @@ def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
     return replace(session, header=header, entries=tuple(entries))
 
 
-def _last_event(session: Session, otherwise: float) -> float:
-    """Return when the session's last event was, in seconds; `otherwise` without a time."""
+def _last_event(session: Session, default: float) -> float:
+    """Return when the session's last event was, in seconds; `default` without a time."""
     times = [session.header.created, *(entry.at for entry in session.entries[-1:])]
     times += [session.seal.at] if session.seal is not None else []
     seconds: list[float] = []
     for time in times:
         with contextlib.suppress(ValueError, OverflowError, OSError):
             seconds.append(time.timestamp())
-    return max(seconds, default=otherwise)
+    return max(seconds, default=default)

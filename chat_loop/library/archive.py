@@ -54,7 +54,7 @@ class ExchangeIndex:
         without: Collection[str] = (),
         near: Near | None = None,
     ) -> list[Hit]:
-        """Return the hits, the best first, but those under the references `without`."""
+        """Return the hits, best first, except those with a reference in `without`."""
         hits: list[Hit] = []
         with self._lock:
             found = search(self._index, text, near) if self._sessions else []
@@ -66,7 +66,7 @@ class ExchangeIndex:
         return hits
 
     def close(self) -> None:
-        """Give the memory back; nothing is found afterwards."""
+        """Free the memory; searches find nothing afterwards."""
         with self._lock:
             self._sessions = []
             self._index.close()
@@ -92,15 +92,15 @@ class Archive:
         self._index: ExchangeIndex | None = None
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
         self.problem = ""
-        """Why the archive is not whole, as a sentence; empty when it is."""
+        """Why the archive is incomplete, as a sentence; empty when it is complete."""
 
     @property
     def ready(self) -> bool:
-        """Tell whether everything there is can be found."""
+        """True when the whole archive can be searched."""
         return not (self._closed or (self._thread is not None and self._thread.is_alive()))
 
     def follow(self, session: Session, depth: int) -> None:
-        """Have a thread read the ancestors of a session that begins, the depth-th of its chain."""
+        """Have a thread read the ancestors of a new session, the depth-th of its chain."""
         if not self._closed:
             self._followed = session
             arguments = session, depth, self._thread
@@ -153,7 +153,7 @@ class Archive:
     def call(
         self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()
     ) -> str:
-        """Run one of TOOLS for a model; whatever is wrong is said in a sentence. May wait."""
+        """Run one of TOOLS for a model; errors are returned as sentences. May wait."""
         parameter = {READ: "queries", SEARCH: "query"}.get(name)
         if parameter is None:
             return f"There is no tool of that name; there are {READ} and {SEARCH}."
@@ -172,11 +172,11 @@ class Archive:
         hits = self.search(value, without=without, meaning=True)
         room = archive_text.ROOM - self._count(self.problem)
         return (
-            f"{archive_text.found_text(hits, room, self._count, value)}\n\n{self.problem}".rstrip()
+            f"{archive_text.search_text(hits, room, self._count, value)}\n\n{self.problem}".rstrip()
         )
 
     def close(self) -> None:
-        """Give the memory back: at once, or when what is under way has ended."""
+        """Free the memory, at once or when the running read has ended."""
         self._closed = True
         if self._thread is None or not self._thread.is_alive():
             self._drop()
@@ -197,7 +197,7 @@ class Archive:
                 self._index = ExchangeIndex()
             if self._index is not None:
                 self._index.add(one for part in archived[len(self._archived) :] for one in part)
-            self._archived, self.problem, problem = archived, chain.broken, ""
+            self._archived, self.problem, problem = archived, chain.problem, ""
         except (SessionError, IndexUnavailable, OSError, MemoryError) as error:
             problem = str(error)
         finally:

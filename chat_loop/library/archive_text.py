@@ -1,4 +1,4 @@
-"""The archive's texts for a model (pure), as they were said; `…` marks what is left out.
+"""The archive's texts for a model (pure), verbatim; `…` marks omissions.
 
 Sizes are in tokens as `count` estimates them.
 """
@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
 from chat_loop.library.search import Hit, Place, texts
-from chat_loop.library.terms import asks
+from chat_loop.library.terms import is_question
 from chat_loop.sessions.records import Exchange
 from chat_loop.text import one_line, sentences
 from chat_loop.wording import plural
@@ -20,7 +20,7 @@ Count = Callable[[str], int]
 MAX_HITS = 5
 ROOM = 1_500
 RECALL_ROOM = 400
-STRONG = 0.36  # hits below this strength are not attached to a query on their own account
+STRONG = 0.36  # weaker hits are not attached to a query
 _MAX_RECALLED = 3
 _SENTENCE_ROOM = 90
 _EXCERPT_ROOM = 60
@@ -42,7 +42,7 @@ _REQUEST = re.compile(
 )
 
 
-def found_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
+def search_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
     """Return a search's answer: at most MAX_HITS exchanges in at most `room` tokens."""
     text = (
         f"Nothing in the archive matches {f'“{one_line(asked, 80)}”' if asked.strip() else 'that'}."
@@ -64,7 +64,7 @@ def recall_text(
 ) -> tuple[str, tuple[str, ...]]:
     """Return the best sentences of strong hits to attach to a query, and their references.
 
-    What tools gave back, and what stands in `known`, the restored block, is left out.
+    Tool results, and what is in `known`, the restored block, are left out.
     """
     strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
     best = max((hit.strength for hit in strong), default=0.0)
@@ -75,7 +75,7 @@ def recall_text(
         if not places or hit.strength < 0.7 * best or len(refs) == _MAX_RECALLED:
             continue
         chosen = places[:1]
-        if chosen[0].part == 0 and asks(spoken[0][1][chosen[0].start : chosen[0].end]):
+        if chosen[0].part == 0 and is_question(spoken[0][1][chosen[0].start : chosen[0].end]):
             answer = [place for place in places if place.part == 1]
             answer += [Place(1, one.start, one.end) for one in sentences(spoken[1][1])[:1]]
             chosen += answer[:1]

@@ -27,15 +27,15 @@ NO_PARENT = 0
 ALONE_SECONDS = 60.0  # of a process without a parent: a search on the command line leaves one
 
 
-def leave_behind(index: Index) -> None:
-    """Start a process that goes on when this one ends, if something has no vectors."""
+def start_detached(index: Index) -> None:
+    """Start a process that outlives this one, if something has no vectors."""
     process = start(index, NO_PARENT)
     if process is not None:
-        process.returncode = 0  # nobody waits for it
+        process.returncode = 0  # it is not waited for
 
 
 def start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
-    """Start a process where something has no vectors; return None where none was started."""
+    """Start a process if something has no vectors; else return None."""
     if not (available() and unembedded(index, 1)):
         return None
     command = (sys.executable, "-P", "-m", "chat_loop.library.embedding")
@@ -53,7 +53,7 @@ def start(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Embed until everything has vectors or nobody needs it any more; return the exit code."""
+    """Embed until everything has vectors or is no longer needed; return the exit code."""
     from chat_loop.library.index import Index
 
     directory, parent = Path(arguments[0]), int(arguments[1])

@@ -18,7 +18,7 @@ _DAYS_AGO = {"today": 0, "yesterday": 1}
 
 
 class SessionFilter(Struct, frozen=True, kw_only=True):
-    """Filters that must all hold; a word `#work` is a tag, the dates are about the last use."""
+    """Filters that must all match; a word `#work` is a tag, the dates refer to the last use."""
 
     words: str = ""
     agent: str = ""
@@ -56,7 +56,7 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
 
 def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
-    """Return the filters that a user has typed. Raises UsageError for a date that is none."""
+    """Return the filters that a user has typed. Raises UsageError for an invalid date."""
     return SessionFilter(
         words=words,
         agent=values.get("agent", ""),

@@ -29,10 +29,10 @@ from chat_loop.wording import compact_number
 
 FILE = ".index.sqlite"
 VERSION = 9
-"""The version of `schema.sql`. An index of another one is made anew: there are no migrations."""
+"""The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
-MAX_INTEGER = (1 << 63) - 1  # that a table can hold
-LONGEST_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
+MAX_INTEGER = (1 << 63) - 1  # the largest that SQLite stores
+MAX_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
 
 _SUMMARIES = "FROM message_summaries"
 FIGURES = {
@@ -66,9 +66,9 @@ _DAMAGED_TABLES = (
     "no such column",
     "no such module",
     "vtable constructor failed",
-    "SQL logic error",  # of a virtual table
+    "SQL logic error",  # from a virtual table
 )
-"""The beginnings of SQLite's messages about a table that is not as it was made."""
+"""The beginnings of SQLite's messages about a damaged table."""
 _BUGS = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None}
 """The codes of other objections; those of Python's module have none."""
 _BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
@@ -92,7 +92,7 @@ class IndexedExchange(Struct, frozen=True):
 
 
 class IndexedSummary(Struct, frozen=True, kw_only=True):
-    """A summary block as the table `message_summaries` has it, and its items without secrets."""
+    """A row of the table `message_summaries`, and the block's items without secrets."""
 
     last: int
     tokens: int
@@ -149,7 +149,7 @@ def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
 
 
 def discard(directory: Path, error: IndexUnavailable) -> str | None:
-    """Delete an index that cannot be used; return the line for the user, or None when it stays."""
+    """Delete an unusable index; return a line for the user, or None when it stays."""
     if error.was_replaced:
         return ""
     if not error.rebuild_reason:
@@ -187,9 +187,9 @@ class Index:
         self._database.close()
 
     def clear(self) -> None:
-        """Forget everything but the vectors, in one transaction."""
-        # The file stays, for others have it open: a writer's journal would be taken for that of a
-        # new file of the same name.
+        """Delete everything but the vectors, in one transaction."""
+        # The file stays, because others may have it open: a writer's journal would be applied to
+        # a new file of the same name.
         with _translate_errors(self.path):
             _make_tables(self._database)
 
@@ -200,7 +200,7 @@ class Index:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """Answer all questions in this context from one state of the index. Writers wait."""
+        """Run all queries in this context on one snapshot of the index. Writers wait."""
         self.ask("BEGIN")
         try:
             yield
@@ -209,11 +209,11 @@ class Index:
                 self._database.execute("ROLLBACK")
 
     def damage(self) -> IndexUnavailable:
-        """Return the error for an index that holds something that nobody wrote."""
+        """Return the error for an index with impossible content."""
         return _damage_error(self.path, "it holds something that nobody wrote")
 
     def stale(self, files: Sequence[Stamp]) -> Stale:
-        """Compare the index with the files that are in the folder."""
+        """Compare the index with the files in the folder."""
         found = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
         known = set(found)
         changed = tuple(stamp for stamp in files if stamp not in known)
@@ -223,7 +223,7 @@ class Index:
         return Stale(changed, tuple(gone))
 
     def links(self, latest: int = MAX_INTEGER) -> dict[str, Link]:
-        """Return the ties of all sessions, last used first, then those not dated until `latest`."""
+        """Return the links of all sessions, last used first, then undated and later ones."""
         select = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
         found = [
             *self.ask(f"{select} used <= ? ORDER BY used DESC, id DESC", (latest,)),
@@ -239,7 +239,7 @@ class Index:
         return {link.id: link for link in decoded}
 
     def rows(self, ids: Sequence[str], latest: int = MAX_INTEGER) -> dict[str, SessionRow]:
-        """Return the sessions that it knows of these, without dates that are after `latest`."""
+        """Return the indexed ones of these sessions, without dates after `latest`."""
         rows: dict[str, SessionRow] = {}
         for identity, text, used in self.ask(
             "SELECT sessions.id, CAST(row AS TEXT), CASE WHEN used <= ? THEN "
@@ -281,7 +281,7 @@ class Index:
         }
 
     def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
-        """Store sessions anew, but for exchanges up to the position `after`.
+        """Replace sessions, except for exchanges up to the position `after`.
 
         Return False when another process removed those.
         """
@@ -320,7 +320,7 @@ class Index:
         return True
 
     def drop(self, ids: Sequence[str]) -> None:
-        """Forget sessions, and the vectors of texts that are nowhere else."""
+        """Delete sessions, and the vectors of texts that are nowhere else."""
         words = Counter[str]()
         with self._writing():
             self._remove(self._keys(ids).values(), words)
@@ -328,7 +328,7 @@ class Index:
             self._count(words)
 
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
-        """Store vectors: digest of the texts of an exchange, space, vectors in one piece."""
+        """Store vectors as (digest of an exchange's texts, space, concatenated vectors)."""
         rows = list(vectors)
         with self._writing(), _translate_errors(self.path):
             self._database.executemany(
@@ -339,7 +339,7 @@ class Index:
 
     @contextlib.contextmanager
     def _writing(self) -> Iterator[None]:
-        """Change everything or nothing."""
+        """Run a transaction."""
         self.ask("BEGIN IMMEDIATE")
         try:
             # A file that was replaced is noticed here: a virtual table would report another error.
@@ -358,7 +358,7 @@ class Index:
                 self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
 
     def _insert_session(self, key: int, session: IndexedSession) -> None:
-        """Insert everything of a session but its exchanges."""
+        """Insert a session without its exchanges."""
         row, summary = session.row, session.summary
         agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
         items = summary.items if summary is not None else ""
@@ -377,7 +377,7 @@ class Index:
         return dict(self.ask(statement, (json.dumps(ids),)))
 
     def _remove(self, sessions: Iterable[int], words: Counter[str], *, after: int = 0) -> None:
-        """Remove sessions, but for exchanges up to the position `after`, and their `words`."""
+        """Delete sessions, except for exchanges up to the position `after`, and their `words`."""
         chosen = ", ".join(str(int(key)) for key in sessions)
         exchanges = f"session IN ({chosen}) AND position > {after}"
         keys = f"SELECT key FROM exchanges WHERE {exchanges}"
@@ -389,7 +389,7 @@ class Index:
         self.ask(f"DELETE FROM message_summaries WHERE session IN ({chosen})")
 
     def _count(self, words: Counter[str]) -> None:
-        """Record how many exchanges more, or fewer, hold each word; forget those of none."""
+        """Update how many exchanges contain each word; delete unused words."""
         changed = [(word, count) for word, count in sorted(words.items()) if count]
         [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
         with _translate_errors(self.path):
@@ -407,7 +407,7 @@ class Index:
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:
-    """Open the index; make its tables when there are none, or those of an older version."""
+    """Open the index; create its tables if they are missing or of an older version."""
     try:
         with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -443,7 +443,7 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
 
 
 def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
-    """Make every table anew, but that of the vectors of this version, in one transaction."""
+    """Recreate all tables except the vectors of this version, in one transaction."""
     database.execute("BEGIN IMMEDIATE")
     try:
         is_made = _version(database) == VERSION
@@ -497,4 +497,4 @@ def _version(database: sqlite3.Connection) -> int:
 
 
 def _distinct_words(lines: str) -> set[str]:
-    return {word for word in lines.split() if len(word) <= LONGEST_WORD}
+    return {word for word in lines.split() if len(word) <= MAX_WORD}

@@ -1,4 +1,4 @@
-"""The indexer: brings the index up to date behind the prompt, in a thread of its own."""
+"""The indexer: updates the index in the background, in a thread of its own."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ class Indexer:
         self._thread: threading.Thread | None = None
 
     def start(self) -> None:
-        """Begin to work; return at once."""
+        """Start the thread; return at once."""
         if self._thread is None and not self._closed:
             thread = threading.Thread(target=self._work, daemon=True, name="indexer")
             thread.start()
             self._thread = thread  # only now can `close`, in another thread, wait for it
 
     def wake(self) -> None:
-        """Look at the files again, since a session has ended; return at once."""
+        """Check the files again, since a session has ended; return at once."""
         self._idle.clear()
         self._wake.set()
 
@@ -53,7 +53,7 @@ class Indexer:
         return self._idle.wait(timeout)
 
     def close(self) -> None:
-        """Stop: what is in the middle of being written is still written when that is quick."""
+        """Stop; a transaction under way is still completed if that is quick."""
         self._closed = True
         self._wake.set()
         if self._thread is not None:
@@ -82,7 +82,7 @@ class Indexer:
             self._library.close()
 
     def _embed(self, index: Index) -> None:
-        """Start a process where something has no vectors, unless one works or has failed."""
+        """Start a process if something has no vectors, unless one is running or has failed."""
         is_free = self._process is None or self._process.poll() == 0
         if self._embeds and is_free and not self._closed:
             self._process = embedding.start(index, os.getpid())

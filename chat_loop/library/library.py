@@ -26,9 +26,9 @@ SOON_FILES, SOON_BYTES = 100, 1 << 20
 """So much that changed is read into the index at once while a chat waits; of more, the rows alone
 are read, into an index in memory.
 """
-AHEAD = timedelta(days=1)  # a record dated further ahead was written by a clock that was wrong
+AHEAD = timedelta(days=1)  # a later date comes from a wrong clock
 LONG = 4 << 20  # bytes; a part of a longer session is not counted
-TRIES = 12  # so often an index is opened that other processes replace or change meanwhile
+TRIES = 12  # attempts at an index that other processes keep changing
 
 T = TypeVar("T")
 
@@ -37,7 +37,7 @@ class Library:
     """One folder's sessions, for one thread at a time.
 
     A `thorough` library reads everything that changed into the index, however much that is.
-    `trouble` says why the index was not used, or was made anew.
+    `trouble` says why the index was not used, or was rebuilt.
     """
 
     def __init__(
@@ -65,7 +65,7 @@ class Library:
         self._index = self._in_memory = None
 
     def links(self) -> dict[str, Link]:
-        """Return how all sessions are tied to each other, last used first. Raises SessionError."""
+        """Return the links between all sessions, last used first. Raises SessionError."""
         return self.ask(lambda index: index.links(self._latest()), texts=False)
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
@@ -133,7 +133,7 @@ class Library:
         return self.ask(self.listed_in, texts=False)
 
     def listed_in(self, index: Index) -> list[str]:
-        """Return what `listed` does, from an index that is up to date. Raises IndexUnavailable."""
+        """Return the same as `listed`, from an up-to-date index. Raises IndexUnavailable."""
         links = index.links(self._latest())
         return [chain.id for chain in chains(links) if links[chain.id].is_listed]
 
@@ -143,17 +143,19 @@ class Library:
         return self.ask(lambda index: index.compactions(wanted), texts=False)
 
     def figures(self) -> dict[str, int | float | None]:
-        """Return what all sessions come to, by the names of FIGURES. Raises SessionError."""
+        """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
         return self.ask(
             lambda index: index.figures() | {"conversations": len(chains(index.links()))}
         )
 
-    def bring_up_to_date(self, *, anew: bool = False) -> int:
-        """Read what changed into the index, `anew` every file; return how many files that were."""
-        self.ask(bool, anew=anew)
+    def update_index(self, *, rebuild: bool = False) -> int:
+        """Index the files that changed, or all (`rebuild`); return how many were read."""
+        self.ask(bool, rebuild=rebuild)
         return self._count
 
-    def ask(self, question: Callable[[Index], T], *, texts: bool = True, anew: bool = False) -> T:
+    def ask(
+        self, question: Callable[[Index], T], *, texts: bool = True, rebuild: bool = False
+    ) -> T:
         """Return the answer of an index that knows every file: the folder's, or one in memory that
         has no `texts`. Raises SessionError.
         """
@@ -166,7 +168,7 @@ class Library:
             ) from error
         if files or texts:
             try:
-                return self._ask_folder(files, question, texts or self._thorough, anew)
+                return self._ask_folder(files, question, texts or self._thorough, rebuild)
             except IndexUnavailable as error:
                 self.trouble = str(error)
                 if texts:
@@ -183,7 +185,7 @@ class Library:
         files: Sequence[partial.Stamp],
         question: Callable[[Index], T],
         patient: bool,
-        anew: bool,
+        rebuild: bool,
     ) -> T:
         """Return what the folder's index answers, brought up to date. Raises IndexUnavailable."""
         from chat_loop.library.index import Index, discard
@@ -192,7 +194,7 @@ class Library:
         for _ in range(TRIES):
             try:
                 index = self._index = self._index or Index(self.directory, patient=patient)
-                if anew and not self._count:
+                if rebuild and not self._count:
                     index.clear()
                 with index.reading():
                     stale = index.stale(files)
@@ -225,7 +227,7 @@ class Library:
         )
 
     def _latest(self) -> int:
-        """Return the microsecond after which no record can have been written."""
+        """Return the latest plausible time of a record, in microseconds."""
         return partial.to_microseconds(self.now() + AHEAD) or 0
 
 

@@ -14,18 +14,18 @@ from chat_loop.sessions.records import SessionRow
 ALL = sys.maxsize
 """The number of the last query of a session that belongs to a conversation as a whole."""
 PRESERVED_STATES = ("foreign", "damaged")
-"""A cleaning leaves these to their owner: they may hold more than can be read."""
+"""Cleaning never deletes these: they may contain more than can be read."""
 
 
 class Link(Struct, frozen=True, gc=False, array_like=True):
-    """The ties of a session to others. Either parent may be empty, or not be there."""
+    """The links of a session to others. Either parent may be empty or missing."""
 
     id: str
     parent: str = ""
     merged: str = ""
     compacted: bool = False
     until: str = ""
-    """The reference of its parent's last query that it goes on from; empty: it goes on from all."""
+    """The reference of the last query of its parent that it continues; empty: all of them."""
     queries: int | None = None
     mode: str = ""
     answered: bool = True
@@ -59,11 +59,11 @@ class Node(Struct, frozen=True):
     id: str
     stem: str
     again: bool = False
-    """It stands in the tree already, under its other parent."""
+    """It is in the tree already, under its other parent."""
 
 
 def chains(links: Links, here: str = "") -> list[ListedChain]:
-    """Return the conversations in the order of `links`: sessions that no other one goes on with.
+    """Return the conversations in the order of `links`: sessions that no other one continues.
 
     An unused one is left out where another one has its parent's words, unless it is `here`.
     """
@@ -88,7 +88,7 @@ def last_queries(identity: str, links: Links) -> dict[str, int]:
     """Return a session and its ancestors, nearest first, with their last query that counts."""
     found = {identity: ALL}
     following = [identity]
-    for one in following:  # the list grows meanwhile
+    for one in following:  # the list grows
         link = links[one]
         if not (link.parent or link.merged):  # most have none
             continue
@@ -150,33 +150,33 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
     return tuple(nodes)
 
 
-def forgotten(rows: Sequence[SessionRow], links: Links, before: datetime) -> list[SessionRow]:
+def old_chains(rows: Sequence[SessionRow], links: Links, before: datetime) -> list[SessionRow]:
     """Return the sessions of conversations last used before a moment, children before parents."""
     staying = ancestry((row.id for row in rows if not _is_old(row, before)), links)
     return _children_first([row for row in rows if row.id not in staying], links)
 
 
-def originals(
+def old_originals(
     rows: Sequence[SessionRow], links: Links, before: datetime, needed: Collection[str] = ()
 ) -> list[SessionRow]:
-    """Return the old sealed sessions that a child has a summary of, but those that are `needed`."""
+    """Return the old sealed sessions that a child summarizes, except `needed` ones."""
     parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
     old = [row for row in rows if row.state == "sealed" and _is_old(row, before)]
     return _children_first([row for row in old if row.id in parents.difference(needed)], links)
 
 
 def ancestry(ids: Iterable[str], links: Links) -> set[str]:
-    """Return these ids and those of all sessions that they come from, there or not."""
+    """Return these ids and those of all their ancestors, even missing ones."""
     return _reachable(ids, links, lambda link: link.parents)
 
 
 def _is_unused(link: Link) -> bool:
-    """Return True for a session without a query that was only given its parent's words."""
+    """Return True for a session without queries that only carries its parent's words."""
     return link.queries == 0 and link.parent != "" and not (link.until or link.merged)
 
 
 def _continued_by(link: Link) -> Iterable[str]:
-    """Return the parents all of whose words a session goes on with."""
+    """Return the parents that a session continues as a whole."""
     if not (link.parent or link.merged):
         return ()
     return (parent for parent in link.parents if not (link.until and parent == link.parent))

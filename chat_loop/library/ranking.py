@@ -27,7 +27,7 @@ _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words th
 
 
 class QueryTerm(Struct, frozen=True):
-    """A term, how much it tells, how surely its forms mean it, and their FTS5 expression."""
+    """A term, its weight, the certainty of each of its forms, and their FTS5 expression."""
 
     term: Term
     weight: float
@@ -36,14 +36,14 @@ class QueryTerm(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True):
-    """The terms of a query, among `total` exchanges. `weak`: only words that say nothing."""
+    """The terms of a query, among `total` exchanges. `weak`: it has only common words."""
 
     terms: tuple[QueryTerm, ...]
     weak: bool
     total: int
 
 
-class Sentence(Struct, frozen=True):
+class MatchedSentence(Struct, frozen=True):
     """A line of an exchange that holds terms: its number, its marks, how surely each is meant."""
 
     number: int
@@ -62,11 +62,11 @@ class RankedExchange(Struct, frozen=True):
     score: float
     coverage: float
     strength: float
-    sentences: tuple[Sentence, ...]
+    sentences: tuple[MatchedSentence, ...]
 
 
 def rarity(everything: int, count: int) -> float:
-    """Return how much it tells that an exchange holds a word that `count` of all hold."""
+    """Return the weight of a word that `count` of all exchanges contain."""
     everything = max(everything, _LEAST_EXCHANGES)
     return log(1 + (everything - count + 0.5) / (count + 0.5))
 
@@ -80,7 +80,7 @@ def rank(
     for term, one in enumerate(question.terms):
         for form, surely in one.forms.items():
             (phrases if " " in form else words).setdefault(form, {})[term] = surely
-    sentences: dict[Position, list[Sentence]] = {}
+    sentences: dict[Position, list[MatchedSentence]] = {}
     for position, text in lines.items():
         sentences[position] = []
         for number, line in enumerate(text.split("\n")):
@@ -89,7 +89,7 @@ def rank(
             held += [phrases[one] for one in phrases if f" {one} " in f" {spoken} "]
             if held:
                 best = _highest(held) if len(held) > 1 else held[0]
-                sentences[position].append(Sentence(number, marks, best))
+                sentences[position].append(MatchedSentence(number, marks, best))
     whole = {
         position: _highest([one.certainty for one in each]) for position, each in sentences.items()
     }
@@ -118,7 +118,7 @@ def fuse(
 
 
 def _highest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
-    """Return how surely each term is meant where it is meant most surely."""
+    """Return the highest certainty of each term."""
     held: dict[int, float] = {}
     for one in several:
         for term, surely in one.items():
@@ -130,7 +130,7 @@ def _highest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
 def _scored(
     question: Question,
     position: Position,
-    sentences: Sequence[Sentence],
+    sentences: Sequence[MatchedSentence],
     whole: Mapping[Position, Mapping[int, float]],
 ) -> RankedExchange:
     """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""

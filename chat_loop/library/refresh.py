@@ -18,7 +18,7 @@ from chat_loop.tokens import estimate
 
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
-"""A transaction holds at most these, so that nobody waits long for the index or the processor."""
+"""The most in one transaction, so that nothing waits long for the index or the processor."""
 LONG = 4 << 20  # bytes; a longer file is read in pieces
 MAX_TOTAL = 10**14  # number of queries or tokens of a session: sums of them fit into a table
 MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
@@ -156,7 +156,7 @@ def indexed_exchange(exchange: Exchange, texts: Iterable[str] | None = None) -> 
 
 
 def without_secrets(row: SessionRow) -> SessionRow:
-    """Return a row as the index can hold it."""
+    """Return a row without secrets, in the ranges that the index stores."""
     return replace(
         row,
         **{name: _text(getattr(row, name)) for name in ("agent", "project", "name", "words")},
@@ -167,5 +167,5 @@ def without_secrets(row: SessionRow) -> SessionRow:
 
 
 def _text(text: str) -> str:
-    """Return a text without secrets, as a table can hold it."""
+    """Return a text without secrets, in a form that the index stores."""
     return redact_text(text[:MAX_TEXT].encode("utf-8", "replace").decode())

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import ranking, terms
-from chat_loop.library.embedding import leave_behind
+from chat_loop.library.embedding import start_detached
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
@@ -29,7 +29,7 @@ CANDIDATES = 150
 _LIKELY = 300  # exchanges of which those around them are looked at
 _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
 _MAX_RELATED = 12
-_LONGEST_RELATED = 40
+_MAX_RELATED_WORD = 40
 _PLACES = 5
 _PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
 _AT_PLACES = (
@@ -112,7 +112,7 @@ def search_all(
             numbers = {one: number for number, one in enumerate(library.listed_in(index), 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
         if standalone and semantic is not None and not semantic.problem:
-            leave_behind(index)
+            start_detached(index)
         return hits
 
     if not library.directory.exists():
@@ -183,7 +183,7 @@ def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[FolderHit]:
 def _question(index: Index, text: str) -> Question:
     """Look up what a query asks for."""
     everything = terms.terms(text)
-    telling = terms.without_common(everything)
+    telling = terms.drop_common(everything)
     [(total,)] = index.ask("SELECT count(*) FROM exchanges")
     holds = "SELECT 1 FROM sentences WHERE sentences MATCH ? LIMIT"
     exact = [term for term in telling or everything if term.exact]
@@ -215,7 +215,7 @@ def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, 
             return {}
         longer = words(containing, _quoted(word.translate(terms.WIDE)))
         return dict.fromkeys(longer[:_MAX_RELATED], 0.6)
-    if not term.plain or not 4 <= len(word) <= _LONGEST_RELATED:
+    if not term.plain or not 4 <= len(word) <= _MAX_RELATED_WORD:
         return {}
     pieces = {piece for at in range(4, len(word) - 2) for piece in (word[:at], word[-at:])}
     known = "value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)"

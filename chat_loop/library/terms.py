@@ -85,15 +85,15 @@ def words(text: str) -> list[str]:
 def lines(*texts: str) -> str:
     """Return the words of texts for the index, a line for each sentence with its marks."""
     return "\n".join(
-        f"{QUESTION_MARK * asks(one.text)}{VALUE_MARK * (_VALUE.search(one.text) is not None)} "
+        f"{QUESTION_MARK * is_question(one.text)}{VALUE_MARK * bool(_VALUE.search(one.text))} "
         f"{' '.join(words(one.text))}"
         for text in texts
         for one in sentences(text)
     )
 
 
-def asks(sentence: str) -> bool:
-    """Tell whether a sentence is a question, or begins as requests to a model do."""
+def is_question(sentence: str) -> bool:
+    """Return True for a question, and for a sentence that begins like a request."""
     first = _WORD.search(fold(sentence[:40]))
     return sentence.rstrip("\"'”»)*_ \n").endswith(("?", "？")) or (
         first is not None and first.group() in _word_list("requests")
@@ -114,8 +114,8 @@ def terms(text: str) -> tuple[Term, ...]:
     return found if len(found) <= MAX_TERMS else (*found[:half], *found[-half:])
 
 
-def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
-    """Leave out single letters and the words that say nothing about what a query is about."""
+def drop_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
+    """Drop single letters and common words."""
     common = _word_list("function_words") | _word_list("requests")
 
     def tells(text: str) -> bool:
@@ -126,7 +126,7 @@ def without_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
 
 
 def related(one: str, other: str) -> float:
-    """Return how surely two words mean the same, 0 to 1: by a common beginning, or as a part."""
+    """Return how likely two words mean the same, 0 to 1, by a common prefix or as a part."""
     if one == other:
         return 1.0
     short, long = sorted((one, other), key=len)

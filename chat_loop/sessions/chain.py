@@ -1,4 +1,4 @@
-"""The chain of a session: its ancestors as their files tell them, nearest first."""
+"""The chain of a session: its ancestors, read from their files, nearest first."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from chat_loop.sessions.records import ID_PATTERN, Exchange, Restoration, Sessio
 
 
 class Chain(Struct, frozen=True):
-    """The ancestors of a session, its parent first; `broken` says why they are not all."""
+    """The ancestors of a session, its parent first; `problem` says why some are missing."""
 
-    loaded: tuple[LoadedSession, ...] = ()
-    broken: str = ""
+    ancestors: tuple[LoadedSession, ...] = ()
+    problem: str = ""
 
 
 class ChainReader:
-    """A reader of chains that keeps the last one, and reads only files that changed."""
+    """Reads chains; caches the last one, so that only changed files are read again."""
 
     def __init__(self, sessions: SessionManager, longest: int = 10_000) -> None:
         self._sessions = sessions
@@ -30,8 +30,8 @@ class ChainReader:
         self._broken = ""
 
     def read(self, session: Session) -> Chain:
-        """Follow the parents of `session` inside the folder as far as it goes. What was said after
-        a fork is left out; of two merged sessions the second one's line comes nearer.
+        """Follow the parents of `session` inside the folder as far as possible. What was said
+        after a fork is left out; of two merged sessions the second one's line comes nearer.
         """
         self._seen, self._broken = {session.header.id}, ""
         oldest_first: list[LoadedSession] = []
@@ -65,7 +65,7 @@ class ChainReader:
         """
         problem = ""
         if not ID_PATTERN.fullmatch(parent):
-            problem = "The chain ends at a parent whose id is none."
+            problem = "The chain ends at a parent with an invalid id."
         elif parent in self._seen:
             problem = f"The chain ends at {parent}: it would begin again there." if main else ""
         elif len(self._seen) > self._longest:
@@ -88,17 +88,17 @@ class ChainReader:
 
 
 def before_fork(parent: Session, restoration: Restoration | None) -> Session:
-    """Return a parent as its child knows it: a fork leaves out what was said after it."""
+    """Return a parent as its child inherits it: up to the fork, if the child is one."""
     number = restoration.until.partition(".")[2] if restoration is not None else ""
     return parent.up_to(int(number)) if number else parent
 
 
 def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
     """Return the exchanges of every ancestor, the oldest first, under their references. `depth` is
-    that of the live session; one that the chain is too long for is not believed.
+    that of the live session; it is raised if the chain is longer.
     """
-    depth = max(depth, len(chain.loaded) + 1)
+    depth = max(depth, len(chain.ancestors) + 1)
     return tuple(
         tuple(replace(exchange, depth=depth - back) for exchange in loaded.session.exchanges)
-        for back, loaded in reversed([*enumerate(chain.loaded, 1)])
+        for back, loaded in reversed([*enumerate(chain.ancestors, 1)])
     )

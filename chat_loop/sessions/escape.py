@@ -1,5 +1,5 @@
-"""Free text in a transcript: characters that editors or terminals swallow or obey are written as
-`⟦U+XXXX⟧`, and lines that could be taken for a marker gain one backslash. `decode(encode(text)) ==
+"""Escaping of free text in a transcript: control characters and the like are written as
+`⟦U+XXXX⟧`, and lines that look like a marker get a backslash. `decode(encode(text)) ==
 text` for every string.
 """
 
@@ -21,14 +21,14 @@ _UNDECIDED_TOKEN = re.compile(r"⟦U?\Z")
 
 
 def _character(token: re.Match[str]) -> str:
-    """Return the character that only `encode` writes so; a token by hand stays as it is."""
+    """Return the character of a token that `encode` wrote; other tokens stay as they are."""
     number = int(token[1], 16)
     written = number <= 0x10FFFF and token[1] == f"{number:04X}"
     return chr(number) if written and _DECODABLE.fullmatch(chr(number)) else token[0]
 
 
 def visible(text: str) -> str:
-    """Show characters that editors and terminals swallow or obey; newline and tab stay."""
+    """Make control characters and the like visible; newline and tab stay."""
     return _UNSAFE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
 
 
@@ -38,7 +38,7 @@ def encode(text: str) -> str:
 
 
 def decode(text: str) -> str:
-    """Return what `encode` was given. Text that it never writes is taken as it stands."""
+    """Invert `encode`. Text that it never writes stays as it is."""
     return _TOKEN.sub(_character, _ESCAPED_LINE.sub(r"\1", text))
 
 
@@ -48,7 +48,7 @@ def encode_line(text: str) -> str:
 
 
 def decode_line(text: str) -> str:
-    """Return what `encode_line` was given."""
+    """Invert `encode_line`."""
     return _TOKEN.sub(_character, text.replace("⟦U+000A⟧", "\n").replace("⟦U+0009⟧", "\t"))
 
 

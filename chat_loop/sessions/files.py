@@ -1,4 +1,4 @@
-"""The file system's primitives that saving needs, and the lock that keeps a session to one writer.
+"""The file system primitives for saving, and the lock that allows a session one writer.
 Everything is created private, never through a symbolic link, and synced with its directory.
 """
 
@@ -29,10 +29,10 @@ _flush = getattr(os, "fdatasync", os.fsync)
 
 
 class Files:
-    """Thin acts; each raises OSError as the system does."""
+    """Thin wrappers of system calls; all raise OSError."""
 
     def make_directory(self, path: Path) -> None:
-        """Make a private directory and those above it that are missing, and sync their names."""
+        """Make a private directory with its missing parents, and sync their names."""
         for one in reversed([each for each in (path, *path.parents) if not each.exists()]):
             one.mkdir(mode=0o700, exist_ok=True)
             self.sync_directory(one.parent)
@@ -47,7 +47,7 @@ class Files:
         return os.open(path, os.O_WRONLY | os.O_APPEND | _NONBLOCK | _FLAGS)
 
     def write(self, descriptor: int, data: bytes) -> int:
-        """Write once; return how many bytes were taken."""
+        """Write once; return how many bytes were written."""
         return os.write(descriptor, data)
 
     def sync(self, descriptor: int) -> None:
@@ -63,15 +63,15 @@ class Files:
             os.close(descriptor)
 
     def rename(self, source: Path, target: Path) -> None:
-        """Rename a file, in the place of `target` when there is one."""
+        """Rename a file, replacing `target` if it exists."""
         source.replace(target)
 
     def remove(self, path: Path) -> None:
-        """Remove a file, if it is there."""
+        """Remove a file, if it exists."""
         path.unlink(missing_ok=True)
 
     def write_new(self, path: Path, data: bytes) -> None:
-        """Write a new file whole, or none. Raises FileExistsError when there is one."""
+        """Write a new file, completely or not at all. Raises FileExistsError."""
         descriptor = self.create(path)
         try:
             try:
@@ -86,7 +86,7 @@ class Files:
             raise
 
     def replace(self, path: Path, data: bytes) -> None:
-        """Put `data` in the place of `path`: a crash leaves the old or the new file, whole."""
+        """Replace the file at `path` atomically: a crash leaves the old or the new file."""
         temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}.tmp")
         self.write_new(temporary, data)
         try:
@@ -109,10 +109,10 @@ def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.
         yield file, status
 
 
-def read_part(path: Path, most: int | None = None) -> tuple[bytes, os.stat_result]:
-    """Return the first `most` bytes (None: all) of a regular file, and its status."""
+def read_part(path: Path, max_bytes: int | None = None) -> tuple[bytes, os.stat_result]:
+    """Return the first `max_bytes` bytes (None: all) of a regular file, and its status."""
     with open_regular(path) as (file, status):
-        return file.read() if most is None else file.read(most) or b"", status
+        return file.read() if max_bytes is None else file.read(max_bytes) or b"", status
 
 
 class Lock:
@@ -122,7 +122,7 @@ class Lock:
         self.descriptor = descriptor
 
     def close(self) -> None:
-        """Give the lock back; one that a system does not take back ends with the process."""
+        """Release the lock; the system does it at the latest when the process ends."""
         if self.descriptor >= 0:
             with contextlib.suppress(OSError):
                 os.close(self.descriptor)

@@ -1,5 +1,5 @@
-"""The images of a sessions folder: each kept once, under the digest of its bytes, and checked when
-it is read again. None is deleted: a session may need it as long as it can be resumed.
+"""The images of a sessions folder: each stored once, under the digest of its bytes, and verified
+when it is read. None is deleted: a session may need it as long as it can be resumed.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ MAX_IMAGE = (5 << 20) * 3 // 4
 """Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
 the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
-_CACHED = 32 << 20  # characters of base64 that the next requests need not read
+_CACHE_SIZE = 32 << 20  # characters of base64 that are cached for the next requests
 _NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
@@ -27,7 +27,7 @@ class ImageUnavailable(Exception):
 
 
 def is_image(file: str, data: bytes) -> bool:
-    """Return whether these are the bytes of the image that an `Attachment.file` names."""
+    """Return True when these are the bytes of the image that an `Attachment.file` names."""
     match = _NAME.fullmatch(file)
     return match is not None and len(data) <= MAX_IMAGE and sha256(data).hexdigest() == match[1]
 
@@ -76,6 +76,6 @@ class ImageStore:
 
     def _remember(self, file: str, data: str) -> str:
         self._cache[file] = data
-        while len(self._cache) > 1 and sum(map(len, self._cache.values())) > _CACHED:
+        while len(self._cache) > 1 and sum(map(len, self._cache.values())) > _CACHE_SIZE:
             del self._cache[next(iter(self._cache))]
         return data

@@ -1,6 +1,6 @@
-"""LiveSession, the one writer of a session while it lives: a query is on disk before the request
-leaves, a reply before the next prompt shows. What a disk refuses is written with the next record; a
-file that others changed is compared with the memory.
+"""LiveSession, the only writer of an open session: a query is on disk before the request is sent, a
+reply before the next prompt. What the disk refuses is written with the next record; a file that
+others changed is compared with the memory.
 """
 
 from __future__ import annotations
@@ -42,27 +42,27 @@ class LiveSession:
         saves: bool = True,
     ) -> None:
         self.session = records.Session(header=header)
-        self.problem: OSError | None = None  # why the file is behind the memory
+        self.problem: OSError | None = None  # why the file lacks entries
         self._directory = directory
         self._files = files
         self._monotonic = monotonic
         self._saves = saves
-        self._held = 0  # the number of first entries that are not worth a file by themselves
+        self._held = 0  # the number of deferred first entries
         self._descriptor: int | None = None
         self._lock: Lock | None = None
         self._has_header = False
         self._written = 0  # the number of entries that the file holds
-        self._stamp: tuple[int, ...] | None = None  # the file as the last write left it
+        self._stamp: tuple[int, ...] | None = None  # the file after the last write
         self._torn = False  # the file ends inside a record
         self._opening = ""  # the first piece of a reply that is not in the file yet
         self._encoder = StreamEncoder()
         self._pieces: list[str] = []
-        self._complete = False  # the file holds all pieces so far
+        self._complete = False  # all pieces so far are in the file
         self._streaming = False  # a reply was begun in the file and has no end yet
         self._lossy = False  # the system may have lost what was written
         self._ended = self._unsynced = False
         self._synced_at = 0.0
-        self._abandoned: list[tuple[Path, str]] = []  # files that were left, with their faults
+        self._abandoned: list[tuple[Path, str]] = []  # files that were abandoned, with their faults
 
     @property
     def header(self) -> records.Header:
@@ -87,16 +87,16 @@ class LiveSession:
         return self._saves and not self.is_empty and self.problem is None
 
     def change_header(self, **values: str | tuple[str, ...]) -> None:
-        """Give the header other values, before it is written."""
+        """Change the header before it is written."""
         self.session = replace(self.session, header=replace(self.header, **values))
 
     def defer(self, entry: records.Entry) -> None:
-        """Begin with an entry that is written together with the first one that is added."""
+        """Queue an entry that is written with the first one that is added."""
         self.session = self.session.with_entry(entry)
         self._held = len(self.session.entries)
 
     def add(self, entry: records.Entry) -> None:
-        """Append a whole entry and sync it. A failure is left in `problem`."""
+        """Append a whole entry and sync it. A failure sets `problem`."""
         self.session = self.session.with_entry(entry)
         with self._noting_problem():
             self._flush()
@@ -158,7 +158,7 @@ class LiveSession:
             self._complete = True
 
     def take_notices(self) -> list[tuple[str, str]]:
-        """Return once, as sentences with hints, why the words are in another file."""
+        """Return once why the session moved to another file, as sentences with hints."""
         if self.problem is not None:
             return []
         notices = []
@@ -191,7 +191,7 @@ class LiveSession:
             raise save_error(self.path, error) from error
 
     def close(self) -> None:
-        """Give back the descriptor and the lock, after a last look at an open session's file."""
+        """Release the descriptor and the lock, after a last flush of an open session."""
         if not (self.is_empty or self._ended):
             with self._noting_problem():
                 self._flush()
@@ -253,7 +253,7 @@ class LiveSession:
             raise
 
     def _rewrite(self) -> None:
-        """Put a new file, whole and synced, in the place of one whose content is in doubt."""
+        """Replace a file whose content is in doubt by a new one, synced."""
         if not self._is_current() and self._compare() is None:
             return  # it is not ours any more
         self._files.replace(self.path, writer.render(self.session))

@@ -35,14 +35,14 @@ class LoadedSession(Struct, frozen=True):
     path: Path
     damage: tuple[str, ...] = ()  # a sentence for each fault
     is_foreign: bool = False  # it is another program's file
-    tears: int = 0  # the number of faults that are records which a crash broke off
-    is_open: bool = False  # it is the session that goes on here: only its writer adds to it
+    torn_records: int = 0  # the number of faults that are records which a crash broke off
+    is_open: bool = False  # it is the live session: only its writer adds to it
     is_partial: bool = False  # only its beginning and its end were read
 
     @property
-    def sealable(self) -> bool:
+    def is_sealable(self) -> bool:
         """True when the file may be written to: it is ours, not open here, and only torn."""
-        return not (self.is_foreign or self.is_open) and len(self.damage) <= self.tears
+        return not (self.is_foreign or self.is_open) and len(self.damage) <= self.torn_records
 
 
 def slug(name: str) -> str:
@@ -51,9 +51,8 @@ def slug(name: str) -> str:
 
 
 class SessionManager:
-    """The sessions in one folder. `now`, `monotonic` and `files` are the world; `project` and
-    `mode` stand in the headers of new sessions. Without `saves` nothing is written: no session,
-    lock, image or note.
+    """The sessions in one folder. `project` and `mode` go into the headers of new sessions. Without
+    `saves` nothing is written: no session, lock, image or note.
     """
 
     def __init__(
@@ -86,8 +85,8 @@ class SessionManager:
         parent_path: str = "",
         after: records.Session | None = None,
     ) -> LiveSession:
-        """Make a session, with the name and the tags of the one that it comes `after`. Its file is
-        created with its first entry; a taken id gets a number then.
+        """Begin a session, with the name and the tags of the one that it comes `after`. Its file is
+        created with its first entry; an id that exists gets a number then.
         """
         created = self.now()
         identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
@@ -148,7 +147,7 @@ class SessionManager:
         raise SessionNotFound(f"There is no session {reference}: {choice}.", "sessions shows them.")
 
     def session_file(self, identity: str) -> Path:
-        """Return the file of a session, whether or not it is there."""
+        """Return the path of a session's file, which need not exist."""
         return self.directory / f"{identity}.md"
 
     def load(self, path: Path) -> LoadedSession:
@@ -163,9 +162,8 @@ class SessionManager:
             raise SessionError(f"{path} cannot be read: {reason}.") from error
         parsed = parse(data)
         if parsed.session is not None:
-            return LoadedSession(
-                _named(parsed.session, path), path, parsed.damage, tears=parsed.tears
-            )
+            whole, torn = _with_file_id(parsed.session, path), parsed.torn_records
+            return LoadedSession(whole, path, parsed.damage, torn_records=torn)
         session, damage = legacy.read(data, path)
         if session is None:
             what = "is empty" if not data.strip(b"\x00 \r\n\t") else "is not a transcript"
@@ -174,14 +172,16 @@ class SessionManager:
 
     def load_ends(self, path: Path, last: int = 1) -> LoadedSession | None:
         """Read what a child needs of a sealed session: its beginning, its `last` exchanges and all
-        that the summary block does not cover, its end and its totals. None: the whole file is
-        needed.
+        that the summary block does not cover, its end and its totals. Return None when the whole
+        file is needed.
         """
         try:
             session = partial.read_ends(path, last)
         except OSError:
             session = None  # `load` reports why
-        return LoadedSession(_named(session, path), path, is_partial=True) if session else None
+        return (
+            LoadedSession(_with_file_id(session, path), path, is_partial=True) if session else None
+        )
 
     def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""
@@ -190,15 +190,15 @@ class SessionManager:
     def describe(
         self, loaded: LoadedSession, *, name: str | None = None, tags: Sequence[str] | None = None
     ) -> None:
-        """Name or tag a stored session; None leaves it as it is. Raises UsageError for what is no
-        name or tag, SessionError when the file is not to be written to, SaveError, SessionLocked.
+        """Name or tag a stored session; None changes nothing. Raises UsageError for an invalid name
+        or tag, SessionError for a file that must not be written, SaveError, SessionLocked.
         """
         name = None if name is None else validate_name(name)
         tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
         if loaded.is_open:
             message = f"{loaded.path.stem} is the session you are in."
             raise SessionError(message, "/rename, /tag and /untag change it.")
-        if not loaded.sealable:
+        if not loaded.is_sealable:
             kind, hint = "damaged", "What can be read of it can be resumed."
             if loaded.is_foreign:
                 kind, hint = "another program’s file", "sessions import makes a session of it."
@@ -256,27 +256,27 @@ class SessionManager:
                     path.unlink()
 
     def set_current(self, identity: str) -> None:
-        """Note the current session, and the last one to offer: this one may come to nothing."""
+        """Note the current session, and the last resumable one: the current may stay empty."""
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
         if self._saves:
-            with suppress(OSError):  # a convenience, not worth a word
+            with suppress(OSError):  # only a convenience
                 note = "".join(f"{one}\n" for one in ids)
                 self._files.replace(self.directory / _CURRENT, note.encode())
 
     def current(self) -> str:
         """Return the id of the session that was used last, or an empty string."""
-        return next(iter(self._noted()), "")
+        return next(iter(self._read_current()), "")
 
     def last_resumable(self) -> tuple[str, records.SessionRow | None]:
-        """Return the last session that a start may offer: no run of `-p`, none without a reply."""
-        for identity in self._noted():
+        """Return the last session that a start may offer: no run of `-p`, and with a reply."""
+        for identity in self._read_current():
             row = partial.row(self.session_file(identity), quick=True)
             ours = row.state in ("sealed", "unsealed") and not row.mode
             if ours and (row.answered or row.parent):
                 return identity, row
         return "", None
 
-    def _noted(self) -> list[str]:
+    def _read_current(self) -> list[str]:
         try:
             data, _ = read_part(self.directory / _CURRENT, 200)
         except OSError:
@@ -284,6 +284,6 @@ class SessionManager:
         return list(filter(records.ID_PATTERN.fullmatch, data.decode("ascii", "replace").split()))
 
 
-def _named(session: records.Session, path: Path) -> records.Session:
-    """Return a session under its file's name, by which listings and children know it."""
+def _with_file_id(session: records.Session, path: Path) -> records.Session:
+    """Return a session with its file's name as its id."""
     return replace(session, header=replace(session.header, id=path.stem))

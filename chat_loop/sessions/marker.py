@@ -1,5 +1,5 @@
 """The comment markers of a transcript: `<!-- chat:KIND key=value … -->` at column 0, one syntax for
-all kinds. Free text never stands inside a marker.
+all kinds. They never contain free text.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ Value = str | int | float | datetime | None  # a value as `write` takes it; True
 
 class Kind(NamedTuple):
     """A kind of record that is an entry: its attributes in the marker besides `at` and in its end,
-    and where its text stands, which is behind a label or in a fold, after `skipped` lines.
+    and where its text stands, which is behind a label or in a fold, after `skip` lines.
     """
 
     entry: type[records.Entry]
     values: tuple[str, ...] = ()
     label: str = ""
     fold: str = ""  # the attribute that is folded
-    skipped: int = 0
+    skip: int = 0
     closing: tuple[str, ...] = ()
 
 
@@ -45,15 +45,15 @@ _PARENTS = (
 )
 _REPLY = ("stop", "seconds", "failed")
 KINDS = {
-    "query": Kind(records.Query, ("number",), label="**You:**", skipped=1),
+    "query": Kind(records.Query, ("number",), label="**You:**", skip=1),
     "reply": Kind(records.Reply, ("number",), closing=_REPLY),
     "acknowledgment": Kind(records.Reply, closing=_REPLY),
     "undo": Kind(records.Undo, ("number",)),
     "call": Kind(records.Call, ("number", "id", "name"), fold="arguments"),
     "result": Kind(records.Result, ("number", "id", "failed"), fold="text", closing=("seconds",)),
     "recall": Kind(records.ArchiveContext, ("number",), fold="text"),
-    "attachment": Kind(records.Attachment, _FILE, label="**Attached:**", fold="text", skipped=2),
-    "restoration": Kind(records.Restoration, _PARENTS, fold="block", skipped=4),
+    "attachment": Kind(records.Attachment, _FILE, label="**Attached:**", fold="text", skip=2),
+    "restoration": Kind(records.Restoration, _PARENTS, fold="block", skip=4),
     "pin": Kind(records.Pin, label="**Pinned:**"),
     "unpin": Kind(records.Unpin, label="**Unpinned:**"),
     "name": Kind(records.Name, label="**Named:**"),
@@ -91,8 +91,8 @@ _KEYS = {
     "seconds": "time",
     "source": "summary",
 }
-"""The attributes that have another name in markers."""
-_ALWAYS = {"input", "output", "why", "stop"}
+"""The attributes with another name in markers."""
+_ALWAYS_WRITTEN = {"input", "output", "why", "stop"}
 """The attributes that are written with their default, too."""
 _PATTERNS = {
     "grandparent": records.ID_PATTERN,
@@ -104,7 +104,7 @@ _PATTERNS = {
 
 
 class Marker(Struct, frozen=True):
-    """A marker line as read. Nothing here raises: a value may be missing or wrong."""
+    """A marker line as read. Its methods never raise: a value may be missing or wrong."""
 
     kind: str
     values: Mapping[str, str]
@@ -125,7 +125,7 @@ class Marker(Struct, frozen=True):
         return text if pattern is None or pattern.fullmatch(text) else ""
 
     def attributes(self, kind: type[Struct], names: Iterable[str]) -> dict[str, Any]:
-        """Return the attributes of a value of this type that stand in the marker."""
+        """Return the attributes of a value of this type from the marker."""
         values: dict[str, Any] = {}
         for name in names:
             key, field = _KEYS.get(name, name), _fields(kind)[name]
@@ -157,7 +157,7 @@ def values_of(value: Struct | None, names: Iterable[str]) -> dict[str, Value]:
         return values
     for name in names:
         attribute = getattr(value, name)
-        if name in _ALWAYS or attribute != _fields(type(value))[name].default:
+        if name in _ALWAYS_WRITTEN or attribute != _fields(type(value))[name].default:
             values[_KEYS.get(name, name)] = attribute
     return values
 
@@ -168,7 +168,7 @@ def _fields(kind: type[Struct]) -> Mapping[str, FieldInfo]:
 
 
 def read(line: bytes) -> Marker | None:
-    """Return the marker that a line at column 0 is, or None when the line only resembles one."""
+    """Return the marker in a line at column 0, or None when the line only resembles one."""
     match = _SHAPE.fullmatch(line.decode("ascii", "replace"))
     if match is None:
         return None
@@ -192,5 +192,5 @@ def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
 
 
 def safe_value(name: str) -> str:
-    """Return a name that others chose as a value: cut, and with `-` for other characters."""
+    """Return a foreign name as a marker value: truncated, with `-` for other characters."""
     return re.sub(r"[^A-Za-z0-9_.:+/-]", "-", name)[:128]

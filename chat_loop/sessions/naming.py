@@ -1,4 +1,4 @@
-"""The name of a session (pure): its user's, else that of its summary, else its first words."""
+"""The name of a session (pure): the user's, else the summary's title, else its first words."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ def name_of(session: Session) -> str:
 
 
 def title(session: Session, seal: Seal) -> str:
-    """Return the title of a session that ends so. A child keeps the title of its conversation."""
+    """Return the title of a session with this seal. A child keeps its conversation's title."""
     before = session.header.title
     topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
     if not topics or (before and session.header.parent):
         return before
-    return shortened(_REFERENCES.sub("", topics[0]))
+    return shorten(_REFERENCES.sub("", topics[0]))
 
 
 def first_words(session: Session) -> str:
-    """Return the first line of the first query that has one, rather one that quotes nothing."""
+    """Return the first line of the first query with text, preferably one that is no quote."""
     for exchange in session.exchanges:
         if text := exchange.query.text.strip():
             lines = text.split("\n")
             unquoted = (line for line in lines if line.strip() and line[0] != ">")
-            return shortened(next(unquoted, lines[0]))
+            return shorten(next(unquoted, lines[0]))
     return ""
 
 
-def shortened(text: str) -> str:
+def shorten(text: str) -> str:
     """Return a text on one line of at most MAX_NAME characters."""
     flat = " ".join(text[: 4 * MAX_NAME].split())
     return flat if len(flat) <= MAX_NAME else f"{flat[: MAX_NAME - 1].rstrip()}…"
 
 
 def validate_name(text: str) -> str:
-    """Return a name as it is kept, on one line. Raises UsageError when it is too long."""
+    """Return a name on one line. Raises UsageError when it is too long."""
     name = " ".join(text.split())
     if len(name) > MAX_NAME:
         raise UsageError(f"A name has at most {MAX_NAME} characters; this one has {len(name):,}.")
@@ -51,7 +51,7 @@ def validate_name(text: str) -> str:
 
 
 def validate_tag(text: str) -> str:
-    """Return a tag as it is kept, in small letters. Raises UsageError when it is none."""
+    """Return a tag in lower case. Raises UsageError when it is invalid."""
     tag = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
     if TAG_PATTERN.fullmatch(tag) is None:
         hint = "Tags are up to 40 letters, digits and any of _ . / + - without blanks."

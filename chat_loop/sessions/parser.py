@@ -25,7 +25,7 @@ class Parsed(Struct, frozen=True):
     session: records.Session | None
     damage: tuple[str, ...] = ()  # a sentence per fault
     torn: bool = False  # it ends inside a record or a line, which must be fenced off
-    tears: int = 0  # the number of faults that are records which a crash broke off: harmless
+    torn_records: int = 0  # the number of faults that are records which a crash broke off: harmless
     tail: int | None = None  # the byte at which the summary block, the audit and the seal begin
 
 
@@ -37,7 +37,7 @@ def parse(data: bytes) -> Parsed:
         reader.take(line)
     reader.finish(ends_with_newline=data.endswith(b"\n"))
     if reader.header is None:
-        return Parsed(None, tuple(reader.damage), reader.torn, reader.tears)
+        return Parsed(None, tuple(reader.damage), reader.torn, reader.torn_records)
     tail = None
     if reader.tail:  # it begins at the rule before its first marker
         end = reader.tail - 1
@@ -48,11 +48,11 @@ def parse(data: bytes) -> Parsed:
         tail = sum(len(line) + 1 for line in lines[:end])
     entries = tuple(reader.entries)
     session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
-    return Parsed(session, tuple(reader.damage), reader.torn, reader.tears, tail)
+    return Parsed(session, tuple(reader.damage), reader.torn, reader.torn_records, tail)
 
 
 class Reader:
-    """A reading of one transcript, line by line."""
+    """Reads one transcript, line by line."""
 
     def __init__(self) -> None:
         self.header: records.Header | None = None
@@ -60,7 +60,7 @@ class Reader:
         self.seal: records.Seal | None = None
         self.damage: list[str] = []
         self.torn = False
-        self.tears = 0
+        self.torn_records = 0
         self.tail = 0  # the number of the line with the first marker of the tail; 0 without one
         self.open: Marker | None = None  # the record whose end was not read yet
         self._opened_at = 0
@@ -69,7 +69,7 @@ class Reader:
         self._stray = 0
         self._block: str | None = None
         self._compaction: Compaction | None = None
-        self._torn_entry: records.Entry | None = None  # the next one may be this one once more
+        self._torn_entry: records.Entry | None = None  # the next entry may repeat it
         self._is_whole = False  # `_torn_entry` has its end: the fence stands behind it
         self._is_header_torn = False
 
@@ -131,7 +131,7 @@ class Reader:
             self.tail = self._number
         if kind == "torn":
             self._fault("an interrupted write was fenced off here.", self._number)
-            self.tears += 1
+            self.torn_records += 1
             self._is_whole = self._torn_entry is None
             self._torn_entry = self.entries[-1] if self.entries else None
         elif kind == "sealed":
@@ -169,7 +169,7 @@ class Reader:
             self._is_header_torn = kind == "session"
             if len(self.entries) > entries:
                 self._torn_entry, self._is_whole = self.entries[-1], False
-        self.tears += len(self.damage) - faults if torn_off else 0
+        self.torn_records += len(self.damage) - faults if torn_off else 0
 
     def _close(self, end: Marker | None) -> None:
         """Close the open record; without its `end` it was interrupted."""
@@ -255,11 +255,11 @@ def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> 
         label = writer.label(agent)
         values = {"number": 0, "usage": _usage(end), **values}
     if kind.fold:
-        folded = lines[kind.skipped + 2 :]
+        folded = lines[kind.skip + 2 :]
         folded = folded[:-2] if folded[-2:] == ["", "</details>"] else folded
         values[kind.fold] = decode("\n".join(folded))
     elif label:
-        lines = lines[kind.skipped :]
+        lines = lines[kind.skip :]
         if lines[:1] == [label]:
             lines = lines[2:] if lines[1:2] == [""] else lines[1:]
         elif lines:

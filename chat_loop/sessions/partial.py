@@ -32,7 +32,7 @@ _QUERY = b"\n" + marker.PREFIX + b"query "
 _UNDO = marker.PREFIX + b"undo "
 _MARKER = b"\n" + marker.PREFIX
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}
-"""The records that are a use of the session: a new name or tag is none."""
+"""The records that count as use of the session: new names and tags do not."""
 
 
 class Stamp(NamedTuple):
@@ -54,7 +54,7 @@ def newest_first(directory: Path) -> list[Stamp]:
                     try:
                         status = entry.stat(follow_symlinks=False)
                     except FileNotFoundError:
-                        continue  # somebody deleted or renamed it meanwhile
+                        continue  # it was deleted or renamed meanwhile
                     stamps.append(Stamp(clamp_time(status.st_mtime_ns), name[:-3], status.st_size))
     except FileNotFoundError:
         return []
@@ -118,7 +118,7 @@ def _row(
             head = _read_at(file, 0, _LONG_HEAD)
             session = parse(head).session
         if session is not None:
-            whole, used = size <= len(head), used_in(tail)
+            whole, used = size <= len(head), last_use(tail)
             return row_of(session, path, seal=seal, whole=whole, used=used)
     elif legacy.is_legacy(head):
         session, _ = legacy.parse(_read_at(file, 0), path.stem)
@@ -154,9 +154,9 @@ def row_of(
     sealed = seal is not None or session.seal is not None
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
     if used is None:
-        unsaid = records.Name | records.Tag | records.Untag
+        metadata = records.Name | records.Tag | records.Untag
         dates = [header.created, session.seal.at if session.seal else EPOCH]
-        dates += [entry.at for entry in session.entries if not isinstance(entry, unsaid)]
+        dates += [entry.at for entry in session.entries if not isinstance(entry, metadata)]
         used = next((date for date in reversed(dates) if date != EPOCH), None)
     return SessionRow(
         id=path.stem,
@@ -182,7 +182,7 @@ def row_of(
     )
 
 
-def used_in(tail: bytes) -> datetime | None:
+def last_use(tail: bytes) -> datetime | None:
     """Return the date of the last record in the end of a transcript, None when that has none."""
     sealed, end = None, len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:

@@ -1,4 +1,4 @@
-"""The trash: sessions that were taken away, whole, in a folder beside the others."""
+"""The trash: deleted sessions, unchanged, in a subfolder."""
 
 from __future__ import annotations
 

@@ -163,6 +163,6 @@ def import_(run: SessionActions, options: argparse.Namespace) -> int:
     for complaint in complaints:
         err(one_line(complaint, 300))
     for one in stored:
-        state = "imported" if one.written else "there already"
-        out(f"{one.was}  {state}{f' as {one.id}' if one.id != one.was else ''}\n")
+        state = "imported" if one.is_new else "there already"
+        out(f"{one.original_id}  {state}{f' as {one.id}' if one.id != one.original_id else ''}\n")
     return int(not all(part.sessions for part in parts))

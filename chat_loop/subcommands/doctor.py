@@ -218,7 +218,7 @@ def sessions(here: Installation) -> Iterator[Finding]:
             break
         try:
             loaded = manager.load(here.sessions / f"{stamp.id}.md")
-            if len(loaded.damage) > loaded.tears and not loaded.is_foreign:
+            if len(loaded.damage) > loaded.torn_records and not loaded.is_foreign:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
         except errors.SessionError as error:
             damaged.append(error.message)

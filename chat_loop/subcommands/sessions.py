@@ -21,7 +21,7 @@ from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotF
 from chat_loop.library.filters import SessionFilter, filter_of, moment_of
 from chat_loop.library.index import FIGURES
 from chat_loop.library.library import Library
-from chat_loop.library.lineage import Link, ancestry, forgotten, originals, tree
+from chat_loop.library.lineage import Link, ancestry, old_chains, old_originals, tree
 from chat_loop.sessions import naming, partial, summary_block, trash
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
@@ -197,9 +197,9 @@ class SessionActions:
     def _show_summaries(self, session: Session, *, as_json: bool) -> int:
         """Print the summaries of a chain and what its compactions came to, the oldest first."""
         chain = ChainReader(self.sessions).read(session)
-        if chain.broken:
-            err(chain.broken)
-        sessions = (*(loaded.session for loaded in reversed(chain.loaded)), session)
+        if chain.problem:
+            err(chain.problem)
+        sessions = (*(loaded.session for loaded in reversed(chain.ancestors)), session)
         rows = [_summary_values(one) for one in sessions]
         if as_json:
             out_json(rows)
@@ -289,7 +289,7 @@ class SessionActions:
 
     def reindex(self, options: argparse.Namespace) -> int:
         """Make the index anew from the files."""
-        count = self.library.bring_up_to_date(anew=True)
+        count = self.library.update_index(rebuild=True)
         self.progress.erase()
         self.tell_trouble()
         out(f"{plural(count, 'session')} read into the index.\n")
@@ -320,7 +320,7 @@ class SessionActions:
         identity, seal = loaded.session.header.id, loaded.session.seal
         if seal is None or seal.summary is None:
             raise SessionError(f"Session {identity} has no summary.")
-        if not loaded.sealable:
+        if not loaded.is_sealable:
             text = "is another program’s file or damaged: it stays as it is."
             raise SessionError(f"{loaded.path.name} {text}")
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
@@ -370,10 +370,10 @@ class SessionActions:
             hint = "--yes does without, --dry-run only says what it would do."
             raise UsageError("Nobody is there to agree.", hint)
         (rows, _), links = self.library.rows(fold=False), self.library.links()
-        chosen = forgotten(rows, links, before)
-        if options.originals:
-            candidates = {row.id for row in originals(rows, links, before)}
-            chosen = originals(rows, links, before, set(self._needed(candidates, links)))
+        chosen = old_chains(rows, links, before)
+        if options.old_originals:
+            candidates = {row.id for row in old_originals(rows, links, before)}
+            chosen = old_originals(rows, links, before, set(self._needed(candidates, links)))
         _print_rows(chosen, as_json=options.as_json)
         count = plural(len(chosen), "session")
         if options.dry_run or not chosen:
@@ -389,7 +389,7 @@ class SessionActions:
                 err(f"{row.id} stays: a session that stays goes on from it.")
             elif _done(trash.move_to_trash, row.path):
                 moved += 1
-            elif not options.originals:
+            elif not options.old_originals:
                 staying |= ancestry([row.id], links)
         text = f"{plural(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
         err(f"{text} brings one back." if moved else "Nothing is moved.")
@@ -408,7 +408,7 @@ class SessionActions:
             except SessionError:
                 yield from family
                 continue
-            seal = loaded.session.seal if loaded.sealable else None
+            seal = loaded.session.seal if loaded.is_sealable else None
             if seal is None or seal.summary is None or seal.covers is not None:
                 yield from family
 

@@ -21,10 +21,10 @@ from chat_loop.context.ledger import (
     Line,
     Section,
     Speaker,
-    harvest,
+    collect,
     items,
     ledger,
-    unsaid,
+    missing_facts,
 )
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Summary
@@ -85,7 +85,7 @@ def test_a_line_is_read_as_it_was_written(
 def kept(speaker: str, text: str) -> list[str]:
     """What is harvested of one text."""
     pair = (text, "Fine.") if speaker == "u" else ("Go on.", text)
-    return [fact.text for fact in harvest(exchanges(pair))]
+    return [fact.text for fact in collect(exchanges(pair))]
 
 
 @pytest.mark.parametrize(
@@ -143,7 +143,7 @@ def test_a_reply_that_repeats_the_user_is_not_taken_again() -> None:
             "Noted: a deposit of 1,200 euros, due 3 May. The garage is 18 m².",
         )
     )
-    assert [fact.text for fact in harvest(spoken)] == [
+    assert [fact.text for fact in collect(spoken)] == [
         "The deposit is 1,200 euros, due on 3 May.",
         "The garage is 18 m².",
     ]
@@ -290,7 +290,7 @@ def test_a_value_that_another_line_says_is_not_lost() -> None:
         fact("Hi there.", "1.1", "user"),
         fact("The lamp is 40 cm.", "1.2", "user"),
     ]
-    assert unsaid(facts, ["The oak shelf is 87 cm wide."]) == facts[2:]
+    assert missing_facts(facts, ["The oak shelf is 87 cm wide."]) == facts[2:]
 
 
 def test_secrets_are_taken_out_of_new_lines() -> None:
@@ -589,13 +589,15 @@ def test_the_work_grows_with_what_is_said(monkeypatch: pytest.MonkeyPatch) -> No
     as many.
     """
     counts: list[int] = []
-    covered = module.Index.covered
+    covered = module.WordIndex.covered
 
-    def counting(self: module.Index, one: module.Sentence, other: module.Sentence) -> float:
+    def counting(
+        self: module.WordIndex, one: module.ParsedSentence, other: module.ParsedSentence
+    ) -> float:
         counts[-1] += 1
         return covered(self, one, other)
 
-    monkeypatch.setattr(module.Index, "covered", counting)
+    monkeypatch.setattr(module.WordIndex, "covered", counting)
     for size in (200, 400, 800):
         counts.append(0)
         spoken = [

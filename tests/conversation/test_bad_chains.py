@@ -108,9 +108,9 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
     ]
 
     chain = ChainReader(talk.sessions).read(loaded.session)
-    whole = [*reversed(chain.loaded), loaded]
+    whole = [*reversed(chain.ancestors), loaded]
     if identity in CHAINS and not identity.startswith("twin"):
-        assert chain.broken
+        assert chain.problem
     for form in SUFFIXES:
         data = export_bytes(whole, form)
         assert form == "html" or parse_import(data, "x").sessions, identity

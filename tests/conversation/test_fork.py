@@ -66,8 +66,8 @@ def chain_of(talk: Talk) -> list[tuple[str, int]]:
     """The sessions of the chain, the oldest first, with how many exchanges it has of each."""
     session = talk.conversation.session
     chain = ChainReader(talk.sessions).read(session)
-    assert chain.broken == ""
-    line = [*(loaded.session for loaded in reversed(chain.loaded)), session]
+    assert chain.problem == ""
+    line = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
     return [(one.header.id, len(one.exchanges)) for one in line]
 
 
@@ -295,7 +295,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         assert [count for _, count in chain_of(talk)] == [4, 1]
         fork_again = talk.sessions.load(tmp_path / names(tmp_path)[2]).session
         chain = ChainReader(talk.sessions).read(fork_again)
-        assert [loaded.session.seal is None for loaded in chain.loaded] == [False, True]
+        assert [loaded.session.seal is None for loaded in chain.ancestors] == [False, True]
         conversation.close()
 
     asyncio.run(run())

@@ -218,7 +218,7 @@ def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
     """What the chain of the live session holds: the queries of each session, the oldest first."""
     session = session or talk.conversation.session
     chain = ChainReader(talk.sessions).read(session)
-    assert chain.broken == ""
+    assert chain.problem == ""
     return [[one.query.text for one in part] for part in chain_exchanges(chain, session.depth)]
 
 
@@ -447,14 +447,14 @@ def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
         write(f"s{number}", f"m{number - 1}", "")
         last = write(f"m{number}", f"m{number - 1}", f"s{number}")
     chain = ChainReader(SessionManager(tmp_path)).read(last)
-    assert chain.broken == ""
-    found = [loaded.session.header.id for loaded in chain.loaded]
+    assert chain.problem == ""
+    found = [loaded.session.header.id for loaded in chain.ancestors]
     assert found[:4] == [f"s{count - 1}", f"m{count - 2}", f"s{count - 2}", f"m{count - 3}"]
     assert len(set(found)) == len(found) == 2 * count - 2
     inner = write("i0", "", "")
     for number in range(1, count):
         inner = write(f"i{number}", "m0", f"i{number - 1}")
-    assert len(ChainReader(SessionManager(tmp_path)).read(inner).loaded) == count
+    assert len(ChainReader(SessionManager(tmp_path)).read(inner).ancestors) == count
 
 
 def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:

@@ -148,7 +148,7 @@ def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
         "".join(f"- Fact {number} is kept.\n" for number in range(100))
     )
     place = MemoryLocation(
-        directory=tmp_path, home=tmp_path, data=tmp_path / "data", most=1500, allowed=1500
+        directory=tmp_path, home=tmp_path, data=tmp_path / "data", max_tokens=1500, allowed=1500
     )
     small = Model("Two.", model="small", window=Window(500))
     folder = tmp_path / "sessions"
@@ -156,10 +156,10 @@ def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
     assert 5 < small.requests[0].system.count("Fact ") < 30
 
     memory = ProjectMemory(place, lambda event: None)
-    before = memory.seen.block
+    before = memory.state.block
     assert memory.fit(500)
     assert memory.fit(100_000)
-    assert memory.seen.block == before
+    assert memory.state.block == before
     assert not memory.fit(200_000)
 
 

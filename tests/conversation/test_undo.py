@@ -227,7 +227,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
         for asked in (SECRET, *TELLING):
             assert not any(knows(str(hit.exchange)) for hit in archive.search(asked))
         chain = ChainReader(again.sessions).read(again.conversation.session)
-        assert not any(knows(str(loaded.session.exchanges)) for loaded in chain.loaded)
+        assert not any(knows(str(loaded.session.exchanges)) for loaded in chain.ancestors)
         again.conversation.close()
 
     asyncio.run(resumed())

@@ -172,7 +172,7 @@ def test_a_parent_that_is_none_is_cut_off() -> None:
     assert read.sessions == SESSIONS
     assert read.complaints == (
         (
-            "x: The parent of sally_20261121_143000 has an id that is none; the session is now "
+            "x: The parent of sally_20261121_143000 has an invalid id; the session is now "
             "the first of its chain."
         ),
     )
@@ -191,7 +191,7 @@ def test_kinds_and_fields_of_a_later_program_are_left_out() -> None:
 def test_the_same_session_twice_is_one_and_two_under_one_id_are_two(tmp_path: Path) -> None:
     sessions = [named("a"), named("a"), named("a", text="Other"), named("b", parent="a")]
     stored = store(SessionManager(tmp_path), sessions)
-    assert [(one.id, one.written) for one in stored] == [
+    assert [(one.id, one.is_new) for one in stored] == [
         ("a", True),
         ("a", False),
         ("a_2", True),
@@ -212,7 +212,7 @@ def test_many_sessions_under_one_id_are_told_apart_in_linear_time(tmp_path: Path
         SessionManager(tmp_path, files=files),
         [named("a", text=str(number)) for number in range(300)],
     )
-    assert len({one.id for one in stored if one.written}) == 300
+    assert len({one.id for one in stored if one.is_new}) == 300
     assert files.tries < 1_000
 
 
@@ -378,7 +378,7 @@ def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
 
 
 def put(directory: Path, *sessions: Session) -> list[tuple[str, bool]]:
-    return [(stored.id, stored.written) for stored in store(SessionManager(directory), sessions)]
+    return [(stored.id, stored.is_new) for stored in store(SessionManager(directory), sessions)]
 
 
 def files(directory: Path) -> dict[str, bytes]:
@@ -425,8 +425,8 @@ def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
     assert after["other.md"] == render(named("other", "elsewhere"))
     manager = SessionManager(tmp_path)
     chain = ChainReader(manager).read(manager.load(tmp_path / "c.md").session)
-    assert [loaded.session.header.id for loaded in chain.loaded] == ["b", "a_3"]
-    assert chain.broken == ""
+    assert [loaded.session.header.id for loaded in chain.ancestors] == ["b", "a_3"]
+    assert chain.problem == ""
 
 
 def test_a_long_id_stays_an_id(tmp_path: Path) -> None:
@@ -491,7 +491,7 @@ def test_a_full_disk_leaves_no_half_of_a_session(tmp_path: Path) -> None:
 def test_the_chain_of_the_repository_goes_out_and_comes_in(tmp_path: Path) -> None:
     manager = SessionManager(CHAIN)
     last = manager.load(max(CHAIN.glob("*.md")))
-    chain = [*reversed(ChainReader(manager).read(last.session).loaded), last]
+    chain = [*reversed(ChainReader(manager).read(last.session).ancestors), last]
     for form in ("markdown", "json"):
         read = parse_import(export_bytes(chain, form, secrets=True), "x")
         assert read.complaints == ()

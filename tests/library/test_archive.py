@@ -25,9 +25,9 @@ from chat_loop.library.archive_text import (
     ROOM,
     STRONG,
     excerpt,
-    found_text,
     read_text,
     recall_text,
+    search_text,
 )
 from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
 from chat_loop.library.search import Hit, Place, texts
@@ -246,7 +246,7 @@ LONG = " ".join(f"Sentence number {at} is about nothing at all." for at in range
 
 def test_a_long_reply_is_cut_to_what_matches() -> None:
     reply = f"{LONG} The invoice of the printer is no. 771. {LONG}"
-    text = found_text(
+    text = search_text(
         searched(said(("Which one?", reply), ("hello", "")), "invoice of the printer"), 60, words
     )
     heading, at, user, assistant = [line for line in text.split("\n") if line]
@@ -393,7 +393,7 @@ def test_nothing_asked_of_the_archive_raises_or_exceeds_its_room(
 ) -> None:
     exchanges = said(*pairs)
     hits = searched(exchanges, asked)
-    assert estimate(found_text(hits, room, estimate, asked)) <= max(room, 100)
+    assert estimate(search_text(hits, room, estimate, asked)) <= max(room, 100)
     text, attached = recall_text(hits, estimate, room)
     assert estimate(text) <= room
     assert set(attached) <= {one.ref for one in exchanges}

@@ -13,7 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.library.lineage import PRESERVED_STATES, Link, ancestry, forgotten, originals
+from chat_loop.library.lineage import (
+    PRESERVED_STATES,
+    Link,
+    ancestry,
+    old_chains,
+    old_originals,
+)
 from chat_loop.sessions.records import SessionRow, State
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)
@@ -43,11 +49,11 @@ class Folder:
     def links(self) -> Mapping[str, Link]:
         return {one.id: Link(one.id, one.parent, one.merged) for one in self.rows}
 
-    def forgotten(self) -> list[str]:
-        return [one.id for one in forgotten(self.rows, self.links, BEFORE)]
+    def old_chains(self) -> list[str]:
+        return [one.id for one in old_chains(self.rows, self.links, BEFORE)]
 
-    def originals(self, *needed: str) -> list[str]:
-        return [one.id for one in originals(self.rows, self.links, BEFORE, needed)]
+    def old_originals(self, *needed: str) -> list[str]:
+        return [one.id for one in old_originals(self.rows, self.links, BEFORE, needed)]
 
     def needs(self, identity: str) -> set[str]:
         return ancestry([identity], self.links) - {identity}
@@ -67,7 +73,7 @@ def folder(*rows: SessionRow) -> Folder:
 
 def test_what_nobody_knows_the_date_of_stays() -> None:
     undated = replace(row("undated", 100), updated=None)
-    assert folder(undated, row("old", 100)).forgotten() == ["old"]
+    assert folder(undated, row("old", 100)).old_chains() == ["old"]
 
 
 def test_a_conversation_goes_as_a_whole_or_stays_as_a_whole() -> None:
@@ -80,7 +86,7 @@ def test_a_conversation_goes_as_a_whole_or_stays_as_a_whole() -> None:
         row("future", -400),
         row("exactly", 30),
     )
-    assert there.forgotten() == ["dead", "before"]
+    assert there.old_chains() == ["dead", "before"]
 
 
 def test_a_branch_that_nobody_used_goes_and_what_the_other_needs_stays() -> None:
@@ -90,7 +96,7 @@ def test_a_branch_that_nobody_used_goes_and_what_the_other_needs_stays() -> None
         row("fork", 50, parent="root"),
         row("root", 60),
     )
-    assert there.forgotten() == ["right"]
+    assert there.old_chains() == ["right"]
 
 
 def test_both_parents_of_a_merge_stay() -> None:
@@ -100,7 +106,7 @@ def test_both_parents_of_a_merge_stay() -> None:
         row("b", 51, parent="c"),
         row("c", 52),
     )
-    assert there.forgotten() == []
+    assert there.old_chains() == []
 
 
 def test_files_that_are_no_sessions_of_ours_stay_with_what_they_come_from() -> None:
@@ -110,14 +116,14 @@ def test_files_that_are_no_sessions_of_ours_stay_with_what_they_come_from() -> N
         row("archive", 901),
         row("x", 902),
     )
-    assert there.forgotten() == ["x"]
+    assert there.old_chains() == ["x"]
 
 
 def test_a_child_goes_before_its_parent_even_where_that_changed_later() -> None:
     there = folder(
         row("parent", 40), row("other", 50), row("child", 60, parent="parent"), row("last", 70)
     )
-    assert there.forgotten() == ["other", "child", "parent", "last"]
+    assert there.old_chains() == ["other", "child", "parent", "last"]
 
 
 def test_originals_are_the_sealed_parents() -> None:
@@ -130,8 +136,8 @@ def test_originals_are_the_sealed_parents() -> None:
         row("alone", 70),
         row("self", 80, parent="self"),
     )
-    assert there.originals() == ["sealed", "first"]
-    assert there.originals("first") == ["sealed"]
+    assert there.old_originals() == ["sealed", "first"]
+    assert there.old_originals("first") == ["sealed"]
 
 
 @st.composite
@@ -155,7 +161,7 @@ def folders(draw: st.DrawFn) -> Folder:
 
 @given(folders())
 def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
-    gone = there.forgotten()
+    gone = there.old_chains()
     staying = [one for one in there.rows if one.id not in gone]
     for one in staying:
         assert not there.needs(one.id) & set(gone)
@@ -171,7 +177,7 @@ def test_what_stays_keeps_all_that_it_comes_from(there: Folder) -> None:
 
 @given(folders())
 def test_each_goes_once_and_after_its_children(there: Folder) -> None:
-    for gone in (there.forgotten(), there.originals()):
+    for gone in (there.old_chains(), there.old_originals()):
         assert len(set(gone)) == len(gone)
         for number, identity in enumerate(gone):
             later = {one for one in gone[number + 1 :] if identity in there.needs(one)}
@@ -187,7 +193,7 @@ def test_originals_are_old_sealed_and_not_needed(there: Folder, needed: set[str]
         for parent in (one.parent, one.merged)
         if parent != one.id
     }
-    for identity in there.originals(*needed):
+    for identity in there.old_originals(*needed):
         assert rows[identity].state == "sealed"
         assert (rows[identity].updated or NOW) < BEFORE
         assert identity in children

@@ -232,7 +232,7 @@ def test_only_words_that_tell_nothing_still_find_those_who_hold_them(tmp_path: P
 def test_no_query_raises(tmp_path: Path, query: str) -> None:
     if not (tmp_path / "a.md").exists():
         shelf(tmp_path)
-        library(tmp_path).bring_up_to_date()
+        library(tmp_path).update_index()
     assert len(search(tmp_path, query, SessionFilter(words=query[:20]), 4)) <= 4
     found = search(tmp_path, query, SessionFilter(agent="ida"), 4)
     assert {identity for identity, _ in found} <= {"b"}
@@ -253,7 +253,7 @@ def test_no_secret_is_in_the_index(tmp_path: Path) -> None:
             ),
         )
     there = library(tmp_path)
-    assert there.bring_up_to_date() == len(secrets)
+    assert there.update_index() == len(secrets)
     there.close()
     data = (tmp_path / ".index.sqlite").read_bytes()
     assert [secret for secret in secrets if secret.encode() in data] == []

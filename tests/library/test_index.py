@@ -184,7 +184,7 @@ def test_the_newest_session_changes_while_another_one_comes(tmp_path: Path) -> N
 
 
 def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) -> None:
-    """The price of looking at sizes and times only; `anew` reads everything."""
+    """The price of looking at sizes and times only; `rebuild` reads everything."""
     path = write(tmp_path, session("a", text="What is bread?"), 1)
     shelf = library(tmp_path)
     shelf.rows()
@@ -192,7 +192,7 @@ def test_a_file_of_the_same_size_and_time_is_taken_for_the_same(tmp_path: Path) 
     path.write_text(path.read_text().replace("bread", "water"))
     os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
     assert shelf.rows()[0][0].name == "What is bread? (1)"
-    assert shelf.bring_up_to_date(anew=True) == 1
+    assert shelf.update_index(rebuild=True) == 1
     assert shelf.rows()[0][0].name == "What is water? (1)"
     shelf.close()
 
@@ -254,7 +254,7 @@ def test_an_index_that_is_not_as_it_was_made_is_made_anew(
     tmp_path: Path, script: str, trouble: str
 ) -> None:
     fill(tmp_path)
-    library(tmp_path).bring_up_to_date()
+    library(tmp_path).update_index()
     with closing(sqlite3.connect(tmp_path / FILE)) as database:
         database.executescript(script)
     shelf = library(tmp_path)
@@ -300,7 +300,7 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
     """
     fill(tmp_path)
     first = library(tmp_path)
-    first.bring_up_to_date()
+    first.update_index()
     first.close()
     whole, chance = (tmp_path / FILE).read_bytes(), random.Random(4)
     ids = {path.stem for path in tmp_path.glob("*.md")}
@@ -325,7 +325,7 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
 def test_rows_that_nobody_wrote_are_damage(tmp_path: Path, change: str) -> None:
     fill(tmp_path)
     first = library(tmp_path)
-    first.bring_up_to_date()
+    first.update_index()
     first.close()
     with closing(sqlite3.connect(tmp_path / FILE)) as database:
         database.execute(f"UPDATE sessions SET {change} WHERE id = 's11'")
@@ -366,7 +366,7 @@ def held(folder: Path, how: str) -> Iterator[None]:
 def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> None:
     fill(tmp_path)
     first = library(tmp_path)
-    first.bring_up_to_date()
+    first.update_index()
     first.close()
     write(tmp_path, session("new"), 99)
     for how in ("EXCLUSIVE", "IMMEDIATE"):
@@ -394,12 +394,12 @@ DAMAGED = IndexUnavailable("", rebuild_reason="was damaged")
 def test_a_held_index_is_not_deleted(tmp_path: Path) -> None:
     fill(tmp_path)
     shelf = library(tmp_path)
-    shelf.bring_up_to_date()
+    shelf.update_index()
     with held(tmp_path, "EXCLUSIVE"):
         assert discard(tmp_path, DAMAGED) is None
         with pytest.raises(SessionError, match="another process is writing to it"):
-            shelf.bring_up_to_date(anew=True)
-    assert shelf.bring_up_to_date(anew=True) == 12
+            shelf.update_index(rebuild=True)
+    assert shelf.update_index(rebuild=True) == 12
     shelf.close()
 
 
@@ -501,7 +501,7 @@ def test_a_read_only_folder() -> None:
         assert rows_of(shelf) == expected
         assert shelf.trouble == f"The index cannot be made in {folder}: permission denied."
         folder.chmod(0o700)
-        assert shelf.bring_up_to_date() == 12
+        assert shelf.update_index() == 12
         shelf.close()
         (folder / FILE).chmod(0o400)
         (folder / f"{FILE}-journal").unlink()
@@ -538,7 +538,7 @@ def test_what_is_no_regular_file_is_left_alone(tmp_path: Path, kind: str) -> Non
     assert target.exists() == (kind == "link")
     assert kind != "link" or target.read_text() == "precious"
     with pytest.raises(SessionError, match="is not a regular file"):
-        shelf.bring_up_to_date()
+        shelf.update_index()
     shelf.close()
 
 

@@ -42,7 +42,7 @@ def _folder(tmp_path: Path) -> Path:
 @pytest.fixture(name="shelf")
 def _shelf(folder: Path) -> Iterator[Library]:
     with closing(Library(folder, lambda: NOW)) as shelf:
-        shelf.bring_up_to_date()
+        shelf.update_index()
         yield shelf
 
 
@@ -130,14 +130,14 @@ def test_words_of_sessions_that_are_gone_are_gone(folder: Path, shelf: Library) 
     assert {"wombat1", "wombat4", "tell"} <= stored(folder)
     (folder / "s4.md").unlink()
     write(folder, session("s1", 2, text="Something else, please."), 50)
-    shelf.bring_up_to_date()
+    shelf.update_index()
     words = stored(folder)
     assert not {"wombat1", "wombat4"} & words
     assert {"wombat3", "tell", "something"} <= words
     assert hits(shelf, "wombat4") == hits(shelf, "wombat1") == []
     for path in folder.glob("*.md"):
         path.unlink()
-    shelf.bring_up_to_date()
+    shelf.update_index()
     assert stored(folder) == set()
 
 
@@ -148,7 +148,7 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
     monkeypatch.setattr("chat_loop.library.refresh.lines", lambda *texts: " ".join(texts).upper())
     (folder / "s4.md").unlink()
     write(folder, session("s1", 2, text="Something else, please."), 50)
-    shelf.bring_up_to_date()
+    shelf.update_index()
     with closing(Index(folder)) as index:
         index.ask("INSERT INTO sentences (sentences) VALUES ('integrity-check')")
         for gone in ("wombat4", "wombat1"):
@@ -182,9 +182,9 @@ def test_vectors_stay_with_their_texts(folder: Path, shelf: Library) -> None:
     with closing(Index(folder)) as index:
         before = embedded(index)
     assert len(near()) >= len(before) > 0
-    shelf.bring_up_to_date(anew=True)
+    shelf.update_index(rebuild=True)
     write(folder, session("s3", 1, text="Something else, please."), 50)
-    shelf.bring_up_to_date()
+    shelf.update_index()
     with closing(Index(folder)) as index:
         [(new,)] = index.ask(
             "SELECT e.session FROM exchanges e JOIN sessions s "
@@ -195,7 +195,7 @@ def test_vectors_stay_with_their_texts(folder: Path, shelf: Library) -> None:
     assert new not in {one for one, _ in near()}
     (folder / "s3.md").unlink()
     (folder / "s4.md").unlink()
-    shelf.bring_up_to_date()
+    shelf.update_index()
     with closing(Index(folder)) as index:
         assert set(embedded(index)) < set(before)
 
@@ -208,7 +208,7 @@ def test_a_vector_that_comes_late_belongs_to_nobody(folder: Path, shelf: Library
             "ORDER BY e.key DESC LIMIT 1"
         )
         write(folder, session(identity, 3, text="Something else, please."), 60)
-        shelf.bring_up_to_date()
+        shelf.update_index()
         index.keep_vectors([(content, SPACE, bytes(384))])
         assert index.ask("SELECT * FROM vectors") == []
 

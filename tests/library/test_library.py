@@ -87,7 +87,7 @@ def test_the_index_and_the_files_give_equal_listings(
             folder.mkdir()
             fill(folder, files)
         indexed, plain = library(one), without_index(other)
-        indexed.bring_up_to_date()
+        indexed.update_index()
         asked = {
             "wanted": wanted,
             "fold": fold,
@@ -119,7 +119,7 @@ def test_what_the_index_knows_in_part_is_completed_from_the_files(
         other.mkdir()
         fill(one, before)
         first = library(one)
-        first.bring_up_to_date()
+        first.update_index()
         first.close()
         for made in before:
             (one / f"{made.identity}.md").unlink()

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from chat_loop.library.archive import ExchangeIndex
-from chat_loop.library.ranking import RankedExchange, Sentence, fuse
+from chat_loop.library.ranking import MatchedSentence, RankedExchange, fuse
 from chat_loop.library.search import Hit, texts
-from chat_loop.library.terms import MAX_TERMS, asks, fold, lines, related, terms
+from chat_loop.library.terms import MAX_TERMS, fold, is_question, lines, related, terms
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.strategies import texts as hostile
 
@@ -325,7 +325,7 @@ def test_nothing_is_strong_for_chatter(planted: ExchangeIndex) -> None:
 
 
 def scored(position: int, coverage: float, exact: int = 0) -> RankedExchange:
-    held = (Sentence(0, "", {0: 1.0}),) if coverage else ()
+    held = (MatchedSentence(0, "", {0: 1.0}),) if coverage else ()
     return RankedExchange((1, position), exact, coverage, coverage, coverage, held)
 
 
@@ -361,6 +361,6 @@ def test_the_lines_of_texts() -> None:
         lines("Which port? Port 5433 it is.", "Fine.") == "? which port\n# port 5433 it is\n fine"
     )
     assert lines("", "") == ""
-    assert [asks(text) for text in ("Go on.", "Write a poem", "It is so.", "Is it?")] == [
+    assert [is_question(text) for text in ("Go on.", "Write a poem", "It is so.", "Is it?")] == [
         True, True, False, True,
     ]  # fmt: skip

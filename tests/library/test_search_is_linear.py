@@ -62,7 +62,7 @@ def test_searching_similar_lines_is_linear(tmp_path: Path, text: Callable[[int, 
             *((f"Here is log {part}.", text(each, part * each)) for part in range(parts)),
         )
         with closing(Library(folder, lambda: datetime.now(UTC))) as shelf:
-            shelf.bring_up_to_date()
+            shelf.update_index()
             with counted() as calls:
                 assert search_all(shelf, "worker timeout", SessionFilter(), 10)
         return calls[0]

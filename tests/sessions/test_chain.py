@@ -14,7 +14,7 @@ from tests.archives import START, Counting, chained, session
 
 
 def ids(chain: Chain) -> list[str]:
-    return [loaded.session.header.id.partition("_")[0] for loaded in chain.loaded]
+    return [loaded.session.header.id.partition("_")[0] for loaded in chain.ancestors]
 
 
 def refs(chain: Chain, depth: int) -> list[list[str]]:
@@ -25,7 +25,7 @@ def test_ancestors_come_nearest_first_and_keep_their_places(tmp_path: Path) -> N
     sessions = Counting(tmp_path)
     live = chained(sessions, ["a", "b"], ["c"], ["d", "e"], ["live"])
     chain = ChainReader(sessions).read(live)
-    assert (ids(chain), chain.broken) == (["s3", "s2", "s1"], "")
+    assert (ids(chain), chain.problem) == (["s3", "s2", "s1"], "")
     assert refs(chain, 4) == [["1.1", "1.2"], ["2.1"], ["3.1", "3.2"]]
     assert refs(chain, 7) == [["4.1", "4.2"], ["5.1"], ["6.1", "6.2"]]
     assert refs(chain, 2) == refs(chain, 4)
@@ -91,7 +91,7 @@ def test_a_chain_ends_where_a_file_cannot_be_read(tmp_path: Path, damage: object
     damage(next(tmp_path.glob("s2_*")))
     chain = ChainReader(sessions).read(live)
     assert ids(chain) == ["s3"]
-    assert chain.broken.startswith("The chain ends before s2_")
+    assert chain.problem.startswith("The chain ends before s2_")
     assert refs(chain, 4) == [["3.1"]]
 
 
@@ -106,7 +106,7 @@ def test_a_chain_that_bites_its_tail_ends(tmp_path: Path) -> None:
         )
         chain = ChainReader(sessions).read(live)
         assert ids(chain) == ["s2", "s1"]
-        assert chain.broken == f"The chain ends at {parent}: it would begin again there."
+        assert chain.problem == f"The chain ends at {parent}: it would begin again there."
 
 
 def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
         outside, header=replace(outside.header, id="live", parent=f"../{outside.header.id}")
     )
     assert ChainReader(sessions).read(live) == Chain(
-        (), "The chain ends at a parent whose id is none."
+        (), "The chain ends at a parent with an invalid id."
     )
     assert sessions.told() == []
 
@@ -126,8 +126,8 @@ def test_a_chain_has_an_end(tmp_path: Path) -> None:
     live = chained(sessions, *[["x"]] * 6)
     chain = ChainReader(sessions, longest=3).read(live)
     assert (ids(chain), refs(chain, 6)) == (["s5", "s4", "s3"], [["3.1"], ["4.1"], ["5.1"]])
-    assert chain.broken == "The chain is longer than 3 sessions; what is older is left out."
-    assert ChainReader(sessions, longest=5).read(live).broken == ""
+    assert chain.problem == "The chain is longer than 3 sessions; what is older is left out."
+    assert ChainReader(sessions, longest=5).read(live).problem == ""
 
 
 def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
@@ -137,7 +137,7 @@ def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     chain = ChainReader(sessions).read(
         Session(header=Header(id="x", created=START, agent="A", parent="old"))
     )
-    assert [loaded.is_foreign for loaded in chain.loaded] == [True]
+    assert [loaded.is_foreign for loaded in chain.ancestors] == [True]
     assert refs(chain, 2) == [
         [f"1.{number}" for number in range(1, 1 + len(chain_exchanges(chain, 2)[0]))]
     ]

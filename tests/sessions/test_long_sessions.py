@@ -86,7 +86,7 @@ def both(folder: Path, made: Session, last: int = 1) -> tuple[Session, Session |
     sessions = SessionManager(folder)
     whole, ends = sessions.load(path), sessions.load_ends(path, last)
     assert whole.damage == ()
-    assert ends is None or (ends.path, ends.damage, ends.sealable) == (path, (), True)
+    assert ends is None or (ends.path, ends.damage, ends.is_sealable) == (path, (), True)
     return whole.session, ends.session if ends is not None else None
 
 

@@ -244,7 +244,7 @@ def test_what_editors_add_is_no_damage(
     data = edit(live.path.read_bytes())
     live.path.write_bytes(data)
     loaded = sessions.load(live.path)
-    assert (loaded.session, loaded.damage, loaded.sealable) == (before.session, (), True)
+    assert (loaded.session, loaded.damage, loaded.is_sealable) == (before.session, (), True)
     [row] = sessions.rows()
     assert replace(row, updated=whole[0].updated) == whole[0]
     groups = list(Pieces(live.path))
@@ -319,7 +319,7 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     data = live.path.read_bytes()
     live.path.write_bytes(data[: data.rindex(b"alf of it")])
     seal = Seal(at=START, reason="resume", source="model", summary=Summary(topics=("t",)))
-    assert sessions.load(live.path).sealable
+    assert sessions.load(live.path).is_sealable
     sessions.seal_stored(sessions.load(live.path), seal)
     loaded = sessions.load(live.path)
     assert loaded.session.seal == seal
@@ -479,7 +479,7 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
     live.close()
     loaded = manager(tmp_path).load(live.path)
     assert spoken(loaded.session) == ["one", "first words, second words"]
-    assert loaded.sealable, loaded.damage
+    assert loaded.is_sealable, loaded.damage
 
 
 def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""The kind and the size in pixels of an image, by a file's bytes (pure). Nothing is ever decoded.
+"""The type and the size in pixels of an image, from a file's bytes (pure). Nothing is decoded.
 
 PNG: https://www.w3.org/TR/png-3/ · JPEG: https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.1) · GIF:
 https://www.w3.org/Graphics/GIF/spec-gif89a.txt · WebP:
@@ -22,7 +22,7 @@ _STARTS = {
 
 
 class ImageHeader(Struct, frozen=True):
-    """An image by its header; sizes in pixels."""
+    """An image's media type, and its size in pixels."""
 
     media: str
     width: int
@@ -30,19 +30,19 @@ class ImageHeader(Struct, frozen=True):
 
 
 class DamagedImage(Exception):
-    """Raised for what begins as an image and is none: cut off, or not as its kind says."""
+    """Raised for a file that begins as an image but is truncated or malformed."""
 
 
-def kind(head: bytes) -> str:
-    """Return the media type that a file's first 16 bytes stand for; empty for no image."""
+def media_type(head: bytes) -> str:
+    """Return the media type by a file's first 16 bytes; empty when it is no image."""
     if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
         return "image/webp"
     return next((media for start, media in _STARTS.items() if head.startswith(start)), "")
 
 
-def picture(data: bytes) -> ImageHeader | None:
-    """Return the image that a whole file is, or None. Raises DamagedImage when it is cut off."""
-    media = kind(data[:16])
+def read_header(data: bytes) -> ImageHeader | None:
+    """Return the header of an image, or None. Raises DamagedImage when it is truncated."""
+    media = media_type(data[:16])
     if not media:
         return None
     sizes = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
