@@ -512,7 +512,7 @@ def test_resume_last_and_by_words(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7) == (
         """\
 You: /resume zebra
-✗ There is no session zebra: there are 4.
+✗ There is no session zebra.
   sessions shows them.
 You: /resume kitchen
 1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”

@@ -109,7 +109,7 @@ You: resume 99
 ✗ There is no session 99: the numbers go from 1 to 4.
   sessions shows them.
 You: resume nope
-✗ There is no session nope: there are 4.
+✗ There is no session nope.
   sessions shows them.
 You: resume ../../etc/passwd
 ✗ That is not a session id: ids are letters, digits, _ and -.

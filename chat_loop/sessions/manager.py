@@ -137,14 +137,12 @@ class SessionManager:
             error = SessionNotFound(message, "Type more of the id.")
             error.is_ambiguous = True
             raise error
-        choice = f"there are {len(ids):,}" if ids else "there are no sessions yet"
+        reason = "" if ids else ": there are no sessions yet"
         if ids and is_number:
-            choice = f"the numbers go from 1 to {len(shown)}"
-            choice = (
-                choice if shown else "the list is empty; --all lists runs of -p and failed ones"
-            )
+            empty = "the list is empty; --all lists runs of -p and failed ones"
+            reason = f": the numbers go from 1 to {len(shown)}" if shown else f": {empty}"
         reference = reference[:20] if is_number else reference
-        raise SessionNotFound(f"There is no session {reference}: {choice}.", "sessions shows them.")
+        raise SessionNotFound(f"There is no session {reference}{reason}.", "sessions shows them.")
 
     def session_file(self, identity: str) -> Path:
         """Return the path of a session's file, which need not exist."""

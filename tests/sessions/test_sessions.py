@@ -389,7 +389,7 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
         ("99", "There is no session 99: the numbers go from 1 to 2."),
         ("0", "There is no session 0: the numbers go from 1 to 2."),
         ("9" * 400, f"There is no session {'9' * 20}: the numbers go from 1 to 2."),
-        ("nope", "There is no session nope: there are 2."),
+        ("nope", "There is no session nope."),
         ("../../etc/passwd", "That is not a session id: ids are letters, digits, _ and -."),
         ("/etc/passwd", "That is not a session id: ids are letters, digits, _ and -."),
         ("a\x00b", "That is not a session id: ids are letters, digits, _ and -."),
