@@ -1,4 +1,4 @@
-"""The composition root: who answers, with which tools, on which sessions; then one run of it."""
+"""The composition root: build the agent, its tools and sessions, and run."""
 
 from __future__ import annotations
 
@@ -56,10 +56,12 @@ class App:
             self._module, mode = "interactive" if chats else "subcommands.sessions", ""
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
-            from chat_loop.subcommands.agents import open_asked  # most have the built-in agent
+            from chat_loop.subcommands.agents import (
+                open_with_consent,  # most have the built-in agent
+            )
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
-            self.definition, self.instant = open_asked(
+            self.definition, self.instant = open_with_consent(
                 reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
         self.config = agent_config(config, self.definition)
@@ -75,11 +77,11 @@ class App:
         )
 
     def run(self) -> int:
-        """Do what the options ask for; return the exit code."""
+        """Run the module that the options select; return the exit code."""
         return int(import_module(f"chat_loop.{self._module}").run(self))
 
     def agent(self) -> Agent:
-        """Return who answers. Raises UsageError, NoProvider, ModelError, ConfigError."""
+        """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""
         config, options = self.config, self.options
         agent = Agent(
             name=config.agent.name,
@@ -123,7 +125,7 @@ class App:
                 reference = f"local:{ensure_installed(folder)}"
 
         def say(sentence: str) -> None:
-            """Say something before the chat begins, or beside the reply."""
+            """Print a note before the chat begins, or on standard error."""
             if instant is not None:
                 instant.say(printable(sentence))
             else:
@@ -147,7 +149,7 @@ class App:
         return builtin_tools(names, folder, protected=protected, seconds=seconds)
 
     def summarizer(self, agent: Agent) -> Provider | None:
-        """Return who writes the summaries, when the config names somebody. Raises ConfigError."""
+        """Return the model for summaries, if the config names one. Raises ConfigError."""
         settings = self.config.auto_compact
         provider, model = settings.summary_provider, settings.summary_model
         if not (provider or model):
@@ -164,7 +166,7 @@ class App:
         return choose.create(f"{provider}:{model}", self.config, self.machine)
 
     def models(self) -> choose.Models:
-        """Return where another model comes from while a conversation goes on."""
+        """Return the access to other models during a conversation."""
         config, machine = self.config, self.machine
         return choose.Models(
             providers=tuple(entries(config.providers)),
@@ -185,7 +187,7 @@ class App:
         place = find_location(self.config, self.paths, agent.provider.window.tokens)
         return ProjectMemory(place, show) if place is not None else None
 
-    def answering(self) -> tuple[Agent, Provider | None]:
+    def agent_and_summarizer(self) -> tuple[Agent, Provider | None]:
         """Return the models that answer and summarize; a model of the command line does both."""
         agent = self.agent()
         return agent, None if self.options.model or self.options.local else self.summarizer(agent)
@@ -203,7 +205,7 @@ class App:
 
     @property
     def first_command(self) -> str:
-        """The command that the chat begins with, if any."""
+        """Return the command that the chat begins with, if any."""
         options = self.options
         if options.command == "sessions" or options.resume == BROWSE:
             return f"/sessions browse {' '.join(getattr(options, 'words', ()))}".rstrip()
@@ -213,7 +215,7 @@ class App:
 
 
 def cancel_on(task: asyncio.Future[Any], names: Iterable[str]) -> list[int]:
-    """Have these signals cancel the task; return the list of the numbers that come."""
+    """Cancel the task on these signals; return the list that collects their numbers."""
     received: list[int] = []
 
     def cancel(number: int) -> None:

@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if instant is not None:
             gc.disable()  # until everything is loaded there is no garbage, only time to lose
-            for name in start.ENDING:
+            for name in start.ENDING_SIGNALS:
                 if number := getattr(signal, name, None):
                     signal.signal(number, _leave)
         code = _run(arguments, instant)
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _leave(number: int, frame: object) -> None:
     """End the program on a signal, with the terminal given back, until the chat handles signals."""
-    raise SystemExit(start.SIGNALED + number)
+    raise SystemExit(start.SIGNAL_EXIT_BASE + number)
 
 
 def _prepare_streams() -> None:
@@ -104,7 +104,7 @@ def _report(error: errors.ChatLoopError) -> None:
 
 
 def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
-    """Do what the arguments ask for; return the exit code."""
+    """Run the command of the arguments; return the exit code."""
     try:
         return _dispatch(arguments, instant)
     except errors.ChatLoopError as failure:

@@ -197,7 +197,7 @@ class Config(Section, frozen=True):
 
     @property
     def images(self) -> dict[str, bool]:
-        """Return whether models take images, by model name, where the user said so."""
+        """Return the image support that the user set, by model name."""
         return {
             name: model.images for name, model in self.models.items() if model.images is not None
         }

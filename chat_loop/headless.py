@@ -1,4 +1,4 @@
-"""Without a terminal: one question, one reply."""
+"""One question and one reply, for scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from chat_loop.conversation.options import options_of
 from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
 from chat_loop.display.text import one_line
 from chat_loop.input.lines import clean
-from chat_loop.input.start import SIGNALED
+from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import TokenCounter
@@ -28,8 +28,8 @@ from chat_loop.wording import plural
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 INCOMPLETE = 3
-"""The exit code of a run whose reply is not all that the model had to say."""
-CUT = {
+"""The exit code of a run with an incomplete reply."""
+INCOMPLETE_STOPS = {
     "length": (
         "The reply was cut off at the token limit.",
         "--max-tokens N sets the limit, providers.NAME.max_tokens in the config as well.",
@@ -39,8 +39,8 @@ CUT = {
         "Say it in other words.",
     ),
 }
-"""Why a reply ended -> what is said of it, where it is not whole."""
-SURELY_FITS = 2_000
+"""The reason for an incomplete reply -> its warning and hint."""
+MAX_SAFE_QUESTION = 2_000
 """Characters of a question that every window takes; for a longer one the window is looked up."""
 LARGEST_INPUT = 64 << 20
 STDIN = "-"
@@ -118,13 +118,13 @@ class Run:
         look = app.config.display
         theme = look.theme if look.markdown and not (to_file or self._json) else ""
         self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
-        self._begun = self._between = False
+        self._started = self._after_tools = False
         """The reply has begun; its next words follow a tool call, as a paragraph of their own."""
         self._stop = ""
-        """Why the last reply ended."""
+        """The stop reason of the last reply."""
         self._saved = True
-        self._tools_stopped = self._left = False
-        self._refused: errors.OutputError | None = None
+        self._tools_stopped = self._pipe_closed = False
+        self._output_error: errors.OutputError | None = None
         self._task: asyncio.Future[None] | None = None
 
     async def ask(self) -> tuple[int, bool]:
@@ -146,10 +146,12 @@ class Run:
         received = cancel_on(self._task, SIGNALS)
         try:
             await self._task
-            if self._stop in CUT:
-                self._show(events.Warned(*CUT[self._stop]))
+            if self._stop in INCOMPLETE_STOPS:
+                self._show(events.Warned(*INCOMPLETE_STOPS[self._stop]))
         except asyncio.CancelledError:
-            return (0 if self._left else SIGNALED + received[0] if received else 130), False
+            return (
+                0 if self._pipe_closed else SIGNAL_EXIT_BASE + received[0] if received else 130
+            ), False
         except errors.ChatLoopError as error:
             if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."
@@ -158,7 +160,7 @@ class Run:
                 self._write(out_json, failure)
             raise
         finally:
-            if self._begun:
+            if self._started:
                 self._write_text("\n")
             self._write(self._end)
             await conversation.leave("exit")
@@ -170,18 +172,18 @@ class Run:
     def _code(self) -> int:
         """Return the exit code of a reply that came to its end. Raises OutputError."""
         saves = self._app.options.save
-        if self._refused is not None:
+        if self._output_error is not None:
             if saves and self._saved:
-                self._refused.hint = "The reply is saved: chat-loop sessions show last."
-            raise self._refused
-        if saves and not (self._saved or self._left):
+                self._output_error.hint = "The reply is saved: chat-loop sessions show last."
+            raise self._output_error
+        if saves and not (self._saved or self._pipe_closed):
             return 1
-        return INCOMPLETE if self._stop in CUT or self._tools_stopped else 0
+        return INCOMPLETE if self._stop in INCOMPLETE_STOPS or self._tools_stopped else 0
 
     async def _exchange(self, conversation: Conversation) -> None:
-        """Ask, with the files that are named but for secrets in them: nobody can be asked."""
+        """Ask, with the named files but without secrets in them: nobody can confirm them."""
         options = self._app.options
-        if options.resume or len(self._question) > SURELY_FITS:
+        if options.resume or len(self._question) > MAX_SAFE_QUESTION:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
         if options.resume:
             await self._resume(conversation, options.resume)
@@ -232,10 +234,10 @@ class Run:
     def _show(self, event: events.Event) -> None:
         match event:
             case events.TextDelta(text):
-                self._write_text(f"\n\n{text}" if self._between else text)
-                self._begun, self._between = True, False
+                self._write_text(f"\n\n{text}" if self._after_tools else text)
+                self._started, self._after_tools = True, False
             case events.Finished():
-                self._between = event.stop == "tool" and self._begun
+                self._after_tools = event.stop == "tool" and self._started
             case events.ReplyEnded():
                 self._stop = event.stop
             case events.ToolReturned() if event.text == STEP_LIMIT_RESULT:
@@ -254,14 +256,14 @@ class Run:
             self._write(self._put, text)
 
     def _write(self, write: Callable[..., object], *values: object) -> None:
-        """Write until nobody reads any more: then what is there is saved, and no more is paid."""
-        if self._left or self._refused is not None:
+        """Write until the reader has gone: then save the reply so far, and stop the model."""
+        if self._pipe_closed or self._output_error is not None:
             return
         try:
             write(*values)
         except BrokenPipeError:
-            self._left = True
+            self._pipe_closed = True
             if self._task is not None:
                 self._task.cancel()
         except errors.OutputError as error:
-            self._refused = error  # the reply is still read and saved
+            self._output_error = error  # the reply is still read and saved

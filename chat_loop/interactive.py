@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from chat_loop.agent.agent import Agent
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.completing import Offering
+from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import tool_approval
@@ -32,7 +32,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
-from chat_loop.input.start import ENDING, SIGNALED, banner, columns
+from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, columns
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
@@ -52,13 +52,13 @@ def run(app: App) -> int:
     agent = app.agent()
     with nonblocking_output():
         code = asyncio.run(Interactive(app, agent).run())
-        if code < SIGNALED:  # else who asked it to go does not wait
+        if code < SIGNAL_EXIT_BASE:  # else who asked it to go does not wait
             drain(sys.stdout)
     return code
 
 
 class Interactive:
-    """One chat: its objects, and what they ask of each other."""
+    """One chat: its objects and their connections."""
 
     def __init__(self, app: App, agent: Agent) -> None:
         config, sessions = app.config, app.sessions
@@ -93,7 +93,7 @@ class Interactive:
                 complete=lambda before: self._offering.choices(before),  # noqa: PLW0108 - made below
                 report=self._display.error,
                 keys=config.input.keys,
-                moving=lambda: self._conversation.compaction.background.state == MAKING,
+                refreshes=lambda: self._conversation.compaction.background.state == MAKING,
             )
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, sessions.now, embeds=semantic is not None)
@@ -115,7 +115,7 @@ class Interactive:
             display=self._display,
             reader=self._reader,
             notifier=Notifier(self._display, config.notify.after, config.notify.how),
-            asks=sys.stdin.isatty(),
+            can_ask=sys.stdin.isatty(),
             facts=(
                 ("Sessions", str(sessions.directory)),
                 ("Config", app.options.config or str(app.paths.config)),
@@ -128,21 +128,21 @@ class Interactive:
             templates=self._templates,
             config=config,
         )
-        self._offering = Offering(chat)
+        self._offering = CommandCompleter(chat)
         self._loop = ChatLoop(chat)
 
     async def run(self) -> int:
         """Chat until the user leaves or a signal comes; return the exit code."""
         task = asyncio.current_task()
         assert task is not None
-        received = cancel_on(task, ENDING)
+        received = cancel_on(task, ENDING_SIGNALS)
         try:
             self._begin()
             return await self._loop.run(self._first)
         except asyncio.CancelledError:
             if not received:
                 raise
-            return SIGNALED + received[0]
+            return SIGNAL_EXIT_BASE + received[0]
         except OSError as error:
             if error.errno != errno.EIO:
                 raise
@@ -156,7 +156,7 @@ class Interactive:
             await self._conversation.agent.provider.close()
 
     def _begin(self) -> None:
-        """Write what stands before the first prompt; a first command needs all to be loaded."""
+        """Write the lines before the first prompt; load everything for a first command."""
         model, sessions, shown = self._conversation.agent.model, self._sessions, sys.stdout.isatty()
         if not self._has_terminal:
             self._display.line(f"{banner()} · {model}")
@@ -165,7 +165,7 @@ class Interactive:
             lines += greeting(model, str(sessions.directory), columns())
         if self._memory is not None and self._memory.notice:
             lines.append(self._memory.notice)
-        if shadowed := ", ".join(f"/{name}" for name in self._templates.shadowed()):
+        if shadowed := ", ".join(f"/{name}" for name in self._templates.ignored_names()):
             lines.append(f"Not used as templates, as commands have their names: {shadowed}.")
         if self._offers and shown:
             identity, last = sessions.last_resumable()

@@ -65,7 +65,7 @@ class ChatLoop:
         return 0 if chat.conversation.live.is_empty or chat.conversation.live.is_saved else 1
 
     async def _read(self) -> str:
-        """Return the next entry; Ctrl-C takes back an edit, or is told how to leave."""
+        """Return the next entry; Ctrl-C cancels an edit, or shows how to leave."""
         while True:
             try:
                 return await self._reader.read()
@@ -76,7 +76,7 @@ class ChatLoop:
                     self._display.line("exit or Ctrl-D leaves.", "dim")
 
     async def handle(self, line: str) -> None:
-        """Do what one line asks for; show failures. Raises Quit."""
+        """Run one line: a command or a query; show failures. Raises Quit."""
         chat = self.chat
         try:
             match registry.parse(line):
@@ -90,7 +90,7 @@ class ChatLoop:
                     self._notify(f"{command.name} is done")
                 case Unknown(name, nearest, argument):
                     if template := chat.templates.find(name):
-                        await self._send(template.filled(argument))
+                        await self._send(template.fill(argument))
                         return
                     if chat.replacing is not None:
                         self._cancel_edit()
@@ -114,7 +114,7 @@ class ChatLoop:
         self._notify(one_line(error.message, 60))
 
     async def _command(self, work: Coroutine[Any, Any, None]) -> None:
-        """Do the work of a command, and ask the query that it leaves, if it does."""
+        """Run a command, and ask the query that it leaves, if any."""
         self.chat.sending = None
         await self._cancellable(work)
         if self.chat.sending is not None:
@@ -127,7 +127,7 @@ class ChatLoop:
         if chat.replacing is not None and not text.strip():
             self._cancel_edit()
         elif chat.replacing is not None:
-            await self._command(retry_edit.instead(chat, text))
+            await self._command(retry_edit.send_edited(chat, text))
         elif text.strip():
             files = await self._files() if "@" in self._reader.typed else ()
             if files is None:
@@ -178,7 +178,7 @@ class ChatLoop:
         self._warned = budget.warning
 
     def _notify(self, what: str) -> None:
-        """Tell the user what has come after a long time, unless the user stopped it."""
+        """Notify the user after a long wait, unless the user stopped it."""
         if self._cancelled:
             self._notifier.begin()
         else:

@@ -201,7 +201,7 @@ async def between_prompts(history: Path) -> None:
     found = settings()
     reader = PromptReader(history=history, status=lambda: "", instant=None, ready=lambda: None)
     shelf = MadeShelf(50)
-    shelf.lent = reader.lent
+    shelf.lent = reader.release_terminal
     lines = [await reader.read()]
     before = settings()
     chosen = await browse(shelf, now=NOW)

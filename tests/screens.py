@@ -172,7 +172,7 @@ class Screen:
             display=display,
             reader=reader,
             notifier=Notifier(display, config.notify.after, config.notify.how, clock.monotonic),
-            asks=asks,
+            can_ask=asks,
             models=models(others),
             library=Library(directory, clock.now),
             memory=project_memory,

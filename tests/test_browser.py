@@ -18,7 +18,7 @@ import pytest
 from prompt_toolkit.utils import get_cwidth
 
 from chat_loop.browser.app import browse
-from chat_loop.browser.preview import REMEMBERED, Preview, Previews
+from chat_loop.browser.preview import MAX_PREVIEWS, Preview, Previews
 from chat_loop.errors import UsageError
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, SessionRow
@@ -386,7 +386,7 @@ def test_previews_are_read_one_at_a_time_and_only_the_last_wanted() -> None:
         await changes.get()
         assert started == ["sally_000000", "sally_000004"]
         assert previews.get(row(4)) == Preview(title=("sally_000004",))
-        for number in range(10, 11 + REMEMBERED):
+        for number in range(10, 11 + MAX_PREVIEWS):
             assert previews.get(row(number)) is None
             await changes.get()
         assert previews.get(row(4)) is None, "the oldest are forgotten"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from prompt_toolkit.utils import get_cwidth
 
 from chat_loop.browser.list import SessionList
-from chat_loop.browser.preview import CHARACTERS, EXCHANGES, Preview, fill, plain, preview_of
+from chat_loop.browser.preview import CHARACTERS, EXCHANGES, Preview, fill, preview_of, safe_text
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 from tests import strategies
 from tests.browsing_here import NOW, MadeShelf, row
@@ -116,7 +116,7 @@ def test_a_preview_is_short_and_safe(session: Session, damage: Sequence[str]) ->
     assert len(preview.exchanges) <= EXCHANGES
 
 
-@given(texts.map(lambda text: plain(text, 1000)), st.integers(0, 40))
+@given(texts.map(lambda text: safe_text(text, 1000)), st.integers(0, 40))
 def test_a_text_fills_its_column(text: str, width: int) -> None:
     assert get_cwidth(fill(text, width)) == width
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.input.keys import LOOKED_AT, first, last
+from chat_loop.input.keys import MAX_GRAPHEME, first_length, last_length
 
 PARTS = [
     "a",
@@ -35,7 +35,7 @@ PARTS = [
 def characters(text: str) -> list[str]:
     found = []
     while text:
-        size = first(text)
+        size = first_length(text)
         found.append(text[:size])
         text = text[size:]
     return found
@@ -58,15 +58,15 @@ def characters(text: str) -> list[str]:
 )
 def test_what_is_seen_as_one(text: str, parts: list[str]) -> None:
     assert characters(text) == parts
-    assert last(text) == len(parts[-1] if parts else "")
+    assert last_length(text) == len(parts[-1] if parts else "")
 
 
-@given(st.lists(st.sampled_from(PARTS), max_size=LOOKED_AT).map("".join))
+@given(st.lists(st.sampled_from(PARTS), max_size=MAX_GRAPHEME).map("".join))
 def test_both_ends_agree_and_nothing_is_lost(text: str) -> None:
     found = characters(text)
     assert "".join(found) == text
-    assert last(text) == (len(found[-1]) if found else 0)
+    assert last_length(text) == (len(found[-1]) if found else 0)
 
 
 def test_a_character_without_end_is_taken_in_parts() -> None:
-    assert last("a" + "\u0301" * 10_000) == LOOKED_AT
+    assert last_length("a" + "\u0301" * 10_000) == MAX_GRAPHEME

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.completing import Offering
+from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.view import KEYS, settings_of
 from chat_loop.config import AutoCompactConfig, ModelConfig, parse
@@ -35,7 +35,7 @@ def screen(tmp_path: Path) -> Screen:
 
 def offered(screen: Screen, before: str) -> list[str]:
     """The lines as they become."""
-    found = Offering(screen.chat).choices(before)
+    found = CommandCompleter(screen.chat).choices(before)
     return [before[: len(before) - choice.length] + choice.text for choice in found]
 
 
@@ -45,7 +45,7 @@ def test_commands_and_aliases(screen: Screen) -> None:
     assert offered(screen, "#ex") == ["#exit", "#export "]
     assert offered(screen, "/zz") == []
     assert offered(screen, "un") == []
-    [info] = Offering(screen.chat).choices("/info")
+    [info] = CommandCompleter(screen.chat).choices("/info")
     assert (info.shown, info.note) == (
         "/info",
         "Show the session, its file, the model, the context and the accounting.",
@@ -53,7 +53,7 @@ def test_commands_and_aliases(screen: Screen) -> None:
 
 
 def test_templates(screen: Screen) -> None:
-    [review] = Offering(screen.chat).choices("/rev")
+    [review] = CommandCompleter(screen.chat).choices("/rev")
     assert (review.text, review.shown, review.note) == ("review ", "/review", "Look at a change")
     assert offered(screen, "/brok") == [], "what cannot be used is not offered"
 
@@ -71,7 +71,7 @@ def test_sessions_by_id_and_name_before_anything_was_listed(screen: Screen) -> N
 
 def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
     screen.chat.listed = [OLD.header.id, SECOND.header.id]
-    choices = [*Offering(screen.chat).choices("/quote ")]
+    choices = [*CommandCompleter(screen.chat).choices("/quote ")]
     assert [(choice.text, choice.note.partition(" (")[0]) for choice in choices] == [
         ("1", "What is a monad?"),
         ("2", "Rate limiter"),
@@ -85,7 +85,7 @@ def test_help(screen: Screen) -> None:
 
 
 def test_themes(screen: Screen) -> None:
-    choices = [*Offering(screen.chat).choices("/theme ")]
+    choices = [*CommandCompleter(screen.chat).choices("/theme ")]
     assert [(choice.text, choice.note) for choice in choices] == [*ABOUT.items()]
 
 
@@ -132,7 +132,7 @@ def test_settings(screen: Screen) -> None:
         *(f"/config models.gpt-4.1.{name}" for name in ModelConfig.__struct_fields__),
     ]
     assert offered(screen, "/config x") == []
-    assert "hunter2" not in str([*Offering(screen.chat).choices("/config mcp.n.env.A")])
+    assert "hunter2" not in str([*CommandCompleter(screen.chat).choices("/config mcp.n.env.A")])
 
 
 def test_every_setting_is_reached_by_what_is_offered(screen: Screen) -> None:
@@ -239,7 +239,7 @@ def test_options(screen: Screen) -> None:
     tag = registry.named("tag")
     assert tag is not None
     assert tag.options == {}, "that of another command is not its own"
-    [choice] = Offering(screen.chat).choices("/export --sec")
+    [choice] = CommandCompleter(screen.chat).choices("/export --sec")
     assert choice.note == "keep keys and passwords, which are left out otherwise"
 
 

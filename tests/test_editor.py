@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import UsageError
-from chat_loop.input.editor import edited, open_file
+from chat_loop.input.editor import edit_text, open_file
 from tests.serving import gone, until
 
 
@@ -25,9 +25,11 @@ def test_a_text_comes_back_as_the_editor_left_it(tmp_path: Path) -> None:
         tmp_path / "my editor",
         'tr a-z A-Z < "$2" > "$2.new" && mv "$2.new" "$2" && echo "$1" >> "$2"',
     )
-    assert asyncio.run(edited("one\ntwo", {"EDITOR": f"'{editor}' --wait"})) == "ONE\nTWO\n--wait"
-    assert asyncio.run(edited("one", {"EDITOR": "false", "VISUAL": "true"})) == "one"
-    assert asyncio.run(edited("grüße\x00", {"EDITOR": "true"})) == "grüße\x00"
+    assert (
+        asyncio.run(edit_text("one\ntwo", {"EDITOR": f"'{editor}' --wait"})) == "ONE\nTWO\n--wait"
+    )
+    assert asyncio.run(edit_text("one", {"EDITOR": "false", "VISUAL": "true"})) == "one"
+    assert asyncio.run(edit_text("grüße\x00", {"EDITOR": "true"})) == "grüße\x00"
 
 
 def test_a_file_is_opened_where_it_is(tmp_path: Path) -> None:
@@ -50,7 +52,7 @@ def test_a_file_is_opened_where_it_is(tmp_path: Path) -> None:
 )
 def test_what_is_no_editor_is_told(editor: str, message: str) -> None:
     with pytest.raises(UsageError) as caught:
-        asyncio.run(edited("text", {"EDITOR": editor}))
+        asyncio.run(edit_text("text", {"EDITOR": editor}))
     assert caught.value.message == message
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
@@ -59,9 +61,9 @@ def test_without_any_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setenv("PATH", str(tmp_path))
     for environment in ({}, {"EDITOR": ""}, {"EDITOR": "  "}):
         with pytest.raises(UsageError, match="There is no editor"):
-            asyncio.run(edited("text", environment))
+            asyncio.run(edit_text("text", environment))
     script(tmp_path / "nano", "exit 0")
-    assert asyncio.run(edited("text", {})) == "text"
+    assert asyncio.run(edit_text("text", {})) == "text"
 
 
 def test_everything_else_goes_on_while_the_editor_runs(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.input.history import LARGEST, LONGEST, PrivateHistory, entries, written
+from chat_loop.input.history import LARGEST, MAX_LENGTH, PrivateHistory, entries, history_entry
 from chat_loop.input.lines import clean
 from chat_loop.input.pastes import Pastes
 
@@ -29,13 +29,13 @@ def held(path: Path) -> list[str]:
 @given(st.lists(st.text(min_size=1)))
 def test_what_is_written_is_read(texts: list[str]) -> None:
     texts = list(map(clean, texts))
-    assert entries(b"".join(written(text, NOW) for text in texts)) == texts
+    assert entries(b"".join(history_entry(text, NOW) for text in texts)) == texts
 
 
 @given(st.binary())
 def test_any_file_is_read(data: bytes) -> None:
     assert all(isinstance(entry, str) for entry in entries(data))
-    assert entries(data + written("an entry", NOW))[-1:] == ["an entry"]
+    assert entries(data + history_entry("an entry", NOW))[-1:] == ["an entry"]
 
 
 def test_the_file_is_private_whatever_it_was_before(tmp_path: Path) -> None:
@@ -54,7 +54,7 @@ def test_its_size_is_bounded_and_the_newest_stay(tmp_path: Path) -> None:
     history = PrivateHistory(path)
     for number in range(300):
         history.store_string(f"{number} {'x' * 9_000}")
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * LARGEST + 2 * LONGEST
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * LARGEST + 2 * MAX_LENGTH
     numbers = [int(entry.split()[0]) for entry in held(path)]
     assert numbers == [*range(299, 299 - len(numbers), -1)]
     assert len(numbers) > 50
@@ -62,7 +62,7 @@ def test_its_size_is_bounded_and_the_newest_stay(tmp_path: Path) -> None:
 
 def test_a_foreign_file_of_any_size_is_read_from_its_end(tmp_path: Path) -> None:
     path = tmp_path / "history"
-    path.write_bytes(b"+x\n" * 1_000_000 + written("the last", NOW))
+    path.write_bytes(b"+x\n" * 1_000_000 + history_entry("the last", NOW))
     assert held(path)[0] == "the last"
 
 
@@ -94,7 +94,7 @@ def test_what_is_not_kept(tmp_path: Path) -> None:
     history = PrivateHistory(tmp_path / "history", pastes.has)
     folded = pastes.fold("a\n" * 100)
     kept_back = [
-        "x" * (LONGEST + 1),
+        "x" * (MAX_LENGTH + 1),
         f"look at {folded}",
         "password = 'hunter2-Tr0ub4dor'",
         "Authorization: Bearer " + "aB3dE5fG7h" * 4,
@@ -125,4 +125,4 @@ def test_folded_pastes_are_held_up_to_a_bound() -> None:
     pastes = Pastes()
     first = pastes.fold("a" * 9_000_000)
     second = pastes.fold("b" * 9_000_000)
-    assert pastes.unfolded(f"{first} and {second}") == f"{first} and {'b' * 9_000_000}"
+    assert pastes.expand(f"{first} and {second}") == f"{first} and {'b' * 9_000_000}"

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.commands.view import measures
+from chat_loop.commands.view import chain_measures
 from chat_loop.display.plot import plot
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
@@ -89,7 +89,7 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
     conversation = screen.talk.conversation
     loaded = ChainReader(screen.talk.sessions).read(conversation.session).ancestors
     sessions = [*(one.session for one in reversed(loaded)), conversation.session]
-    found = measures(sessions)
+    found = chain_measures(sessions)
     totals = [usage.total for usage in given]
     assert found == (totals, totals, [4, 6])
     assert sum(found[0]) == sum(session.totals.session.total for session in sessions)
@@ -136,4 +136,4 @@ def test_a_reply_of_several_steps_is_one_exchange_and_its_last_step_says_how_ful
         Query(number=2, at=START, text="Hi"),
         Reply(number=2, at=START, text="Nobody counted."),
     )
-    assert measures([Session(header=header, entries=entries)]) == ([41], [25], [])
+    assert chain_measures([Session(header=header, entries=entries)]) == ([41], [25], [])

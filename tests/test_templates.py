@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chat_loop.commands.registry import Registry, Unknown
 from chat_loop.commands.templates import Template, Templates, read
-from chat_loop.commands.view import FURTHER, RULE
+from chat_loop.commands.view import MORE_HELP, RULE
 from chat_loop.errors import ChatLoopError
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
@@ -64,7 +64,7 @@ def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
   /long_one      {"x" * 99}…
 ⚠️  The template {prompts}/bad.md is not used: Object contains unknown field `foo`.
 ⚠️  The template Compact is not used: /Compact is a command. Give its file another name.
-{FURTHER}
+{MORE_HELP}
 {RULE}
 You: /help explain
 /explain WORD
@@ -88,8 +88,8 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
     assert "There is no command /xyzzy. help lists them." in screen.text
     assert "There is no command /explan. Did you mean /explain?" in screen.text
     assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
-    assert Templates(prompts, ["pins"]).shadowed() == ["pins"]
-    assert Templates(prompts).shadowed() == []
+    assert Templates(prompts, ["pins"]).ignored_names() == ["pins"]
+    assert Templates(prompts).ignored_names() == []
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ def test_hostile_names_and_what_is_no_file(tmp_path: Path) -> None:
 
 @given(st.text(max_size=60), st.text(max_size=60))
 def test_only_the_place_for_the_input_is_filled(text: str, given: str) -> None:
-    filled = Template(name="x", text=text).filled(given)
+    filled = Template(name="x", text=text).fill(given)
     if "{input}" in text:
         assert filled == given.join(text.split("{input}"))
     else:

@@ -1,1 +1,1 @@
-"""The session browser: `state` decides and `view` draws, both pure; `app` is the terminal."""
+"""The full-screen session browser: the screen and keys, the list, and the preview."""

@@ -30,8 +30,8 @@ from prompt_toolkit.layout.containers import AnyContainer
 from prompt_toolkit.layout.processors import BeforeInput
 from prompt_toolkit.output.defaults import create_output
 
-from chat_loop.browser.list import SessionList, called, tags_text, when_text
-from chat_loop.browser.preview import Preview, Previews, plain
+from chat_loop.browser.list import SessionList, display_name, tags_text, when_text
+from chat_loop.browser.preview import Preview, Previews, safe_text
 from chat_loop.display.rows import compactions_text
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.errors import ChatLoopError, UsageError
@@ -40,13 +40,13 @@ from chat_loop.wording import counts_text, plural
 
 ESCAPE_SECONDS = 0.1
 """How long an escape character waits for the rest of a key before it is the key Esc."""
-BESIDE = 100
+MIN_COLUMNS_BESIDE = 100
 """From this many columns on the preview stands beside the list, else below."""
-ROOMY = 16
+MIN_LINES_PREVIEW = 16
 """From this many lines on there is a preview below without asking for it."""
-TITLED = 6
+MIN_LINES_TITLES = 6
 """From this many lines on the columns have titles."""
-SMALL = 9
+MIN_LINES_BOTH = 9
 """With fewer lines there is room for a list or a preview."""
 LONGEST_FILTER = 200
 KEYS = (
@@ -69,7 +69,7 @@ ALIASES = {"g": "home", "G": "end", "f1": "?", "p": "c-i", "f5": "c-l", "c-j": "
 Act = Literal["resume", "edit"]
 
 
-class Shelf(Protocol):
+class SavedSessions(Protocol):
     """The sessions. All but `preview` are called between two drawings, and hold the screen up."""
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
@@ -89,7 +89,7 @@ class Shelf(Protocol):
         """
 
 
-async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow | None:
+async def browse(source: SavedSessions, *, now: datetime, words: str = "") -> SessionRow | None:
     """Let the user choose a session on the whole screen; return None when none was chosen. `words`
     filter from the start.
 
@@ -101,10 +101,10 @@ async def browse(shelf: Shelf, *, now: datetime, words: str = "") -> SessionRow 
         raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
     sessions = SessionList(now)
     sessions.filter(words)
-    sessions.set_rows(shelf.rows(frozenset()))
+    sessions.set_rows(source.rows(frozenset()))
     if sessions.row is not None and sessions.row.current:  # nobody goes on with what is open
         sessions.select(1)
-    return await _Browser(shelf, sessions, words).run()
+    return await _Browser(source, sessions, words).run()
 
 
 class _Browser:
@@ -112,26 +112,26 @@ class _Browser:
     reading what the keys do.
     """
 
-    def __init__(self, shelf: Shelf, sessions: SessionList, words: str) -> None:
-        self._shelf = shelf
+    def __init__(self, source: SavedSessions, sessions: SessionList, words: str) -> None:
+        self._source = source
         self._sessions = sessions
         self._mode: Literal["list", "filter", "ask", "keys"] = "list"
         self._notice = ""
         self._pane: bool | None = None
-        """What the user wants of the preview; None without a word about it."""
-        self._scrolled = 0
-        self._filter = Buffer(multiline=False, on_text_changed=lambda _: self._filtered())
+        """The user's choice to show the preview; None without one."""
+        self._scroll = 0
+        self._filter = Buffer(multiline=False, on_text_changed=lambda _: self._apply_filter())
         self._filter.text = words
         self._rows = Window(sessions)
         self._title = Window(FormattedTextControl(sessions.title), height=1)
         self._preview = Window(FormattedTextControl(self._preview_text), wrap_lines=True)
         self._help = Window(FormattedTextControl(self._help_text))
-        self._typed = Window(
+        self._filter_window = Window(
             BufferControl(self._filter, input_processors=[BeforeInput("/")]),
             width=lambda: min(cells(self._filter.text) + 2, self._size().columns),
             height=1,
         )
-        self._hints = Window(FormattedTextControl(self._bottom), height=1)
+        self._hints = Window(FormattedTextControl(self._bottom_line), height=1)
         self._output = create_output()
         self._app: Application[Act | None] = Application(
             output=self._output,
@@ -141,17 +141,17 @@ class _Browser:
             include_default_pygments_style=False,
         )
         self._app.ttimeoutlen = ESCAPE_SECONDS
-        self._previews = Previews(shelf.preview, self._app.invalidate)
+        self._previews = Previews(source.preview, self._app.invalidate)
 
     async def run(self) -> SessionRow | None:
         while True:
-            with _failing(self._app):
+            with _exit_on_error(self._app):
                 act = await self._app.run_async(handle_sigint=False, set_exception_handler=False)
             row = self._sessions.row
             if act != "edit" or row is None:
                 return row if act == "resume" else None
-            with self._notified():  # the terminal is the editor's: the screen is opened again
-                await self._shelf.edit(row)
+            with self._show_errors():  # the terminal is the editor's: the screen is opened again
+                await self._source.edit(row)
             self._previews.forget()
             self._read_rows()
 
@@ -160,32 +160,34 @@ class _Browser:
     def _size(self) -> Size:
         return self._output.get_size()
 
-    def _previewed(self) -> bool:
-        """Tell if there is a preview on a screen of this size."""
+    def _shows_preview(self) -> bool:
+        """Return True when a screen of this size shows a preview."""
         rows, columns = self._size().rows - 1, self._size().columns
-        if columns >= BESIDE and rows >= SMALL:
+        if columns >= MIN_COLUMNS_BESIDE and rows >= MIN_LINES_BOTH:
             return self._pane is not False
-        return rows >= ROOMY if self._pane is None else self._pane
+        return rows >= MIN_LINES_PREVIEW if self._pane is None else self._pane
 
     def _container(self) -> AnyContainer:
         """Return the parts of the screen for its size: its last line is the bottom line."""
         rows, columns = self._size().rows - 1, self._size().columns
-        titled = [self._title] if rows >= TITLED else []
+        titled = [self._title] if rows >= MIN_LINES_TITLES else []
         part: AnyContainer = HSplit([*titled, self._rows])
         if self._mode == "keys":
             part = self._help
-        elif self._previewed():
-            if columns >= BESIDE and rows >= SMALL:
+        elif self._shows_preview():
+            if columns >= MIN_COLUMNS_BESIDE and rows >= MIN_LINES_BOTH:
                 bar = [Window(width=1), Window(width=1, char="│", style="dim"), Window(width=1)]
                 preview = HSplit([self._preview], width=columns * 2 // 5)
                 part = VSplit([part, *bar, preview])
-            elif rows < SMALL:
+            elif rows < MIN_LINES_BOTH:
                 part = self._preview
             else:
                 line = Window(height=1, char="─", style="dim")
                 preview = HSplit([self._preview], height=(rows - len(titled)) // 2)
                 part = HSplit([part, line, preview])
-        bottom = VSplit([self._typed, self._hints]) if self._mode == "filter" else self._hints
+        bottom = (
+            VSplit([self._filter_window, self._hints]) if self._mode == "filter" else self._hints
+        )
         # On one line alone the selected session counts more than the keys.
         return HSplit([part, bottom] if rows > 0 else [self._rows])
 
@@ -197,14 +199,14 @@ class _Browser:
         if row is None:
             return []
         size = self._size()
-        beside = size.columns >= BESIDE and size.rows > SMALL
+        beside = size.columns >= MIN_COLUMNS_BESIDE and size.rows > MIN_LINES_BOTH
         width = size.columns * 2 // 5 if beside else size.columns
         height = size.rows - 1 if beside else size.rows // 2
-        lines = 3 if height >= ROOMY else 1
+        lines = 3 if height >= MIN_LINES_PREVIEW else 1
         facts = (
-            plain(row.id, 100),
+            safe_text(row.id, 100),
             when_text(row.updated, now, short=False),
-            plain(row.agent, 40),
+            safe_text(row.agent, 40),
             counts_text(row.queries, row.tokens or 0) if row.queries is not None else "",
             tags_text(row),
             compactions_text(row),
@@ -218,7 +220,7 @@ class _Browser:
             text.extend([("bold", f"{name}: ")] if name else [])
             text.append((style, f"{words}\n"))
 
-        add("bold", called(row))
+        add("bold", display_name(row))
         add("dim", " · ".join(filter(None, facts)))
         preview = self._previews.get(row)
         if preview is None:
@@ -246,15 +248,15 @@ class _Browser:
     def _help_text(self) -> Text:
         wide = self._size().columns >= 50
         text: Text = []
-        for keys, does in KEYS[self._scrolled :]:
+        for keys, does in KEYS[self._scroll :]:
             text.append(("bold", f"  {keys:<15} " if wide else f"{keys}\n  "))
             text.append(("", f"{does}\n"))
         return text
 
-    def _bottom(self) -> Text:
+    def _bottom_line(self) -> Text:
         """Return the bottom line: a notice or a question, and the keys for which there is room."""
         width, row = self._size().columns, self._sessions.row
-        text = plain(self._notice, 500)
+        text = safe_text(self._notice, 500)
         if self._mode == "filter":
             width -= cells(self._filter.text) + 2
         elif self._mode == "ask" and row is not None:
@@ -262,7 +264,7 @@ class _Browser:
             if width >= 44:
                 before, after = "Move “", "” to the trash? y/n"
             room = max(1, width - cells(before + after))
-            text = f"{before}{cut_to(called(row), room)}{after}"
+            text = f"{before}{cut_to(display_name(row), room)}{after}"
         line: Text = [("", cut_to(text, width))] if text else []
         room = width - cells(text)
         for key, does in self._key_hints():
@@ -288,7 +290,7 @@ class _Browser:
         hints = [("Enter", "resume"), ("?", "keys"), ("q", "leave"), ("/", "filter"), *clear]
         if chain or row.folded:
             hints.append(("u", "fold" if chain else "unfold"))
-        preview = "hide preview" if self._previewed() else "preview"
+        preview = "hide preview" if self._shows_preview() else "preview"
         return [*hints, ("e", "edit"), ("d", "trash"), ("p", preview)]
 
     # The keys
@@ -298,7 +300,7 @@ class _Browser:
         types = Condition(lambda: self._mode == "filter")
         bindings.add("c-c")(lambda _: self._app.exit(result=None))
         bindings.add("c-z")(lambda _: self._app.suspend_to_background())
-        bindings.add(Keys.Any, filter=~types)(self._pressed)
+        bindings.add(Keys.Any, filter=~types)(self._handle_key)
         for key in ("enter", "c-j", "tab", "up", "down", "c-p", "c-n"):
             bindings.add(key, filter=types)(lambda _: self._list())
         for key, pages in PAGES.items():
@@ -321,14 +323,14 @@ class _Browser:
         self._filter.text = ""
         self._list()
 
-    def _filtered(self) -> None:
+    def _apply_filter(self) -> None:
         if len(self._filter.text) > LONGEST_FILTER:
             self._filter.text = self._filter.text[:LONGEST_FILTER]
         blank = " " if self._filter.text.endswith(" ") else ""
-        self._sessions.filter(plain(self._filter.text, LONGEST_FILTER) + blank)
+        self._sessions.filter(safe_text(self._filter.text, LONGEST_FILTER) + blank)
 
-    def _pressed(self, event: KeyPressEvent) -> None:
-        """Do what a key does while no filter is typed; unknown ones do nothing."""
+    def _handle_key(self, event: KeyPressEvent) -> None:
+        """Handle a key while no filter is typed; ignore unknown ones."""
         pressed = event.key_sequence[-1].key
         key = pressed.value if isinstance(pressed, Keys) else pressed
         self._notice = ""
@@ -341,15 +343,15 @@ class _Browser:
                 self._notice = "Nothing was moved."
         elif self._mode == "keys" and steps:
             step = 1 if steps > 0 else -1
-            self._scrolled = max(0, min(self._scrolled + step, len(KEYS) - 1))
+            self._scroll = max(0, min(self._scroll + step, len(KEYS) - 1))
         elif self._mode == "keys":
             self._mode = "list"
         elif steps:
             self._sessions.move(steps)
         else:
-            self._pressed_in_list(key)
+            self._handle_list_key(key)
 
-    def _pressed_in_list(self, key: str) -> None:
+    def _handle_list_key(self, key: str) -> None:
         acts: dict[str, Callable[[], object]] = {
             "home": lambda: self._sessions.select(0),
             "end": lambda: self._sessions.select(sys.maxsize),
@@ -375,13 +377,13 @@ class _Browser:
 
     def _type(self) -> None:
         self._mode = "filter"
-        self._app.layout.focus(self._typed)
+        self._app.layout.focus(self._filter_window)
 
     def _help_keys(self) -> None:
-        self._mode, self._scrolled = "keys", 0
+        self._mode, self._scroll = "keys", 0
 
     def _switch_preview(self) -> None:
-        self._pane = not self._previewed()
+        self._pane = not self._shows_preview()
 
     def _ask(self) -> None:
         self._mode = "ask"
@@ -389,17 +391,17 @@ class _Browser:
     def _trash(self) -> None:
         row = self._sessions.row
         if row is not None:
-            with self._notified():
-                self._notice = self._shelf.trash(row)
+            with self._show_errors():
+                self._notice = self._source.trash(row)
             self._read_rows()
 
     def _read_rows(self, changed: bool = True) -> None:
         if changed:
-            with self._notified():
-                self._sessions.set_rows(self._shelf.rows(self._sessions.unfolded))
+            with self._show_errors():
+                self._sessions.set_rows(self._source.rows(self._sessions.unfolded))
 
     @contextlib.contextmanager
-    def _notified(self) -> Iterator[None]:
+    def _show_errors(self) -> Iterator[None]:
         """Show what fails in the bottom line."""
         try:
             yield
@@ -408,12 +410,12 @@ class _Browser:
 
 
 @contextlib.contextmanager
-def _failing(app: Application[Act | None]) -> Iterator[None]:
+def _exit_on_error(app: Application[Act | None]) -> Iterator[None]:
     """End the browser when a key or a drawing fails, instead of printing over the screen."""
     loop = asyncio.get_running_loop()
     before = loop.get_exception_handler()
 
-    def failed(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    def handle(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
         error = context.get("exception")
         running = app.is_running and not app.is_done
         if "handle" in context and isinstance(error, BaseException) and running:
@@ -423,7 +425,7 @@ def _failing(app: Application[Act | None]) -> Iterator[None]:
         else:
             loop.default_exception_handler(context)
 
-    loop.set_exception_handler(failed)
+    loop.set_exception_handler(handle)
     try:
         yield
     finally:

@@ -10,8 +10,8 @@ from prompt_toolkit.data_structures import Point
 from prompt_toolkit.formatted_text import StyleAndTextTuples as Text
 from prompt_toolkit.layout import UIContent, UIControl
 
-from chat_loop.browser.preview import fill, plain
-from chat_loop.display.rows import ODD, name_text, numbered
+from chat_loop.browser.preview import fill, safe_text
+from chat_loop.display.rows import ODD, name_text, numbered_rows
 from chat_loop.display.text import cells, cut_to
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import compact_number
@@ -44,7 +44,7 @@ class SessionList(UIControl):
         self._rows: Sequence[SessionRow] = ()
         self._numbers: list[str] = []
         self._texts: list[str] = []
-        self._shown: Sequence[int] = ()
+        self._visible: Sequence[int] = ()
         self._selected = 0
         self.words = ""
         self.unfolded: frozenset[str] = frozenset()
@@ -55,14 +55,14 @@ class SessionList(UIControl):
     @property
     def row(self) -> SessionRow | None:
         """The selected session; None when nothing matches."""
-        return self._rows[self._shown[self._selected]] if self._shown else None
+        return self._rows[self._visible[self._selected]] if self._visible else None
 
     def set_rows(self, rows: Sequence[SessionRow]) -> None:
         """Show other rows; the same session stays selected where it is there."""
         before = self.row
         self._rows = rows
-        self._numbers = [number for number, _ in numbered(rows)]
-        self._texts = [_searched(row) for row in rows]
+        self._numbers = [number for number, _ in numbered_rows(rows)]
+        self._texts = [_search_text(row) for row in rows]
         self._match()
         self.select(self._selected)
         self._follow(before)
@@ -86,16 +86,16 @@ class SessionList(UIControl):
         ]
         ids = {self._rows[number].id for number in found}
         behind = [number for number, row in enumerate(self._rows) if row.behind in ids]
-        self._shown = sorted({*found, *behind})
+        self._visible = sorted({*found, *behind})
 
     def _follow(self, row: SessionRow | None) -> None:
-        for place, number in enumerate(self._shown):
+        for place, number in enumerate(self._visible):
             if row is not None and self._rows[number].id == row.id:
                 self._selected = place
 
     def select(self, place: int) -> None:
         """Select the row at `place`, or the nearest there is."""
-        self._selected = max(0, min(place, len(self._shown) - 1))
+        self._selected = max(0, min(place, len(self._visible) - 1))
 
     def move(self, steps: int) -> None:
         """Select a row further down, or up."""
@@ -127,14 +127,14 @@ class SessionList(UIControl):
 
     def create_content(self, width: int, height: int) -> UIContent:
         self.page, self._width = max(1, height), width
-        words = plain(self.words, 60)
+        words = safe_text(self.words, 60)
         empty = f"No session matches “{words}”." if words else "There are no sessions yet."
         columns = self._columns(width)
         return UIContent(
             get_line=lambda place: (
-                self._line(place, width, columns) if self._shown else [("dim", f"  {empty}")]
+                self._line(place, width, columns) if self._visible else [("dim", f"  {empty}")]
             ),
-            line_count=max(1, len(self._shown)),
+            line_count=max(1, len(self._visible)),
             cursor_position=Point(x=0, y=self._selected),
             show_cursor=False,
         )
@@ -142,8 +142,8 @@ class SessionList(UIControl):
     def title(self) -> Text:
         """Return the line above the list: how many there are, and what the columns hold."""
         columns, width = self._columns(self._width), self._width
-        total, found = f"{len(self._rows):,}", f"{len(self._shown):,}"
-        words = plain(self.words, 60)
+        total, found = f"{len(self._rows):,}", f"{len(self._visible):,}"
+        words = safe_text(self.words, 60)
         count = f"{found} of {total} match “{words}”" if words else f"Sessions: {total}"
         indent = self._number_width
         room = width - indent - sum(column.width + 2 for column in columns)
@@ -159,7 +159,7 @@ class SessionList(UIControl):
 
     def _columns(self, width: int) -> list[Column]:
         """Return the columns beside the name for which there is room, from left to right."""
-        agents = (cells(plain(row.agent, AGENT)) for row in self._rows[:200])
+        agents = (cells(safe_text(row.agent, AGENT)) for row in self._rows[:200])
         agent = min(AGENT, max(agents, default=0))
         left = width - self._number_width - SHORT_NAME
         chosen: dict[int, Column] = {}
@@ -177,7 +177,7 @@ class SessionList(UIControl):
         return [column for _, column in sorted(chosen.items())]
 
     def _line(self, place: int, width: int, columns: Sequence[Column]) -> Text:
-        number = self._shown[place]
+        number = self._visible[place]
         row, selected = self._rows[number], place == self._selected
         fold = "▾" if row.id in self.unfolded else "▸" if row.folded else ""
         texts = {
@@ -185,7 +185,7 @@ class SessionList(UIControl):
             "Chain": f"{fold}{row.depth}" if fold or row.depth > 1 or row.parent else "",
             "Queries": "" if row.queries is None else compact_number(row.queries),
             "Tokens": "" if row.tokens is None else compact_number(row.tokens),
-            "Agent": plain(row.agent, AGENT * 2),
+            "Agent": safe_text(row.agent, AGENT * 2),
         }
         indent = self._number_width
         room = max(0, width - indent - sum(column.width + 2 for column in columns))
@@ -193,7 +193,7 @@ class SessionList(UIControl):
         tags = f"  {tags}" if tags else ""
         room -= cells(tags)
         mark = "└ " if row.behind else ""
-        name = f"{mark}{called(row, max(1, room - len(mark)))}"
+        name = f"{mark}{display_name(row, max(1, room - len(mark)))}"
         beside = "".join(
             f"  {fill(texts[column.title], column.width, right=column.right)}" for column in columns
         )
@@ -206,7 +206,7 @@ class SessionList(UIControl):
         ]
 
 
-def _searched(row: SessionRow) -> str:
+def _search_text(row: SessionRow) -> str:
     """Return the text of a row that a filter looks through."""
     parts = (
         row.name[:LONGEST_NAME],
@@ -220,18 +220,18 @@ def _searched(row: SessionRow) -> str:
     return "\n".join(parts).casefold()
 
 
-def called(row: SessionRow, columns: int = 500) -> str:
-    """Return what a session is called; in brackets before it what is odd about its file."""
+def display_name(row: SessionRow, columns: int = 500) -> str:
+    """Return the name of a session, after the state of an odd file in brackets."""
     state = f"({ODD[row.state]}) " if row.state in ODD else ""
     name = row.name or row.id
     if row.branch is not None:
         name = name_text(row, max(1, columns - len(state)))
-    return f"{state}{plain(name, 500) or plain(row.id, 500)}"
+    return f"{state}{safe_text(name, 500) or safe_text(row.id, 500)}"
 
 
 def tags_text(row: SessionRow) -> str:
     """Return the tags of a session."""
-    return plain(" ".join(f"#{tag}" for tag in row.tags[:20]), 200)
+    return safe_text(" ".join(f"#{tag}" for tag in row.tags[:20]), 200)
 
 
 def when_text(moment: datetime | None, now: datetime, *, short: bool) -> str:

@@ -20,24 +20,27 @@ ITEMS = 12
 """The items of a section of the summary that a preview has."""
 CHARACTERS = 500
 """The characters of one text that a preview has."""
-REMEMBERED = 200
+MAX_PREVIEWS = 200
 """Previews."""
 SECTIONS = ("Topics", "Decisions", "Pending", "Pinned")
 
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
-_UNSURE = re.compile(
+_UNCERTAIN_WIDTH = re.compile(
     "[\u00ad\u034f\u200b-\u200d\u180b-\u180f\ufe00-\ufe0f\U000e0100-\U000e01ef\U0001f3fb-\U0001f3ff]"
 )
 # More than so many marks on one character would reach over the lines around it.
 _MARK = "[\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff\ufe20-\ufe2f]"
-_PILED = re.compile(f"({_MARK}{{3}}){_MARK}+")
+_STACKED_MARKS = re.compile(f"({_MARK}{{3}}){_MARK}+")
 
 
-def plain(text: str, length: int) -> str:
+def safe_text(text: str, length: int) -> str:
     """Return foreign text on one line of at most `length` characters of known width."""
     text = text[: length * 4]
-    return one_line(text if text.isascii() else _PILED.sub(r"\1", _UNSURE.sub("", text)), length)
+    return one_line(
+        text if text.isascii() else _STACKED_MARKS.sub(r"\1", _UNCERTAIN_WIDTH.sub("", text)),
+        length,
+    )
 
 
 def fill(text: str, width: int, *, right: bool = False) -> str:
@@ -72,17 +75,17 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
         when = f"{header.created:%Y-%m-%d %H:%M} – {seal.at:%Y-%m-%d %H:%M}"
         when += how.get(seal.reason, "")
     chain = f"Session {max(2, session.depth)} of its chain, after {header.parent}"
-    model = " · ".join(filter(None, (plain(header.model, 100), price)))
+    model = " · ".join(filter(None, (safe_text(header.model, 100), price)))
     more = f"and {plural(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
-    notes = (*(plain(fault, 200) for fault in damage[:1]), more)
-    agent = plain(header.agent, 40) or "Agent"
+    notes = (*(safe_text(fault, 200) for fault in damage[:1]), more)
+    agent = safe_text(header.agent, 40) or "Agent"
     exchanges = []
     for exchange in session.exchanges[-EXCHANGES:]:
-        pair = [("You", plain(exchange.query.text, CHARACTERS))]
+        pair = [("You", safe_text(exchange.query.text, CHARACTERS))]
         if exchange.reply is not None:
             stop = STOPS.get(exchange.reply.stop, "")
             speaker = f"{agent} ({stop})" if stop else agent
-            pair.append((speaker, plain(exchange.reply.text, CHARACTERS)))
+            pair.append((speaker, safe_text(exchange.reply.text, CHARACTERS)))
         exchanges.append(tuple(pair))
     summary = seal.summary if seal is not None else None
     items = {name: getattr(summary, name.lower(), ()) for name in SECTIONS}
@@ -90,7 +93,7 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
         title=tuple(filter(None, (chain if header.parent else "", model, when))),
         notes=tuple(filter(None, notes)),
         sections=tuple(
-            (name, plain("; ".join(lines[:ITEMS]), CHARACTERS))
+            (name, safe_text("; ".join(lines[:ITEMS]), CHARACTERS))
             for name, lines in items.items()
             if lines
         ),
@@ -107,27 +110,27 @@ class Previews:
     def __init__(self, read: Callable[[SessionRow], Preview], changed: Callable[[], None]) -> None:
         self._read = read
         self._changed = changed
-        self._known: dict[SessionRow, Preview] = {}
+        self._cache: dict[SessionRow, Preview] = {}
         self._reading = False
-        self._wanted: SessionRow | None = None
+        self._next: SessionRow | None = None
 
     def get(self, row: SessionRow) -> Preview | None:
         """Return the preview of `row`; None while it is read. The row asked for last is next."""
-        known = self._known.get(row)
+        known = self._cache.get(row)
         if known is None:
-            self._wanted = row
+            self._next = row
             self._start()
         return known
 
     def forget(self) -> None:
         """Read everything again: files may have changed."""
-        self._known.clear()
+        self._cache.clear()
 
     def _start(self) -> None:
-        row = self._wanted
-        if self._reading or row is None or row in self._known:
+        row = self._next
+        if self._reading or row is None or row in self._cache:
             return
-        self._reading, self._wanted = True, None
+        self._reading, self._next = True, None
         loop = asyncio.get_running_loop()
 
         def work() -> None:
@@ -143,8 +146,8 @@ class Previews:
 
     def _done(self, row: SessionRow, preview: Preview) -> None:
         self._reading = False
-        if len(self._known) >= REMEMBERED:
-            self._known.pop(next(iter(self._known)))
-        self._known[row] = preview
+        if len(self._cache) >= MAX_PREVIEWS:
+            self._cache.pop(next(iter(self._cache)))
+        self._cache[row] = preview
         self._start()
         self._changed()

@@ -1,4 +1,4 @@
-"""The parts of a chat that a command may use."""
+"""The chat as the commands see it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
-from chat_loop.commands.references import PAGE, SeveralSessions, find_session
+from chat_loop.commands.references import PAGE, AmbiguousSession, find_session
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.display.lists import show_sessions
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class Chat(Struct, kw_only=True):
-    """The running chat as the commands see it."""
+    """The parts of a running chat that a command may use."""
 
     conversation: Conversation
     sessions: SessionManager
@@ -44,10 +44,10 @@ class Chat(Struct, kw_only=True):
     models: Models
     reader: Reader
     notifier: Notifier
-    asks: bool = True
-    """Somebody is there to answer."""
+    can_ask: bool = True
+    """True when a user can answer questions."""
     facts: tuple[tuple[str, str], ...] = ()
-    """Lines of /info that only the start of the program knows."""
+    """Lines of /info that are known at the start."""
     memory: ProjectMemory | None = None
     semantic: SemanticIndex | None = None
     servers: McpServers | None = None
@@ -62,12 +62,12 @@ class Chat(Struct, kw_only=True):
     quotes: list[str] = field(default_factory=list)
     """Texts that go with the next message."""
     sending: tuple[str, tuple[QueryFile, ...]] | None = None
-    """What a command leaves to be asked now."""
+    """A query that a command leaves to be sent now."""
     replacing: Exchange | None = None
     """The exchange that the next entry replaces."""
 
     async def ask(self, question: str) -> str:
-        """Return the answer in small letters, which is empty when the user gives none."""
+        """Return the answer in lower case, empty when the user gives none."""
         self.notifier.notify("a question waits")
         self.display.stop_waiting()
         try:
@@ -93,7 +93,7 @@ class Chat(Struct, kw_only=True):
         return self.own_id or self.conversation.live.header.parent
 
     def number_rows(self, rows: Iterable[SessionRow]) -> None:
-        """Let the numbers that the user types next mean these rows; the open one has none."""
+        """Make the numbers that the user types next refer to these rows; the open one has none."""
         self.listed, self.hits = [row.id for row in rows if has_number(row)], []
 
     def path(self, reference: str) -> Path:
@@ -116,13 +116,13 @@ class Chat(Struct, kw_only=True):
 
         try:
             return find_session(self.sessions, self.library, reference, listed, self.here_id)
-        except SeveralSessions as error:
+        except AmbiguousSession as error:
             self.number_rows(error.rows)
             show_sessions(self.display, error.rows, error.more, self.sessions.now())
             raise
 
     def load(self, reference: str) -> LoadedSession:
-        """Read the session that is meant; the open one as it is now. Raises SessionError."""
+        """Load a session by its reference; the open one as it is now. Raises SessionError."""
         path, live = self.path(reference), self.conversation.live
         if path == live.path and not live.is_empty:
             return LoadedSession(self.conversation.session, path, is_open=True)
@@ -135,7 +135,7 @@ class Chat(Struct, kw_only=True):
         return [*(loaded.session for loaded in reversed(chain.ancestors)), session], chain.problem
 
     async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
-        """Return what is found in a thread, with progress, and why the index was not used."""
+        """Run `look` in a thread with progress; return its result and the index problem, if any."""
         waited = True
 
         def progress(done: int, of: int) -> None:

@@ -1,4 +1,4 @@
-"""Completions of a line that is typed: commands, their options, and what they are about."""
+"""Completions of a typed line: commands, their options and arguments."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
-from chat_loop.commands.transfer import WHAT
+from chat_loop.commands.transfer import COPY_CHOICES
 from chat_loop.commands.view import settings_of
 from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.display.rows import name_text
@@ -24,13 +24,13 @@ from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text
 
-MOST = 50
-"""Choices of one kind that are offered."""
+MAX_CHOICES = 50
+"""The most choices of one kind."""
 _CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
 _WORDS = {"merge", "tag", "untag", "import", "export"}
-"""The commands of whose argument one word is completed, and not the whole."""
-_FIXED = {
-    "copy": WHAT,
+"""Commands whose argument is completed word by word, not as a whole."""
+_STATIC_CHOICES = {
+    "copy": COPY_CHOICES,
     "theme": ABOUT,
     "history": {"--full": "every message whole"},
     "memory": {"propose": "pins and decisions for it"},
@@ -40,12 +40,12 @@ _FIXED = {
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
     "--before": {"7d": "before the last week", "30d": "before the last month"},
 }
-"""What arguments and values of options can become, and what is said of each."""
-Found = Iterable[tuple[str, str]]
-"""Texts, and what is said of each."""
+"""The choices of arguments and options, each with a note."""
+Matches = Iterable[tuple[str, str]]
+"""Texts with notes."""
 
 
-class Offering:
+class CommandCompleter:
     """The choices for a running chat. `choices` is called in threads: it only reads what is
     replaced as a whole.
     """
@@ -53,19 +53,22 @@ class Offering:
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._loaded: dict[str, tuple[float, Any]] = {}
-        self._sources: dict[str, Callable[[str], Found]] = {
-            **{name: partial(_beginning, found=fixed.items()) for name, fixed in _FIXED.items()},
+        self._sources: dict[str, Callable[[str], Matches]] = {
+            **{
+                name: partial(_with_prefix, found=fixed.items())
+                for name, fixed in _STATIC_CHOICES.items()
+            },
             **dict.fromkeys(("show", "quote", "tree", "merge", "--session"), self._sessions),
             **dict.fromkeys(("tag", "untag", "--tag"), self._tags),
             **dict.fromkeys(("import", "export"), _paths),
-            "resume": self._resumable,
-            "help": self._helped,
+            "resume": self._resume_targets,
+            "help": self._help_topics,
             "model": self._models,
             "config": lambda typed: keys(self._settings(), typed),
         }
 
     def choices(self, before: str) -> Iterator[Choice]:
-        """Yield what the text before the cursor can become, the likeliest first."""
+        """Yield the completions of the text before the cursor, the likeliest first."""
         if before[:1] in ("/", "#") and not re.search(r"\s", before):
             yield from self._commands(before[1:])
             return
@@ -102,18 +105,18 @@ class Offering:
     def _arguments(self, command: Command, argument: str) -> Iterator[Choice]:
         *done, word = re.split(r"[ \t]", argument)
         typed, last = word, done[-1] if done else ""
-        source: Callable[[str], Found] | None = None
+        source: Callable[[str], Matches] | None = None
         if word.startswith("--"):
             typed_options = {one.partition("=")[0] for one in done}
             options = [one for one in command.options.items() if one[0] not in typed_options]
-            source = partial(_beginning, found=options)
+            source = partial(_with_prefix, found=options)
         elif last.startswith("--") and last[2:] in command.valued:
             source = self._sources.get(last)
         elif command.name in _WORDS or not any(one.startswith("--") for one in done):
             typed = word if command.name in _WORDS else argument
             source = self._sources.get(command.name)
         found = source(typed) if source is not None else ()
-        for text, about in [*found][:MOST]:
+        for text, about in [*found][:MAX_CHOICES]:
             if text and text.isprintable():
                 shown, note = one_line(text, 60), one_line(about, 80)
                 yield Choice(text=text, length=len(typed), shown=shown, note=note)
@@ -121,19 +124,19 @@ class Offering:
     def _settings(self) -> dict[str, str]:
         return {key: text for key, (text, _) in settings_of(self._chat.config).items()}
 
-    def _helped(self, typed: str) -> Found:
+    def _help_topics(self, typed: str) -> Matches:
         found = sorted((command.name, command.help) for command in registry.commands)
         found += [("keys", "the keys of the line")]
         found += [(name, "a template") for name in self._chat.templates.names()]
-        return _beginning(typed, found)
+        return _with_prefix(typed, found)
 
-    def _tags(self, typed: str) -> Found:
+    def _tags(self, typed: str) -> Matches:
         tags = {tag for row in self._rows() for tag in row.tags}
         tags.update(self._chat.conversation.session.tags)
-        return _beginning(typed, [(tag, "") for tag in sorted(tags)])
+        return _with_prefix(typed, [(tag, "") for tag in sorted(tags)])
 
     def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
-        """Return what was loaded less than so long ago, or load it; the old where that fails."""
+        """Return the cached value, reloaded after `seconds`; the old one where that fails."""
         due, value = self._loaded.get(name, (0.0, []))
         if time.monotonic() >= due:
             with contextlib.suppress(ChatLoopError, OSError):  # the command itself says it
@@ -147,12 +150,12 @@ class Offering:
         def load() -> list[SessionRow]:
             # one for this thread
             with contextlib.closing(Library(sessions.directory, sessions.now)) as library:
-                return library.rows(10 * MOST)[0]
+                return library.rows(10 * MAX_CHOICES)[0]
 
         rows: list[SessionRow] = self._recent("rows", 3, load)
         return rows
 
-    def _sessions(self, typed: str) -> Found:
+    def _sessions(self, typed: str) -> Matches:
         """Return the numbers of the last listing, or the ids of sessions whose name or id fits."""
         chat, rows = self._chat, {row.id: row for row in self._rows()}
         now = chat.sessions.now()
@@ -161,18 +164,20 @@ class Offering:
         }
         if chat.listed and (not typed or typed.isdigit()):
             listed = enumerate([*chat.listed], 1)
-            return _beginning(typed, [(str(number), about.get(one, one)) for number, one in listed])
+            return _with_prefix(
+                typed, [(str(number), about.get(one, one)) for number, one in listed]
+            )
         return [
             (row.id, about[row.id])
             for row in rows.values()
             if row.id != chat.own_id and typed.casefold() in f"{row.id}\n{row.name}".casefold()
         ]
 
-    def _resumable(self, typed: str) -> Found:
+    def _resume_targets(self, typed: str) -> Matches:
         last = [("last", "the one that was used last")]
-        return [*_beginning(typed, last), *self._sessions(typed)]
+        return [*_with_prefix(typed, last), *self._sessions(typed)]
 
-    def _models(self, typed: str) -> Found:
+    def _models(self, typed: str) -> Matches:
         models = self._chat.models
         offers: list[Candidate] = self._recent("models", 60, lambda: [*models.candidates()])
         for offer in offers:
@@ -180,11 +185,11 @@ class Offering:
             if offer.reference.startswith(typed) or (typed and name.startswith(typed)):
                 yield offer.reference, offer.note
         if ":" not in typed and (typed or not offers):
-            yield from _beginning(typed, ((one, "its usual model") for one in models.providers))
+            yield from _with_prefix(typed, ((one, "its usual model") for one in models.providers))
 
 
 def keys(settings: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
-    """Return the settings and sections that begin so, no deeper than needed to choose one."""
+    """Return the settings and sections with a prefix, no deeper than needed to choose one."""
     found: dict[str, str] = {}
     for key, value in settings.items():
         if key.startswith(typed):
@@ -196,11 +201,11 @@ def keys(settings: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
     return [*found.items()]
 
 
-def _beginning(typed: str, found: Found) -> Found:
+def _with_prefix(typed: str, found: Matches) -> Matches:
     start = typed.casefold()
     return [(text, note) for text, note in found if text.casefold().startswith(start)]
 
 
-def _paths(typed: str) -> Found:
+def _paths(typed: str) -> Matches:
     found = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()
     return [(path, "") for path, _ in found]

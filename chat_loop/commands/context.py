@@ -12,7 +12,7 @@ from chat_loop.sessions import summary_block
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, plural
 
-SHOWN = 40
+MAX_SENTENCES = 40
 """Sentences of the archive that are listed."""
 
 
@@ -41,10 +41,12 @@ async def compact(chat: Chat, argument: str) -> None:
     else:
         count = plural(len(sentences), "sentence")
         chat.display.prose(f"{count} with exact values stand in the archive only:")
-        for line in sentences[:SHOWN]:
+        for line in sentences[:MAX_SENTENCES]:
             chat.display.prose(f"- {line}", indent=2)
-        if len(sentences) > SHOWN:
-            text = f"… and {len(sentences) - SHOWN:,} more; /history --full shows everything."
+        if len(sentences) > MAX_SENTENCES:
+            text = (
+                f"… and {len(sentences) - MAX_SENTENCES:,} more; /history --full shows everything."
+            )
             chat.display.line(text, "dim")
 
 
@@ -53,7 +55,7 @@ def _ask_for(chat: Chat) -> Confirm:
 
     async def confirm(before: int, after: int) -> bool:
         sizes = f"{before:,} tokens now, about {after:,} after."
-        if not chat.asks:
+        if not chat.can_ask:
             chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
             return False
         agreed = await chat.confirm(f"{sizes} Compact anyway? [y/N] ")

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import misuse, pick, registry
+from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redact_text
 from chat_loop.tokens import estimate
 from chat_loop.wording import plural
 
-LONGEST = 2_000
+MAX_FACT = 2_000
 """Characters of a fact that are shown."""
 _REFERENCE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z")
 """Where in the chain a decision was made, at its end: it means nothing outside of the chain."""
@@ -26,7 +26,7 @@ async def remember(chat: Chat, argument: str) -> None:
     project = first == "--project"
     fact = fact_of(rest if project else argument)
     if not fact:
-        raise misuse("remember")
+        raise usage_error("remember")
     path, is_first = memory.target(project=project), not memory.state.facts
     safe = redact_text(fact)
     if safe != fact:
@@ -56,7 +56,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
         await _propose(chat, memory, project=len(words) > 1)
         return
     if words:
-        raise misuse("memory")
+        raise usage_error("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
     state = memory.state
@@ -149,7 +149,7 @@ def _show_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
 
 
 def _numbered(number: int, fact: str, width: int) -> str:
-    text = fact if len(fact) <= LONGEST else f"{fact[: LONGEST - 1]}…"
+    text = fact if len(fact) <= MAX_FACT else f"{fact[: MAX_FACT - 1]}…"
     indent = " " * (width + 2)
     return f"{number:>{width}}  " + text.replace("\n", f"\n{indent}")
 

@@ -15,7 +15,7 @@ PAGE = 20
 """Sessions that are listed at a time."""
 
 
-class SeveralSessions(SessionNotFound):
+class AmbiguousSession(SessionNotFound):
     """Several sessions fit: `rows` are the first of them, `more` counts the others."""
 
     several = True
@@ -59,5 +59,5 @@ def find_session(
     if not rows:
         raise SessionNotFound(f"No session fits “{reference[:40]}”.", "sessions lists them.")
     if len(rows) > 1:
-        raise SeveralSessions(reference, rows, more)
+        raise AmbiguousSession(reference, rows, more)
     return rows[0].path

@@ -1,4 +1,4 @@
-"""Commands and text told apart (pure), and the table of commands.
+"""Tell commands from text (pure), and keep the table of commands.
 
 A command is a function whose docstring is its help. Bare words count only as the whole line and
 only where a command says so; with `/` or `#` every command works. A leading space makes it text.
@@ -65,7 +65,7 @@ class Command(Struct, frozen=True):
 
     @property
     def options(self) -> dict[str, str]:
-        """Return its options, each with what a line of its own says of it."""
+        """Return its options with the notes of the help."""
         notes = {line.partition("  ")[0]: line.partition("  ")[2].strip() for line in self.details}
         names = [f"--{name}" for name in self.flags + self.valued]
         return {name: notes.get(name, "") for name in names}
@@ -79,7 +79,7 @@ class Call(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """A line that was meant as a command; `nearest` is the known name closest to it, or empty."""
+    """An unknown command; `nearest` is the closest known name, or empty."""
 
     name: str
     nearest: str
@@ -183,7 +183,7 @@ def pick(name: str, items: Sequence[str], argument: str) -> int:
     raise UsageError(f"/{name} takes a number from 1 to {len(items)}.", f"/help {name} has more.")
 
 
-def misuse(name: str) -> UsageError:
+def usage_error(name: str) -> UsageError:
     """Return the error for an argument that a command cannot take."""
     command = registry.named(name)
     assert command is not None

@@ -56,7 +56,7 @@ async def edit(chat: Chat, argument: str) -> None:
     await _replace(chat, last, text)
 
 
-async def instead(chat: Chat, text: str) -> None:
+async def send_edited(chat: Chat, text: str) -> None:
     """Ask `text` in place of the exchange whose query stood in the line.
 
     When it is not sent, nothing is changed and `text` stands in the line again. Raises UsageError.
@@ -119,7 +119,7 @@ def _last(chat: Chat) -> Exchange:
 
 
 async def _may_ask_again(chat: Chat, last: Exchange) -> bool:
-    """Ask when tools have changed something for an answer; True when nothing stands against it."""
+    """Ask before a repeat if tools changed something; return True to go ahead."""
     names = changed_by(last, chat.conversation.agent)
     if not names:
         return True

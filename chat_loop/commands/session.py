@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
-from chat_loop.commands.registry import Quit, misuse, registry
+from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.display import lists
-from chat_loop.display.hits import ShownHit, show_exchange, show_hits, show_session
+from chat_loop.display.hits import HitView, show_exchange, show_hits, show_session
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from chat_loop.conversation.resume import Merge
 
 FILTERS = ("tag", "agent", "project", "since", "before")
-MOST_TAGS = 20
-HITS = 10
-SHOWN = 8
+MAX_TAGS = 20
+MAX_HITS = 10
+MAX_ITEMS = 8
 """Items of each list of a summary that are shown when it is resumed."""
 _CHOICES: dict[str, tuple[int, ...]] = {"1": (1,), "2": (0,), "b": (), "both": ()}
 """The answers to a contradiction, and the places of the lines that go then."""
@@ -137,7 +137,7 @@ async def resume(chat: Chat, argument: str) -> None:
     number = arguments.values.get("last", "0")
     last = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0
     if not arguments.words or ("last" in arguments.values and (whole or not last)):
-        raise misuse("resume")
+        raise usage_error("resume")
     loaded = _load(chat, chat.path(arguments.words), None if whole else max(1, last))
     if not await _confirm_agent(chat, loaded.session):
         return
@@ -161,8 +161,8 @@ async def resume(chat: Chat, argument: str) -> None:
     shown: dict[str, tuple[str, ...]] = {}
     for name in ("topics", "decisions", "pending", "pinned", "key_facts"):
         items = getattr(summary, name)
-        shown[name] = tuple(one_line(item, 300) for item in items[:SHOWN])
-        shown[name] += (f"… and {len(items) - SHOWN} more",) if len(items) > SHOWN else ()
+        shown[name] = tuple(one_line(item, 300) for item in items[:MAX_ITEMS])
+        shown[name] += (f"… and {len(items) - MAX_ITEMS} more",) if len(items) > MAX_ITEMS else ()
     background = one_line(summary.background, 600)
     display.reply(summary_block.render(Summary(background=background, **shown)))
     rest = [plural(len(summary.files), "file")] if summary.files else []
@@ -230,8 +230,8 @@ async def add_tags(chat: Chat, argument: str) -> None:
     """Tag this conversation; /sessions --tag finds it. With no tag, show those it has."""
     before, words = chat.conversation.session.tags, argument.replace(",", " ").split()
     tags = tuple(dict.fromkeys((*before, *map(naming.validate_tag, words))))
-    if len(tags) > MOST_TAGS:
-        raise UsageError(f"A conversation has at most {MOST_TAGS} tags.")
+    if len(tags) > MAX_TAGS:
+        raise UsageError(f"A conversation has at most {MAX_TAGS} tags.")
     _set_tags(chat, tags)
 
 
@@ -241,7 +241,7 @@ async def remove_tags(chat: Chat, argument: str) -> None:
     before = chat.conversation.session.tags
     removed = [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
     if not removed or any(tag not in before for tag in removed):
-        raise misuse("untag")
+        raise usage_error("untag")
     _set_tags(chat, tuple(tag for tag in before if tag not in removed))
 
 
@@ -292,7 +292,7 @@ async def fork(chat: Chat, argument: str) -> None:
     session, _, query = (argument or str(exchanges[-1].query.number)).rpartition(".")
     session = session or str(depth)
     if not re.fullmatch(r"[0-9]{1,8}\.[0-9]{1,8}", f"{session}.{query}"):
-        raise misuse("fork")
+        raise usage_error("fork")
     if back := depth - int(session):
         chain = ChainReader(chat.sessions).read(loaded.session)
         if not 1 <= back <= len(chain.ancestors):
@@ -321,7 +321,7 @@ async def merge(chat: Chat, argument: str) -> None:
     """
     references = argument.split()
     if len(references) not in (1, 2):
-        raise misuse("merge")
+        raise usage_error("merge")
     first, second = map(chat.load, references if len(references) == 2 else [".", *references])
     conversation, display = chat.conversation, chat.display
     planner = conversation.planner()
@@ -329,7 +329,7 @@ async def merge(chat: Chat, argument: str) -> None:
     both = (first.session, second.session)
     names = [session.header.id for session in both]
     for describe in (naming.first_words, naming.name_of):  # what tells the two apart best
-        titles = [describe(session)[: lists.SHOWN_NAME] for session in both]
+        titles = [describe(session)[: lists.MAX_NAME] for session in both]
         if all(titles) and titles[0] != titles[1]:
             names = titles
 
@@ -339,7 +339,7 @@ async def merge(chat: Chat, argument: str) -> None:
     dropped: list[str] | None = None
     question = "These sessions are unrelated. Merge anyway? (y/n) "
     if draft.common or await chat.confirm(question):
-        dropped = await settle(draft, show, chat.ask)
+        dropped = await resolve_contradictions(draft, show, chat.ask)
     if dropped is None:
         display.line("Not merged.", "dim")
         return
@@ -350,7 +350,7 @@ async def merge(chat: Chat, argument: str) -> None:
     await conversation.accept(plan)
 
 
-async def settle(
+async def resolve_contradictions(
     draft: Merge,
     show: Callable[[int, int, tuple[str, str]], None],
     ask: Callable[[str], Awaitable[str]],
@@ -383,10 +383,10 @@ async def search(chat: Chat, argument: str) -> None:
 
     arguments = registry.arguments("search", argument)
     if not arguments.words:
-        raise misuse("search")
+        raise usage_error("search")
     filters = filter_of(arguments.values, chat.sessions.now())
     hits, trouble = await chat.look(
-        lambda library: search_all(library, arguments.words, filters, HITS, chat.semantic)
+        lambda library: search_all(library, arguments.words, filters, MAX_HITS, chat.semantic)
     )
     problem = chat.semantic.new_problem() if chat.semantic is not None else ""
     for sentence in filter(None, (trouble, problem)):
@@ -400,7 +400,7 @@ async def search(chat: Chat, argument: str) -> None:
         excerpts = tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit, estimate))
         query, related = hit.exchange.query, hit.related
         shown.append(
-            ShownHit(row=hit.row, query=query, excerpts=excerpts, related=related, marked=marked)
+            HitView(row=hit.row, query=query, excerpts=excerpts, related=related, highlights=marked)
         )
     show_hits(chat.display, shown, chat.sessions.now())
 
@@ -414,7 +414,7 @@ async def show(chat: Chat, argument: str) -> None:
     """
     reference, number = _place(chat, argument)
     if not reference:
-        raise misuse("show")
+        raise usage_error("show")
     loaded = chat.load(reference)
     if number is None:
         show_session(chat.display, loaded.session, loaded.damage)
@@ -431,7 +431,7 @@ async def quote(chat: Chat, argument: str) -> None:
     """
     reference, number = _place(chat, argument)
     if not reference or number is None:
-        raise misuse("quote")
+        raise usage_error("quote")
     session = chat.load(reference).session
     exchange, header = _exchange(session, number), session.header
     place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"

@@ -15,7 +15,7 @@ from chat_loop.config import read_yaml, split_front
 from chat_loop.errors import ChatLoopError, ConfigError, os_reason
 from chat_loop.sessions.files import open_regular
 
-LARGEST = 256 * 1024
+MAX_BYTES = 256 * 1024
 """Bytes of a template."""
 INPUT = "{input}"
 _NAME = re.compile(r"[A-Za-z][\w-]{0,59}")
@@ -38,7 +38,7 @@ class Template(Struct, frozen=True, kw_only=True):
     def usage(self) -> str:
         return f"/{self.name} {self.argument}".strip()
 
-    def filled(self, given: str) -> str:
+    def fill(self, given: str) -> str:
         """Return the text with `given` for every `{input}`, or below it when there is none."""
         if INPUT in self.text:
             return self.text.replace(INPUT, given)
@@ -48,17 +48,17 @@ class Template(Struct, frozen=True, kw_only=True):
 class Templates:
     """The templates of a folder, read at each use; `taken` names belong to commands."""
 
-    def __init__(self, folder: Path | None = None, taken: Sequence[str] = ()) -> None:
+    def __init__(self, folder: Path | None = None, reserved: Sequence[str] = ()) -> None:
         self._folder = folder
-        self._taken = frozenset(taken)
+        self._reserved = frozenset(reserved)
 
     def names(self) -> list[str]:
         """Return what can be typed after `/`, sorted."""
-        return [name for name in self._files() if name.lower() not in self._taken]
+        return [name for name in self._files() if name.lower() not in self._reserved]
 
-    def shadowed(self) -> list[str]:
+    def ignored_names(self) -> list[str]:
         """Return the files that are not used, as commands have their names."""
-        return [name for name in self._files() if name.lower() in self._taken]
+        return [name for name in self._files() if name.lower() in self._reserved]
 
     def find(self, name: str) -> Template | None:
         """Return the template of this name. Raises ChatLoopError when its file is none."""
@@ -91,9 +91,9 @@ def read(path: Path, name: str) -> Template:
     """Read a template. Raises ChatLoopError."""
     try:
         with open_regular(Path(os.path.realpath(path))) as (file, _):
-            data = file.read(LARGEST + 1)
-        if len(data) > LARGEST:
-            raise ValueError(f"it is larger than {LARGEST // 1024} KB")
+            data = file.read(MAX_BYTES + 1)
+        if len(data) > MAX_BYTES:
+            raise ValueError(f"it is larger than {MAX_BYTES // 1024} KB")
         front, body = split_front(data.decode("utf-8-sig").replace("\r\n", "\n"))
         about = msgspec.convert(read_yaml(front.encode(), str(path)) or {}, _Front)
         if not body.strip():

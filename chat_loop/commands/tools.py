@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from chat_loop.agent.tools import Approve, approval
-from chat_loop.commands.registry import misuse, registry
+from chat_loop.commands.registry import registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
@@ -42,7 +42,7 @@ async def model(chat: Chat, argument: str) -> None:
         await _list_models(chat, now)
         return
     if len(argument.split()) > 1:
-        raise misuse("model")
+        raise usage_error("model")
     reference = full_reference(argument, chat.models.providers, conversation.agent.provider.name)
     if reference == now:
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
@@ -138,7 +138,7 @@ async def mcp(chat: Chat, argument: str) -> None:
             raise ChatLoopError(state.problem)
         states = [state]
     elif len(words) > 1:
-        raise misuse("mcp")
+        raise usage_error("mcp")
     elif words:
         states, tools_of = [servers.state(words[0])], servers
     else:

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Iterable
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import misuse, pick, registry
+from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
@@ -16,8 +16,8 @@ from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import shorten
 from chat_loop.wording import plural
 
-COMPLAINTS = 5
-WHAT = {
+MAX_COMPLAINTS = 5
+COPY_CHOICES = {
     "reply": "the last reply",
     "query": "your last query",
     "all": "all that was said, as markdown",
@@ -36,8 +36,8 @@ async def copy(chat: Chat, argument: str) -> None:
     terminal's own clipboard (OSC 52), which takes 75 KB.
     """
     what, _, number = (argument or "reply").partition(" ")
-    if what not in WHAT or (number and what != "code"):
-        raise misuse("copy")
+    if what not in COPY_CHOICES or (number and what != "code"):
+        raise usage_error("copy")
     name, text = await asyncio.to_thread(_text_of, chat, what)
     if what == "code":
         chosen = await _block(chat, text, number.strip())
@@ -61,7 +61,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
         sessions, broken = chat.chain()
         exchanges = tuple(one for session in sessions for one in session.exchanges)
     if what == "query" and exchanges:
-        return WHAT["query"], exchanges[-1].query.text
+        return COPY_CHOICES["query"], exchanges[-1].query.text
     if what == "all" and exchanges:
         name = f"all of the conversation, {plural(len(exchanges), 'query')}"
         name += ", without what is missing of the chain" if broken else ""
@@ -111,7 +111,7 @@ async def export(chat: Chat, argument: str) -> None:
     --secrets               keep keys and passwords, which are left out otherwise
     """
     arguments = registry.arguments("export", argument)
-    target, form = _unquoted(arguments.words), arguments.values.get("as", "")
+    target, form = _unquote(arguments.words), arguments.values.get("as", "")
     exporting.export_format(form, target)  # before a file is looked for
     if "session" not in arguments.values and not chat.own_id:
         hint = "--session N exports a saved conversation."
@@ -150,14 +150,14 @@ async def import_(chat: Chat, argument: str) -> None:
     is.
     """
     if not argument:
-        raise misuse("import")
-    path = importing.file_path(_unquoted(argument))
+        raise usage_error("import")
+    path = importing.file_path(_unquote(argument))
     document = await asyncio.to_thread(importing.read_import, path)
-    stored, complaints = take_in(chat.sessions, [document])
-    for complaint in complaints[:COMPLAINTS]:
+    stored, complaints = store_imports(chat.sessions, [document])
+    for complaint in complaints[:MAX_COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))
-    if len(complaints) > COMPLAINTS:
-        chat.display.line(f"  and {len(complaints) - COMPLAINTS} more complaints.", "yellow")
+    if len(complaints) > MAX_COMPLAINTS:
+        chat.display.line(f"  and {len(complaints) - MAX_COMPLAINTS} more complaints.", "yellow")
     new = [one for one in stored if one.is_new]
     repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
     chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
@@ -167,7 +167,7 @@ async def import_(chat: Chat, argument: str) -> None:
     chat.number_rows(())
 
 
-def take_in(
+def store_imports(
     sessions: SessionManager, parts: Iterable[ImportResult]
 ) -> tuple[list[StoredImport], list[str]]:
     """Store imported sessions with their images; return what became of each, and complaints."""
@@ -176,6 +176,6 @@ def take_in(
     return stored, [*document.complaints, *importing.keep_images(sessions.images, document)]
 
 
-def _unquoted(name: str) -> str:
+def _unquote(name: str) -> str:
     """Return a file's name as it was meant: in quotes as a shell would want it, or bare."""
     return name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"" else name

@@ -11,7 +11,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Command, misuse, registry
+from chat_loop.commands.registry import Command, registry, usage_error
 from chat_loop.config import Config
 from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
@@ -38,7 +38,7 @@ FAMILIES = (
     *("Conversation", "Context", "Sessions", "Branches"),
     *("Memory", "Model and tools", "View"),
 )
-FURTHER = "/help COMMAND for details, /help keys for the keys."
+MORE_HELP = "/help COMMAND for details, /help keys for the keys."
 RULE = (
     "Anything else is sent as a message. Bare exit, quit, help, compact, sessions and resume "
     "[N|ID] work as the whole line; every command works with / or #. To send a command as text, "
@@ -103,10 +103,10 @@ async def show_help(chat: Chat, argument: str) -> None:
         _columns(display, templates, max(map(len, templates)))
     for trouble in troubles:
         display.warn(trouble)
-    for name in chat.templates.shadowed():
+    for name in chat.templates.ignored_names():
         text = f"The template {name} is not used: /{name} is a command."
         display.warn(text, "Give its file another name.")
-    display.prose(FURTHER)
+    display.prose(MORE_HELP)
     display.prose(RULE, "dim")
 
 
@@ -153,11 +153,11 @@ async def history(chat: Chat, argument: str) -> None:
     """
     arguments = registry.arguments("history", argument)
     if arguments.words:
-        raise misuse("history")
+        raise usage_error("history")
     conversation = chat.conversation
     sessions, broken = chat.chain()
     known = {exchange.ref for exchange in conversation.thread.exchanges}
-    summarized: list[panels.Told] = []
+    summarized: list[panels.SessionHistory] = []
     recent: list[tuple[int, Exchange]] = []
     total = 0
     for session in sessions:
@@ -172,7 +172,9 @@ async def history(chat: Chat, argument: str) -> None:
                 covered += numbers
         if covered:
             summary = session.seal.summary if session.seal else None
-            summarized.append(panels.Told(covered[0], covered[-1], session.header.id, summary))
+            summarized.append(
+                panels.SessionHistory(covered[0], covered[-1], session.header.id, summary)
+            )
     if not total:
         raise UsageError("Nothing was said yet.")
     if broken:
@@ -208,7 +210,7 @@ async def stats(chat: Chat, argument: str) -> None:
     chat.display.lines(pairs)
     if broken:
         chat.display.warn(broken)
-    tokens, context, compacted = measures(sessions)
+    tokens, context, compacted = chain_measures(sessions)
     if len(tokens) > 1:
         budget = conversation.budget
         full, window = f"{'~' if budget.estimated else ''}{budget.used:,}", budget.window.tokens
@@ -216,7 +218,7 @@ async def stats(chat: Chat, argument: str) -> None:
     panels.show_compactions(chat.display, sessions)
 
 
-def measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], list[int]]:
+def chain_measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], list[int]]:
     """Return the tokens that each reply of a chain took, what the context held after it, and the
     indices of the first replies after a compaction. Undone exchanges count.
     """

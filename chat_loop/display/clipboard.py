@@ -20,16 +20,15 @@ LARGEST_FOR_TERMINAL = 74_994
 off.
 """
 SECONDS = 5.0
-"""What a clipboard program may take; they go to the background at once."""
+"""The time limit of a clipboard program; they go to the background at once."""
 
 
 def programs(
     environment: Mapping[str, str], which: Callable[[str], str | None], platform: str
 ) -> list[tuple[str, ...]]:
-    """The commands that take the clipboard's text on their standard input, the most fitting first.
+    """Return the clipboard commands that read text on standard input, the best first.
 
-    Over SSH there are none but tmux's: the others' clipboard would be that of the machine one is
-    logged in to.
+    Over SSH only tmux counts: the others would write to the clipboard of the remote machine.
     """
     remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
     found: list[tuple[str, ...]] = []
@@ -55,7 +54,7 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
     Raises UsageError, with nothing sent to the terminal, when nothing takes it.
     """
     for command in programs(environment, shutil.which, sys.platform):
-        if _given_to(command, text):
+        if _run_program(command, text):
             return f"with {command[0]}"
     if not display.is_terminal:
         raise UsageError(
@@ -73,10 +72,8 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
     return "through the terminal (OSC 52), if it allows that"
 
 
-def _given_to(command: Sequence[str], text: str) -> bool:
-    """Hand the text to a clipboard program; return whether one took it. It lives on, to hand the
-    text out, in a session of its own.
-    """
+def _run_program(command: Sequence[str], text: str) -> bool:
+    """Pass the text to a clipboard program, which keeps running; return True on success."""
     # clip.exe takes UTF-16 for what it is by its byte order mark, and anything else for the code
     # page's.
     data = (

@@ -11,7 +11,7 @@ NARROW = 80
 
 
 def offer(name: str, when: str, columns: int) -> str:
-    """The offer to go on with a session, as long as fits into one line of so many columns."""
+    """Return the offer to resume a session, on one line of at most `columns`."""
     rest = f" ({when}) · resume last goes on with it"
     if len(rest) + 30 > columns:
         rest = " · resume last"
@@ -23,14 +23,12 @@ def offer(name: str, when: str, columns: int) -> str:
 
 
 def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
-    """Return the greeting of the first start: four lines of less than so many columns each, from 30
-    on.
-    """
+    """Return the greeting of the first start: four lines of less than `columns` each."""
     room = columns - 1
     if columns < NARROW:
         lead, model = "Welcome. ", model.partition(":")[2] or model
         told = (
-            f"Saved in {_end_of(_short(directory), room - 9)}",
+            f"Saved in {_end_of(_short_path(directory), room - 9)}",
             "exit leaves, resume goes on.",
             "help shows more.",
         )
@@ -38,14 +36,14 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
     answers = " answers; /model shows who else could."
     return (
         f"Welcome. {cut_to(one_line(model, 60), room - 9 - len(answers))}{answers}",
-        f"Conversations are markdown files in {_end_of(_short(directory), room - 37)}.",
+        f"Conversations are markdown files in {_end_of(_short_path(directory), room - 37)}.",
         "exit saves one with a summary and leaves; resume goes on with it another day.",
         "Long ones are compacted automatically. Ctrl-C stops a reply, @path adds a file.",
     )
 
 
-def _short(directory: str) -> str:
-    """A path, the home directory as `~`."""
+def _short_path(directory: str) -> str:
+    """Return a path with the home directory as `~`."""
     home = os.path.expanduser("~")  # noqa: PTH111 - Path's own fails where there is no home
     shown = (
         f"~{directory.removeprefix(home)}"
@@ -56,5 +54,5 @@ def _short(directory: str) -> str:
 
 
 def _end_of(text: str, columns: int) -> str:
-    """A text, or its end where it does not fit."""
+    """Return a text, or its end where it does not fit."""
     return cut_to(text[::-1], columns)[::-1]

@@ -12,26 +12,26 @@ from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.wording import attached_text, counts_text, plural, when_text
 
-LAST = 5
-"""How many exchanges of a session are shown."""
-WORDS = 300
+MAX_EXCHANGES = 5
+"""The most exchanges of a session that are shown."""
+MAX_TEXT = 300
 
 
-class ShownHit(Struct, frozen=True, kw_only=True):
-    """A hit as it is shown: excerpts by who said them, and which of their words were asked for.
+class HitView(Struct, frozen=True, kw_only=True):
+    """A search hit to show: excerpts by speaker, and the words to highlight.
 
-    `related`: it holds none of the words; only its meaning is near.
+    `related`: it has none of the words, only a similar meaning.
     """
 
     row: SessionRow
     query: Query
     excerpts: tuple[tuple[str, str], ...]
     related: bool = False
-    marked: tuple[str, ...] = ()
+    highlights: tuple[str, ...] = ()
 
 
-def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) -> None:
-    """The numbered hits, the best first."""
+def show_hits(display: DisplayManager, hits: Sequence[HitView], now: datetime) -> None:
+    """Show the numbered hits, best first."""
     if not hits:
         display.line(
             "No matches. It may have been said in other words; /sessions WORDS looks at names."
@@ -44,21 +44,21 @@ def show_hits(display: DisplayManager, hits: Sequence[ShownHit], now: datetime) 
         name = one_line(hit.row.name or hit.row.id, 100)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         for who, excerpt in hit.excerpts:
-            _show_excerpt(display, f"{one_line(who, 40)}: {one_line(excerpt, 600)}", hit.marked)
+            _show_excerpt(display, f"{one_line(who, 40)}: {one_line(excerpt, 600)}", hit.highlights)
     display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
 
 
-def _show_excerpt(display: DisplayManager, text: str, marked: tuple[str, ...]) -> None:
+def _show_excerpt(display: DisplayManager, text: str, highlights: tuple[str, ...]) -> None:
     from rich.padding import Padding
     from rich.text import Text
 
     shown = Text(text)
-    shown.highlight_words(marked, "bold yellow", case_sensitive=False)
+    shown.highlight_words(highlights, "bold yellow", case_sensitive=False)
     display.console.print(Padding(shown, (0, 0, 0, 5), expand=False), soft_wrap=False)
 
 
 def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
-    """A session: what it is, its summary, and its last exchanges."""
+    """Show a session: its header, its summary and its last exchanges."""
     header, totals, given = session.header, session.totals, session.restoration
     pairs = [
         ("Session ID", header.id),
@@ -89,30 +89,28 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
             if items:
                 display.line(f"{title or 'Topics'}:", "bold")
             for item in items[:8]:
-                display.prose(f"  - {one_line(item, WORDS)}", indent=4)
+                display.prose(f"  - {one_line(item, MAX_TEXT)}", indent=4)
             if len(items) > 8:
                 display.line(f"    … {len(items) - 8} more", "dim")
     exchanges = session.exchanges
-    if len(exchanges) > LAST:
+    if len(exchanges) > MAX_EXCHANGES:
         display.line()
-        display.line(
-            f"… {plural(len(exchanges) - LAST, 'exchange')} before; /show N QUERY shows one whole.",
-            "dim",
-        )
-    for exchange in exchanges[-LAST:]:
+        earlier = plural(len(exchanges) - MAX_EXCHANGES, "exchange")
+        display.line(f"… {earlier} before; /show N QUERY shows one whole.", "dim")
+    for exchange in exchanges[-MAX_EXCHANGES:]:
         display.line()
         display.prose(
-            f"[{exchange.query.number}] You: {one_line(exchange.query.text, WORDS)}", indent=4
+            f"[{exchange.query.number}] You: {one_line(exchange.query.text, MAX_TEXT)}", indent=4
         )
         if exchange.reply is not None:
             display.prose(
-                f"    {one_line(header.agent, 40)}: {one_line(exchange.reply.text, WORDS)}",
+                f"    {one_line(header.agent, 40)}: {one_line(exchange.reply.text, MAX_TEXT)}",
                 indent=4,
             )
 
 
 def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:
-    """One exchange, whole."""
+    """Show a full exchange."""
     display.line(
         f"{session.header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d %H:%M}",
         "dim",

@@ -50,10 +50,10 @@ from chat_loop.wording import (
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
-LONGEST_CALL = 160
+MAX_CALL = 160
 """Characters of a tool call's arguments."""
-LONGEST_VALUE = 60
-SHORT_RESULT = 60
+MAX_VALUE = 60
+MAX_RESULT_TEXT = 60
 """Characters of a tool's result that are shown; of a longer one also how much it is."""
 
 
@@ -89,23 +89,21 @@ class DisplayManager:
         self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
         self.waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
-        self._made: Console | None = None
+        self._console: Console | None = None
 
     @property
     def console(self) -> Console:
-        """rich's console, loaded when the first styled line is printed."""
-        if self._made is None:
+        """Return rich's console, loaded when the first styled line is printed."""
+        if self._console is None:
             from rich.console import Console
 
-            self._made = Console(
+            self._console = Console(
                 file=self.out, highlight=False, markup=False, emoji=False, soft_wrap=True
             )
-        return self._made
+        return self._console
 
     def load(self) -> None:
-        """Load what the first styled line and the first reply need; called from a thread while
-        nothing is shown.
-        """
+        """Load what the first styled line and reply need; called in a thread before any output."""
         self._new_reply()
 
     def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
@@ -156,7 +154,7 @@ class DisplayManager:
                 pass
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
-        """Print one line of the program's own, after a symbol where the output can show it."""
+        """Print one line, after a symbol where the output can show it."""
         self._close_line()
         text = self.symbol(symbol, text) if symbol else text
         self.console.print(printable(text), style=style or None)
@@ -193,7 +191,7 @@ class DisplayManager:
             self.line(f"({plural(len(lines), 'line')}: scroll up to read all of it)", "yellow")
 
     def reply(self, text: str) -> None:
-        """Print a reply that is there whole, as it would have streamed, on lines of its own."""
+        """Print a complete reply on separate lines, rendered as if streamed."""
         self._close_line()
         reply = self._new_reply()
         reply.feed(text)
@@ -201,7 +199,7 @@ class DisplayManager:
         self._close_line()
 
     def panel(self, renderable: RenderableType) -> None:
-        """Print one of rich's own values, as wide as it needs."""
+        """Print a rich renderable, as wide as it needs."""
         self._close_line()
         self.console.print(renderable, soft_wrap=False)
 
@@ -213,7 +211,7 @@ class DisplayManager:
             self.line(f"{label + ':':<{width}} {one_line(value, 2000)}")
 
     def warn(self, message: str, hint: str = "") -> None:
-        """Print a warning: what happened, and what to do."""
+        """Print a warning with its hint."""
         text = " ".join(filter(None, (one_line(message, 1000), hint)))
         self.prose(self.symbol("⚠️ ", text), "yellow", indent=3)
 
@@ -224,23 +222,23 @@ class DisplayManager:
             self.prose(f"  {line}", indent=2)
 
     def begin_waiting(self) -> None:
-        """A reply was asked for and has not begun."""
+        """Start to wait for a reply."""
         self._in_reply = self._in_thinking = False
         self._close_line()
         self.waiting.begin()
 
     def status(self, text: str) -> None:
-        """Name what the chat waits for, once that takes long enough to be shown."""
+        """Set the text to show while the chat waits."""
         self.waiting.text = text
 
     def progress(self, done: int, of: int) -> None:
-        """Something is read that takes long; safe in any thread. A terminal shows how far it is."""
+        """Show the progress of a long read on a terminal; safe in any thread."""
         if done < of or (of and self.waiting.more):
             self.waiting.count(done, of)
 
     @property
     def theme(self) -> str:
-        """The theme of the next reply; empty where replies are not rendered."""
+        """Return the theme of the next reply; empty where replies are not rendered."""
         return self._theme
 
     @theme.setter
@@ -249,26 +247,24 @@ class DisplayManager:
 
     @property
     def tick_seconds(self) -> float:
-        """In how many seconds `tick` may have something new to show."""
-        return TURN_SECONDS if self._waits else CALM_SECONDS
+        """Return the seconds until `tick` may have something new to show."""
+        return TURN_SECONDS if self._is_waiting else CALM_SECONDS
 
     def tick(self) -> None:
         """Called while something runs; terminals show that it is waited for, and for how long.
 
         Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
         """
-        if self._waits:
+        if self._is_waiting:
             self.waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
 
     def stop_waiting(self) -> None:
-        """Nothing is waited for any more: it was stopped before it showed anything, or the user is
-        asked.
-        """
+        """Stop to wait: the work was cancelled, or the user is asked."""
         self.waiting.end()
         self._close_line()
 
     def clear_screen(self) -> None:
-        """Empty the screen, on a terminal."""
+        """Clear the screen of a terminal."""
         if self._redraws:
             self._write("\x1b[H\x1b[2J\x1b[3J")
 
@@ -281,11 +277,11 @@ class DisplayManager:
         self.out.flush()
 
     def symbol(self, symbol: str, text: str) -> str:
-        """`text` after a symbol, where the output can show it."""
+        """Return `text` after a symbol, where the output can show it."""
         return f"{symbol} {text}" if self.has_symbols else text
 
     @property
-    def _waits(self) -> bool:
+    def _is_waiting(self) -> bool:
         return self._redraws and self.waiting.lasts and not self._in_reply and not self._in_thinking
 
     def _close_line(self) -> None:
@@ -339,9 +335,7 @@ class DisplayManager:
         self.waiting.end()
 
     def _retrying(self, event: Retrying) -> None:
-        """Say why a request failed, and when it is sent again: a terminal shows the newest reason,
-        a pipe gets the first.
-        """
+        """Show why a request failed and when it is retried; a pipe gets only the first reason."""
         reason = one_line(event.reason, 300)
         when = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
         attempt = f"{event.attempt}/{event.attempts}"
@@ -354,7 +348,7 @@ class DisplayManager:
             self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)
 
     def _tool_returned(self, event: ToolReturned) -> None:
-        """Show a tool's result as far as a line takes it, and its size; or why it failed."""
+        """Show the beginning and the size of a tool's result, or why the tool failed."""
         took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
         text = event.text.removeprefix(ALLOWED)
         if event.denied:
@@ -365,12 +359,12 @@ class DisplayManager:
             text = text.strip("\n")
             lines = text.count("\n") + 1
             size = f" ({plural(lines, 'line')}, {compact_number(len(text))} characters)"
-            size = "" if lines == 1 and len(text) <= SHORT_RESULT else size
-            first = one_line(text.partition("\n")[0], SHORT_RESULT)
+            size = "" if lines == 1 and len(text) <= MAX_RESULT_TEXT else size
+            first = one_line(text.partition("\n")[0], MAX_RESULT_TEXT)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
 
     def _session_found(self, event: SessionFound) -> None:
-        """Show the session that is about to be resumed, and what is wrong with its file."""
+        """Show the session that is about to be resumed, and the damage of its file."""
         counts = counts_text(event.queries, event.tokens)
         when = f"{event.created:%b %d, %H:%M}"
         agent = one_line(event.agent, 60)
@@ -381,7 +375,7 @@ class DisplayManager:
             self.line(f"  and {more} more faults; the file is kept as it is.", "yellow")
 
     def _compacted(self, event: Compacted) -> None:
-        """Show one line; with the block between markers when the user wants to see it."""
+        """Show one line, and the block between markers when the user wants it."""
         without = "" if event.source == "model" else " · without a model"
         why = "" if event.compaction.why == "asked" else f" {event.reason}."
         text = f"Compacted {compaction_text(event.compaction)}{without}.{why}"
@@ -400,7 +394,7 @@ class DisplayManager:
             self.status(f"Connecting to {servers} …")
 
     def _summary_started(self, event: SummaryStarted) -> None:
-        """Begin a line that `_summary_ended` ends; a terminal shows meanwhile how far it is."""
+        """Begin a line that `_summary_ended` ends; a terminal shows the progress."""
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
         text = self.symbol("📝", f"Generating session summary{parts}...")
         self.begin_waiting()
@@ -459,9 +453,9 @@ def _arguments(text: str) -> str:
     except (ValueError, RecursionError):
         arguments = None
     if not isinstance(arguments, dict):
-        return one_line(text, LONGEST_CALL)
+        return one_line(text, MAX_CALL)
     parts = []
     for name, value in arguments.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts.append(f"{one_line(str(name), LONGEST_VALUE)}={one_line(shown, LONGEST_VALUE)}")
-    return one_line(", ".join(parts), LONGEST_CALL)
+        parts.append(f"{one_line(str(name), MAX_VALUE)}={one_line(shown, MAX_VALUE)}")
+    return one_line(", ".join(parts), MAX_CALL)

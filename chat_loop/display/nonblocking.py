@@ -31,10 +31,10 @@ class NonblockingTerminal(io.RawIOBase):
     """
 
     def __init__(self, descriptor: int) -> None:
-        self._given = descriptor
-        self._own = os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
-        if os.fstat(self._own).st_rdev != os.fstat(descriptor).st_rdev:
-            os.close(self._own)
+        self._descriptor = descriptor
+        self._output = os.open(os.ttyname(descriptor), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+        if os.fstat(self._output).st_rdev != os.fstat(descriptor).st_rdev:
+            os.close(self._output)
             raise OSError("the terminal's name belongs to another one here")
         self._changed = threading.Condition()
         self._buffer = bytearray()
@@ -42,7 +42,7 @@ class NonblockingTerminal(io.RawIOBase):
 
     def fileno(self) -> int:
         """Return the descriptor that was given: settings that others change belong to it."""
-        return self._given
+        return self._descriptor
 
     def isatty(self) -> bool:
         return True
@@ -62,7 +62,7 @@ class NonblockingTerminal(io.RawIOBase):
                 return len(data)
             written = 0
             with contextlib.suppress(BlockingIOError):
-                written = os.write(self._own, data)  # nearly always all of it
+                written = os.write(self._output, data)  # nearly always all of it
             if written < len(data):
                 self._buffer += data[written:]
                 threading.Thread(target=self._write_rest, daemon=True, name="terminal").start()
@@ -79,7 +79,7 @@ class NonblockingTerminal(io.RawIOBase):
             super().close()
             with self._changed:
                 self._buffer.clear()
-                os.close(self._own)
+                os.close(self._output)
 
     def _write_rest(self) -> None:
         # Not select(): that takes no descriptor above 1023.
@@ -87,14 +87,14 @@ class NonblockingTerminal(io.RawIOBase):
             with self._changed:
                 if self.closed:
                     return
-                selector.register(self._own, selectors.EVENT_WRITE)
+                selector.register(self._output, selectors.EVENT_WRITE)
             while True:
                 selector.select(_POLL_SECONDS)  # nothing wakes it when the descriptor is closed
                 before = len(self._buffer)
                 with self._changed:
                     try:
                         while self._buffer:
-                            del self._buffer[: os.write(self._own, self._buffer[:CHUNK])]
+                            del self._buffer[: os.write(self._output, self._buffer[:CHUNK])]
                     except BlockingIOError:
                         pass
                     except OSError as error:

@@ -1,4 +1,4 @@
-"""Telling that something has come that took long, to somebody who looks elsewhere by now."""
+"""Notify a user who may have looked away during a long wait."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ class Notifier:
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._display, self._after, self._how, self._clock = display, after, how, clock
-        self._begun = 0.0
+        self._started = 0.0
 
     def begin(self) -> None:
         """Reset the time that the user has been waiting."""
-        self._begun = self._clock()
+        self._started = self._clock()
 
     def notify(self, what: str) -> None:
-        """Tell what has come, when that took long."""
-        late = self._after > 0 and self._clock() - self._begun >= self._after
+        """Notify the user when the wait took long."""
+        late = self._after > 0 and self._clock() - self._started >= self._after
         if late and self._how != "off" and self._display.is_terminal:
             desktop = f"\x1b]9;chat-loop: {one_line(what, 100)}\x07"
             self._display.out.write("\x07" if self._how == "bell" else desktop)

@@ -24,9 +24,7 @@ NARROW_PLOT = 30
 def show_draft(
     display: DisplayManager, compaction: Compaction, keep: Sequence[Exchange], text: str
 ) -> None:
-    """A compaction before it is carried out: what it would save, what stays, and the summary
-    itself.
-    """
+    """Show a draft compaction: its savings, the exchanges that stay, and the summary."""
     before, after = compaction.before, compaction.after
     display.line(f"Compacting would take {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
@@ -40,7 +38,7 @@ def show_draft(
 
 
 def show_block(display: DisplayManager, text: str) -> None:
-    """A summary block, broken between words."""
+    """Show a summary block, wrapped between words."""
     for line in text.split("\n"):
         display.prose(line, indent=2)
 
@@ -48,7 +46,7 @@ def show_block(display: DisplayManager, text: str) -> None:
 def show_summary(
     display: DisplayManager, compaction: Compaction, summary: Summary, before: int, after: int
 ) -> None:
-    """The panel of a compaction that was carried out; `before` and `after` are messages."""
+    """Show the panel of a finished compaction; `before` and `after` count messages."""
     from rich.panel import Panel
 
     less = f" ({1 - after / before:.0%} reduction)" if before > after else ""
@@ -124,25 +122,25 @@ def show_plots(
     used: str,
     window: int,
 ) -> None:
-    """Show what each exchange took, and how full the context was after it; `used` is how full it is
-    now.
-    """
+    """Show the tokens of each exchange, and the context after it and (`used`) now."""
     width = display.console.width - 2
     mark = "▲" if display.has_symbols else "^"
-    told = f"{plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+    summarized = f"{plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
     of = f"now {used} of {window:,} tokens{f', {mark} compacted' if compacted else ''}"
     for title, values, marks in (
-        (f"Tokens: {told}", tokens, ()),
+        (f"Tokens: {summarized}", tokens, ()),
         (f"Context: {of}", context, compacted),
     ):
         display.line()
         display.prose(title, "bold")
-        for line in _scaled(values, width, marks=marks, symbols=display.has_symbols):
+        for line in _plot_with_scale(values, width, marks=marks, symbols=display.has_symbols):
             display.line(f"  {line}".rstrip())
 
 
-def _scaled(values: Sequence[int], width: int, *, marks: Sequence[int], symbols: bool) -> list[str]:
-    """A plot with its scale on the left, where there is room for it."""
+def _plot_with_scale(
+    values: Sequence[int], width: int, *, marks: Sequence[int], symbols: bool
+) -> list[str]:
+    """Return a plot, with a scale on the left where there is room for it."""
     top = compact_number(max(values))
     if width < NARROW_PLOT:
         return plot(values, width, marks=marks, symbols=symbols)
@@ -155,7 +153,7 @@ def _scaled(values: Sequence[int], width: int, *, marks: Sequence[int], symbols:
     return [scale + line for scale, line in zip(scales, lines, strict=True)]
 
 
-class Told(Struct, frozen=True):
+class SessionHistory(Struct, frozen=True):
     """One session of a chain in its history: the numbers of its messages within the chain, and its
     summary block.
     """
@@ -168,7 +166,7 @@ class Told(Struct, frozen=True):
 
 def show_history(
     display: DisplayManager,
-    told: Sequence[Told],
+    summarized: Sequence[SessionHistory],
     recent: Sequence[tuple[int, Exchange]],
     total: int,
     *,
@@ -181,7 +179,7 @@ def show_history(
     `recent` are exchanges, each with the number of its first message.
     """
     display.line(f"Session history ({plural(total, 'message')} total):")
-    for number, session in enumerate(told, 1):
+    for number, session in enumerate(summarized, 1):
         display.line()
         display.line(
             f"[Summary {number}] Messages {session.first}-{session.last} ({session.id}):", "bold"

@@ -1,6 +1,4 @@
-"""Plain output, for scripts and pipes: standard output gets what was asked for, standard error
-everything else.
-"""
+"""Plain output for scripts: results on standard output, all else on standard error."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ DRAWN_SECONDS = 0.1
 
 
 def out(text: str) -> None:
-    """Write to standard output: as it is into a pipe, made printable on a terminal. Raises
-    OutputError.
-    """
+    """Write to standard output, made printable on a terminal. Raises OutputError."""
     with _refusable():
         sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
         sys.stdout.flush()
@@ -43,9 +39,7 @@ def out(text: str) -> None:
 
 @contextlib.contextmanager
 def _refusable() -> Iterator[None]:
-    """Raise OutputError where standard output takes nothing; a reader that has left stays a
-    BrokenPipeError.
-    """
+    """Raise OutputError when standard output fails; a closed pipe stays a BrokenPipeError."""
     try:
         yield
     except BrokenPipeError:
@@ -63,12 +57,12 @@ def terminal_columns() -> int:
 
 
 def shows_symbols() -> bool:
-    """Return whether standard output can show more than ASCII."""
+    """Return True when standard output can show more than ASCII."""
     return "utf" in (sys.stdout.encoding or "").lower()
 
 
 def out_bytes(data: bytes) -> None:
-    """Write to standard output as it is; a terminal gets it made printable."""
+    """Write bytes to standard output; a terminal gets them made printable."""
     if sys.stdout.isatty():
         out(data.decode("utf-8", "replace"))
         return
@@ -79,9 +73,7 @@ def out_bytes(data: bytes) -> None:
 
 
 def err(text: str) -> None:
-    """Write a line to standard error, made printable. Where that takes nothing there is nobody left
-    to tell.
-    """
+    """Write a printable line to standard error; ignore failures."""
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{printable(text)}\n")
 
@@ -106,8 +98,8 @@ def event_object(event: Event) -> dict[str, object]:
 def reply_writers(
     theme: str, *, wraps: bool
 ) -> tuple[Callable[[str], object], Callable[[], object]]:
-    """Return what writes a piece of a reply on standard output, and what ends the reply: on a
-    terminal it is rendered as in a chat, without a theme it is written as it is.
+    """Return functions to write a piece of a reply to standard output, and to end the reply. A
+    terminal with a theme gets it rendered as in a chat.
     """
     if not (sys.stdout.isatty() and theme):
         return out, bool
@@ -117,7 +109,7 @@ def reply_writers(
 
 
 def tell(event: Event) -> None:
-    """Say on standard error what an event says of trouble."""
+    """Report the problem of an event, if any, on standard error."""
     if isinstance(event, SessionFound) and event.damage:
         err(f"Session {event.id} is damaged: {event.damage[0]}")
     elif isinstance(event, Warned):
@@ -127,9 +119,7 @@ def tell(event: Event) -> None:
 
 
 class Meter:
-    """One line of progress on standard error, drawn again while it lasts; nothing where that is no
-    terminal.
-    """
+    """One line of progress on standard error, if that is a terminal."""
 
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
@@ -152,7 +142,7 @@ class Meter:
             self._draw(text)
 
     def count(self, done: int, total: int, what: str) -> None:
-        """Show how many of `total` things are done, once counting takes a while."""
+        """Show how many of `total` items are done, after a short delay."""
         now = time.monotonic()
         if now - max(self._drawn, self._began + SOON_SECONDS - DRAWN_SECONDS) >= DRAWN_SECONDS:
             self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")
@@ -165,14 +155,14 @@ class Meter:
             self._drawn = time.monotonic()
 
     def erase(self) -> None:
-        """Take the line back, if there is one."""
+        """Erase the line, if there is one."""
         if self._drawn:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
             self._drawn = 0.0
 
     def end(self) -> None:
-        """Leave the line, if there is one."""
+        """End the line, if there is one."""
         if self._drawn:
             sys.stderr.write("\n")
             self._drawn = 0.0

@@ -20,8 +20,7 @@ def plot(
     height: int = HEIGHT,
     symbols: bool = True,
 ) -> list[str]:
-    """`values`, none negative, as lines of at most `width` cells; the largest reaches the top, 0 is
-    empty.
+    """Draw nonnegative `values` as lines of at most `width` cells; the largest reaches the top.
 
     When there are more of them than cells, a column stands for several, and shows the largest of
     them. A mark, the index of a value, or their number for what comes after the last, stands below

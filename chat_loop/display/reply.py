@@ -1,4 +1,4 @@
-"""The text of one reply on its way to the output: made safe, and on terminals read as markdown."""
+"""Write one reply: sanitized, and rendered as markdown on terminals."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 DRAW_SECONDS = 1 / 30
 """Between two drawings of a reply that streams."""
 DRAW_SHARE = 0.1
-"""The share of the time that drawing takes at most, however long a paragraph has become."""
+"""The largest share of the time for drawing, however long a paragraph is."""
 
 
 class ReplyText:
@@ -58,7 +58,7 @@ class ReplyText:
             self._draw()
 
     def finish(self) -> None:
-        """Write what was held back; something else is written next."""
+        """Write the rest before other output."""
         if not self._open:
             return
         self._open = False
@@ -132,9 +132,7 @@ def reply_on(
 def rendered_reply(
     out: TextIO, theme: str, *, wraps: bool
 ) -> tuple[Callable[[str], None], Callable[[], None]]:
-    """Return the functions that write a piece of a reply to a terminal that gets nothing else, read
-    as markdown, and that end it.
-    """
+    """Return functions to write a piece of a reply as markdown to a terminal, and to end it."""
     from rich.console import Console
 
     def write(text: str) -> None:

@@ -1,6 +1,4 @@
-"""The names of conversations in lists, the same in the chat, in the browser and on the command
-line.
-"""
+"""The names of conversations in lists, the same in chat, browser and command line."""
 
 from __future__ import annotations
 
@@ -18,20 +16,20 @@ ODD: Mapping[State, str] = {
     "foreign": "not a session",
 }
 """States that a row names; the others are usual."""
-LONGEST = 500
+MAX_LENGTH = 500
 
 
-def name_text(row: SessionRow, columns: int = LONGEST) -> str:
-    """Return what a row is called in at most `columns` columns.
+def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
+    """Return the name of a row in at most `columns` columns.
 
     A branch is told from the others by where it begins and its first words, so its name gives way
     to them.
     """
-    name = one_line(row.name, LONGEST) or row.id
+    name = one_line(row.name, MAX_LENGTH) or row.id
     if row.branch is None:
         return name if cells(name) <= columns else cut_to(name, columns)
     mark = f" ⑂{row.branch.at}"
-    words = f" “{one_line(row.branch.words, LONGEST)}”" if row.branch.words else ""
+    words = f" “{one_line(row.branch.words, MAX_LENGTH)}”" if row.branch.words else ""
     room = columns - cells(mark)
     name = cut_to(name, max(room - cells(words), room // 3, 1))
     return cut_to(f"{name}{mark}{cut_to(words, max(0, room - cells(name)), '…”')}", columns)
@@ -48,8 +46,8 @@ def compactions_text(row: SessionRow) -> str:
     )
 
 
-def numbered(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
-    """Return each row with the number that commands take; the conversation that is open has `*`."""
+def numbered_rows(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
+    """Return each row with its number for commands; the open conversation has `*`."""
     found, number = [], 0
     for row in rows:
         number += has_number(row)
@@ -58,23 +56,19 @@ def numbered(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
 
 
 def has_number(row: SessionRow) -> bool:
-    """Return False for the conversation that is open, and for the older sessions of one that is
-    unfolded.
-    """
+    """Return False for the open conversation, and for older sessions of an unfolded one."""
     return not (row.current or row.behind)
 
 
 def cost_of(row: SessionRow, cost: Callable[[str, Usage], float | None]) -> float | None:
-    """Return what a row's replies cost in US dollars; None when a price, or what was used, is
-    unknown.
-    """
+    """Return the cost of a row's replies in US dollars; None when price or usage is unknown."""
     costs = [cost(model, usage) for model, usage in row.spent or ()]
     known = [one for one in costs if one is not None]
     return sum(known) if row.spent is not None and len(known) == len(costs) else None
 
 
 def unlisted_text(names: Sequence[str]) -> str:
-    """Say which files of a sessions folder are not listed, and what makes a session of them."""
+    """Return a sentence about unlisted files of a sessions folder, and how to list them."""
     shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
     count = f"{plural(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
     return (
@@ -83,9 +77,7 @@ def unlisted_text(names: Sequence[str]) -> str:
 
 
 def nothing_text(*, filtered: bool, hidden: bool) -> str:
-    """Say that a list is empty. `hidden`: the folder has sessions that are listed on request
-    only.
-    """
+    """Return a sentence about an empty list. `hidden`: sessions are listed only on request."""
     if filtered:
         return "No session fits."
     return (

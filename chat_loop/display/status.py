@@ -1,6 +1,4 @@
-"""The status line (pure): what it tells, made to fit. The numbers are those that /info and /context
-show.
-"""
+"""The status line (pure), shortened to fit; its numbers are those of /info and /context."""
 
 from __future__ import annotations
 
@@ -15,9 +13,9 @@ from chat_loop.wording import compact_number, dollars_text, window_text
 BAR = 6
 """Cells of the bar that shows how full the context is."""
 NOT_SAVED = "NOT SAVED"
-"""Never left out: words that are nowhere but in memory are worth more than any number."""
+"""Never left out: unsaved words matter more than any number."""
 _STEPS = ("session", "tokens", "model", "cost", "context", "session", "summary", "context", "model")
-"""What becomes shorter, or goes, while the line is too wide; one step each time it is named."""
+"""The order in which parts are shortened, one step each, while the line is too wide."""
 
 
 class Status(Struct, frozen=True, kw_only=True):
@@ -40,7 +38,7 @@ class Status(Struct, frozen=True, kw_only=True):
 
 
 def status_line(status: Status, parts: Sequence[str], width: int, *, symbols: bool = True) -> str:
-    """The line with the `parts` that are wanted, in their order, on at most `width` columns."""
+    """Return the line with these `parts`, in order, on at most `width` columns."""
     forms = {name: list(found) for name, found in _forms(status, symbols).items() if name in parts}
     steps = iter(_STEPS)
     while True:
@@ -56,7 +54,7 @@ def status_line(status: Status, parts: Sequence[str], width: int, *, symbols: bo
 
 
 def _forms(status: Status, symbols: bool) -> Mapping[str, Sequence[str]]:
-    """Each part as it stands where there is room, then shorter and shorter; empty: gone."""
+    """Return each part in full, then its shorter and shorter forms; empty drops it."""
     model = one_line(status.model, 60)
     mark = "~" if status.estimated else ""
     full, empty = ("█", "░") if symbols else ("#", ".")

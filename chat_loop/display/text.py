@@ -1,5 +1,4 @@
-"""The one sanitiser: every text that is not the program's own passes it before it reaches the
-terminal.
+"""The one sanitizer: every foreign text passes it before it reaches the terminal.
 
 Newline, tab and printable characters pass; everything a terminal would obey or hide is shown
 instead. It works character by character, so it is the same for a stream as for the whole, and no
@@ -30,9 +29,7 @@ _HIDDEN = (
 
 @cache
 def _table() -> dict[int, str]:
-    """Map each character that is not shown to its replacement; two thousand of them, which the
-    prompt does not wait for.
-    """
+    """Map each hidden character to its replacement: two thousand entries, so built late."""
     pictures = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
     return {**pictures, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _HIDDEN}}
 
@@ -43,7 +40,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, length: int = 200) -> str:
-    """`printable`, on one line of at most `length` characters."""
+    """Return printable text on one line of at most `length` characters."""
     flat = " ".join(printable(text[: length * 4]).split())
     return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
 
@@ -67,9 +64,7 @@ class StreamSanitizer:
 
 
 def wrapped(text: str, width: int, indent: int) -> str:
-    """A sentence broken between words into lines of `width` columns, its further lines indented by
-    `indent` if there is room for that.
-    """
+    """Wrap a sentence to `width` columns, with further lines indented by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
     parts = textwrap.wrap(
         printable(text),
@@ -84,14 +79,12 @@ def wrapped(text: str, width: int, indent: int) -> str:
 
 
 def cells(text: str) -> int:
-    """Return the columns that a text takes, as the terminals of today count them."""
+    """Return the terminal columns of a text."""
     return len(text) if text.isascii() else _wcwidth().width(text)
 
 
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
-    """Return `text` as far as it fits into so many columns, with an ellipsis at its end where it
-    does not.
-    """
+    """Return `text` cut to `columns`, with an ellipsis at the end of a cut."""
     if cells(text) <= columns:
         return text
     if columns <= 0:

@@ -1,6 +1,4 @@
-"""The waiting line: one line of a terminal that is drawn again while something lasts, and then
-taken back.
-"""
+"""The waiting line: one line of a terminal, redrawn while the user waits and then erased."""
 
 from __future__ import annotations
 
@@ -12,17 +10,15 @@ from chat_loop.display.text import cut_to
 SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURN_SECONDS = 0.12
 CALM_SECONDS = 1.0
-"""How often is looked for something to draw while nothing is waited for."""
+"""The interval between ticks while nothing is waited for."""
 SOON_SECONDS = 0.3
-"""What is there sooner shows nothing of it."""
+"""The delay before the line appears."""
 _ERASE = "\r\x1b[K"
 
 
 def waiting_line(text: str, seconds: float, columns: int, *, symbols: bool) -> str:
-    """`text`, a sign that turns where symbols can be shown, and from one second on the seconds, on
-    less than `columns`.
-
-    A full line would be broken by some terminals, and what is broken could not be taken back.
+    """Return `text`, a spinner where symbols can be shown, and the seconds, on less than `columns`:
+    some terminals wrap a full line, which could not be erased.
     """
     if not symbols:
         text = text.replace("…", "...").encode("ascii", "backslashreplace").decode()
@@ -32,10 +28,9 @@ def waiting_line(text: str, seconds: float, columns: int, *, symbols: bool) -> s
 
 
 class Waiting:
-    """The line on `out`. `text` is what is waited for, else what `draw` says; `more` how far it is;
-    `hint` what helps.
+    """The line on `out`: `text` names the work, `more` its progress, `hint` a key that helps.
 
-    Where nothing can be drawn again (`redraws` is false) nothing is drawn.
+    Nothing is drawn without `redraws`.
     """
 
     def __init__(self, out: TextIO, *, redraws: bool, symbols: bool) -> None:
@@ -48,35 +43,28 @@ class Waiting:
         self._drawn = ""
 
     def begin(self, text: str = "") -> None:
-        """Something is waited for from now on."""
-        self.text, self.more, self.hint, self.since, self.lasts = (
-            text,
-            "",
-            "",
-            time.monotonic(),
-            True,
-        )
+        """Start to wait."""
+        self.text, self.more, self.hint = text, "", ""
+        self.since, self.lasts = time.monotonic(), True
 
     def count(self, done: int, of: int) -> None:
-        """Sessions are read; safe in any thread."""
+        """Show that sessions are read; safe in any thread."""
         if not self.lasts:
             self.since, self.lasts = time.monotonic(), True
         self.text, self.more = "Reading sessions:", f" {done:,} of {of:,}"
 
     def end(self) -> None:
-        """Nothing is waited for any more."""
+        """Stop to wait, and erase the line."""
         self.erase()
         self.text, self.more, self.hint, self.lasts = "", "", "", False
 
-    def draw(self, otherwise: str, columns: int) -> None:
-        """Draw the line as it is by now, once it lasts long enough; `otherwise` is the text where
-        there is none.
-        """
+    def draw(self, default: str, columns: int) -> None:
+        """Draw the line after a short delay; `default` is the text where there is none."""
         seconds = time.monotonic() - self.since
         if not (self.redraws and self.lasts) or (seconds < SOON_SECONDS and not self._drawn):
             return
         line = waiting_line(
-            f"{self.text or otherwise}{self.more}{self.hint}",
+            f"{self.text or default}{self.more}{self.hint}",
             seconds,
             columns,
             symbols=self._symbols,
@@ -89,14 +77,14 @@ class Waiting:
         self._write(cut_to(f"{self.text}{self.hint}", columns - 1))
 
     def erase(self) -> None:
-        """Take the line back."""
+        """Erase the line."""
         if self._drawn:
             self._drawn = ""
             self._out.write(_ERASE)
             self._out.flush()
 
     def _write(self, line: str) -> None:
-        # Over what stands there: a line that is erased first would flicker.
+        # Overwrite the old line: one that is erased first would flicker.
         self._out.write(f"\r{line}\x1b[K" if self._drawn else line)
         self._out.flush()
         self._drawn = line

@@ -1,3 +1,1 @@
-"""The parts of the line editor: what is pasted, what is remembered, what the keys do, what is
-completed.
-"""
+"""The line editor: pastes, history, key bindings, completion."""

@@ -1,4 +1,4 @@
-"""The user's editor, for one text."""
+"""Edit a text or a file in the user's editor."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ END_SECONDS = 1.0
 """How long an editor may take to end when the program does."""
 
 
-async def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Return `text` as the user leaves it in $VISUAL or $EDITOR, while everything else goes on.
+async def edit_text(text: str, environment: Mapping[str, str] = os.environ) -> str:
+    """Return `text` as edited in $VISUAL or $EDITOR, without blocking the event loop.
 
     Raises UsageError when there is no editor or it fails.
     """
@@ -35,7 +35,7 @@ async def edited(text: str, environment: Mapping[str, str] = os.environ) -> str:
 
 
 async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Have the user edit a file, and wait. Raises UsageError when that fails."""
+    """Let the user edit a file, and wait. Raises UsageError when that fails."""
     chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
     usual = ("sensible-editor", "nano", "vim", "vi")
     try:
@@ -52,7 +52,9 @@ async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> 
         process = await asyncio.create_subprocess_exec(*command, str(path))
     except OSError as error:
         raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-    found = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the editor's while it runs
+    previous_handler = signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is the editor's while it runs
     try:
         code = await process.wait()
     except asyncio.CancelledError:
@@ -64,7 +66,7 @@ async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> 
             await process.wait()
         raise
     finally:
-        signal.signal(signal.SIGINT, found)
+        signal.signal(signal.SIGINT, previous_handler)
     if code:
         raise UsageError(
             f"The editor {command[0]} ended with an error ({code}): nothing is changed."

@@ -19,7 +19,7 @@ from prompt_toolkit.history import History
 from chat_loop.input.lines import clean
 from chat_loop.redact import find_secrets
 
-LONGEST = 10_000
+MAX_LENGTH = 10_000
 """Characters; longer entries are not kept."""
 LARGEST = 512 * 1024
 """Bytes of one file, of which there are two."""
@@ -33,33 +33,33 @@ class PrivateHistory(History):
     """Entries in a file that only the user can read; a disk that refuses it costs the history, not
     the chat.
 
-    An entry that holds a secret, or for which `withheld` says so, is remembered for this run only.
+    An entry with a secret, or for which `is_private` returns True, stays in memory only.
     """
 
-    def __init__(self, path: Path, withheld: Callable[[str], bool] = lambda _: False) -> None:
+    def __init__(self, path: Path, is_private: Callable[[str], bool] = lambda _: False) -> None:
         super().__init__()
         self._path = path
         self._older = path.with_name(f"{path.name}.old")
-        self._withheld = withheld
+        self._is_private = is_private
 
     def load_history_strings(self) -> Iterable[str]:
-        """The newest first."""
+        """Return the entries, newest first."""
         return reversed([*entries(_read(self._older)), *entries(_read(self._path))])
 
     def store_string(self, string: str) -> None:
-        """Keep an entry, if it is one to be kept."""
-        if len(string) > LONGEST or self._withheld(string) or find_secrets(string):
+        """Store an entry unless it is too long or private."""
+        if len(string) > MAX_LENGTH or self._is_private(string) or find_secrets(string):
             return
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _append(self._path, written(clean(string), datetime.now())):
+            if _append(self._path, history_entry(clean(string), datetime.now())):
                 self._path.replace(self._older)
         except OSError:
             return
 
 
-def written(entry: str, now: datetime) -> bytes:
-    """An entry as it stands in the file."""
+def history_entry(entry: str, now: datetime) -> bytes:
+    """Return an entry in the format of the file."""
     lines = "".join(f"+{line}\n" for line in entry.split("\n"))
     return f"\n# {now:%Y-%m-%d %H:%M:%S}\n{lines}".encode()
 
@@ -78,7 +78,7 @@ def entries(data: bytes) -> list[str]:
 
 
 def _append(path: Path, data: bytes) -> bool:
-    """Write at the end; whether the file is large enough to begin another."""
+    """Append to the file; return True when it is large enough to begin another."""
     descriptor = os.open(
         path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | _NONBLOCK | _CLOEXEC | _BINARY, 0o600
     )
@@ -96,7 +96,7 @@ def _append(path: Path, data: bytes) -> bool:
 
 
 def _read(path: Path) -> bytes:
-    """The last bytes of a file, as many as one may have; nothing when it cannot be read."""
+    """Return the last bytes of a file, up to the limit; nothing when it cannot be read."""
     try:
         descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _CLOEXEC | _BINARY)
         with os.fdopen(descriptor, "rb") as file:

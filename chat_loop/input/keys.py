@@ -28,15 +28,15 @@ from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 from wcwidth import iter_graphemes
 
-from chat_loop.input.lines import SEVERAL, clean
+from chat_loop.input.lines import MULTILINE_MARK, clean
 from chat_loop.input.pastes import Pastes
 
-A_PASTE = 8
-"""Keys that must wait behind an Enter for it to be one that was pasted; nobody types so fast."""
-A_FLOOD = 64
-"""Keys waiting that are put into the line at once."""
-LOOKED_AT = 64
-"""Code points before or behind the cursor in which a character is looked for."""
+PASTE_KEYS = 8
+"""An Enter with this many keys behind it was pasted; nobody types so fast."""
+FLOOD_KEYS = 64
+"""From this many waiting keys on, they are inserted at once."""
+MAX_GRAPHEME = 64
+"""The most code points of one visible character."""
 GRACE_SECONDS = 0.05
 """Enter at the end of a burst waits so long: only when more keys follow was it pasted."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
@@ -50,7 +50,7 @@ ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 class Lines:
     """The decision whether Enter ends the entry or only its line.
 
-    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once. `several`:
+    `offered`: the line began with a text to be changed, which Ctrl-C gives up at once. `multiline`:
     it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was
     typed before the prompt stood; `waiting()` says whether more is there to be read. `pasting`:
     what is read now is a paste. `flood`: what came of a paste that the terminal does not announce;
@@ -59,7 +59,7 @@ class Lines:
     """
 
     def __init__(self, waiting: Callable[[], bool], pastes: Pastes) -> None:
-        self.several = False
+        self.multiline = False
         self.offered = False
         self.ahead = True
         self.waiting = waiting
@@ -69,8 +69,8 @@ class Lines:
         self.held: asyncio.TimerHandle | None = None
 
     def begin(self, *, offered: bool = False) -> None:
-        """A new prompt."""
-        self.several = False
+        """Reset the state for a new prompt."""
+        self.multiline = False
         self.offered = offered
         self.ahead = True
         self.flood.clear()
@@ -79,86 +79,86 @@ class Lines:
             self.held = None
 
     def draw(self, buffer: Buffer) -> None:
-        """The screen is about to show what was read so far: what comes later is an answer to it."""
+        """Note that the screen is about to show the keys read so far."""
         if (self.ahead or self.pasting) and not self.waiting():
             self.ahead = False
             self.pasting = self.held is not None
-            self.settle(buffer)
+            self.insert_flood(buffer)
 
-    def settle(self, buffer: Buffer) -> None:
-        """Put what was pasted into the line."""
+    def insert_flood(self, buffer: Buffer) -> None:
+        """Insert the pasted text into the line."""
         if self.flood:
             text = clean("".join(self.flood))
             self.flood.clear()
-            given_up, shown = self.pastes.going_on(buffer.document.text_before_cursor, text)
+            given_up, shown = self.pastes.extend(buffer.document.text_before_cursor, text)
             buffer.delete_before_cursor(given_up)
             buffer.insert_text(shown)
 
-    def goes_on(self, buffer: Buffer) -> bool:
-        """Return whether Enter, pressed now, does not end the entry."""
+    def continues(self, buffer: Buffer) -> bool:
+        """Return True when Enter would not end the entry."""
         document = buffer.document
-        if document.text == SEVERAL or self._pasted():
+        if document.text == MULTILINE_MARK or self._is_paste():
             return True
-        if self.several:
+        if self.multiline:
             return not document.is_cursor_at_the_end or bool(document.current_line.strip())
-        return continued(document)
+        return ends_with_backslash(document)
 
     def enter(self, buffer: Buffer) -> None:
-        """Do what Enter does: end the entry or its line, or wait for what follows."""
+        """Handle Enter: end the entry or its line, or wait for more keys."""
         if self.pasting and not (get_app().key_processor.input_queue or self.waiting()):
             self.hold(buffer)
-        elif self.goes_on(buffer):
-            self._go_on(buffer)
+        elif self.continues(buffer):
+            self._continue(buffer)
         else:
-            if self.several:
+            if self.multiline:
                 buffer.document = Document(buffer.text.rstrip("\n"))
             buffer.validate_and_handle()
 
     def hold(self, buffer: Buffer) -> None:
-        """Keep an Enter with which a burst of keys ends until it is known whether more follow."""
+        """Hold an Enter at the end of a burst of keys until it is clear whether more follow."""
         self.pasting = True
         self.held = asyncio.get_running_loop().call_later(
             GRACE_SECONDS, self._release, get_app(), buffer
         )
 
-    def followed(self, buffer: Buffer) -> None:
-        """Put the Enter that was held into the line, if one was: another key follows it."""
+    def release_held(self, buffer: Buffer) -> None:
+        """Insert a held Enter into the line: another key follows it."""
         if self.held is not None:
             self.held.cancel()
             self.held = None
             self.flood.append("\n")
-            self.settle(buffer)
+            self.insert_flood(buffer)
 
     def _release(self, app: Application[str], buffer: Buffer) -> None:
         if not app.is_running or app.is_done:
             return
         if self.waiting():
-            self.followed(buffer)
+            self.release_held(buffer)
             return
         self.held, self.pasting = None, False
-        self.settle(buffer)
+        self.insert_flood(buffer)
         self.enter(buffer)
 
-    def _go_on(self, buffer: Buffer) -> None:
-        """Do what Enter does within an entry."""
+    def _continue(self, buffer: Buffer) -> None:
+        """Handle Enter within an entry."""
         if self.flood:
             self.flood.append("\n")
-        elif self.pasting or self.several:
+        elif self.pasting or self.multiline:
             buffer.insert_text("\n")
-        elif buffer.text == SEVERAL:
+        elif buffer.text == MULTILINE_MARK:
             buffer.reset()
-            self.several = True
+            self.multiline = True
         else:
             buffer.delete_before_cursor()
             buffer.insert_text("\n")
 
-    def flooded(self) -> bool:
-        """Return whether so much waits to be read that nobody can have typed it."""
+    def is_flooded(self) -> bool:
+        """Return True when more input waits than anybody can type."""
         return bool(self.flood) or (
-            not self.ahead and len(get_app().key_processor.input_queue) >= A_FLOOD
+            not self.ahead and len(get_app().key_processor.input_queue) >= FLOOD_KEYS
         )
 
-    def _pasted(self) -> bool:
+    def _is_paste(self) -> bool:
         """A terminal may paste without saying so: then much follows an Enter at once. Typed ahead,
         each is one.
         """
@@ -168,29 +168,27 @@ class Lines:
                 for press in get_app().key_processor.input_queue
                 if press.key != Keys.CPRResponse
             ]
-            self.pasting = len(keys) >= A_PASTE or (bool(keys) and self.waiting())
+            self.pasting = len(keys) >= PASTE_KEYS or (bool(keys) and self.waiting())
         return self.pasting
 
 
-def plain(press: KeyPress) -> bool:
-    """Return whether a key only puts a character into the line, when it is pasted."""
+def is_plain_key(press: KeyPress) -> bool:
+    """Return True when a pasted key only inserts a character."""
     return press.key in (Keys.ControlM, Keys.ControlI) or (
         len(press.data) == 1 and press.data.isprintable()
     )
 
 
-def continued(document: Document) -> bool:
-    """Return whether the line before the cursor ends with a backslash that is not itself behind
-    one.
-    """
+def ends_with_backslash(document: Document) -> bool:
+    """Return True when an unescaped backslash ends the line before the cursor."""
     before = document.text_before_cursor
     return (
         document.is_cursor_at_the_end_of_line and (len(before) - len(before.rstrip("\\"))) % 2 == 1
     )
 
 
-def readable(source: Input) -> bool:
-    """Return whether a terminal has something to be read; no where that cannot be told."""
+def has_input(source: Input) -> bool:
+    """Return True when a terminal has input to read; False where that is unknown."""
     try:
         return bool(select.select([source.fileno()], [], [], 0)[0])
     except (OSError, ValueError, NotImplementedError):
@@ -202,25 +200,25 @@ def bindings(
     *,
     edit: Callable[[Buffer], Coroutine[Any, Any, None]],
 ) -> KeyBindings:
-    """`edit` has the user edit the line elsewhere."""
+    """Return the key bindings; `edit` opens the line in the user's editor."""
     keys = KeyBindings()
     at_line = has_focus(DEFAULT_BUFFER)
     inserting = at_line & (emacs_insert_mode | vi_insert_mode)
-    goes_on = Condition(lambda: lines.goes_on(get_app().current_buffer))
-    in_several = Condition(lambda: lines.several)
+    continues = Condition(lambda: lines.continues(get_app().current_buffer))
+    in_multiline = Condition(lambda: lines.multiline)
 
     _add_pasting(keys, lines, inserting)
     _add_characters(keys, inserting)
 
     @keys.add(
-        "c-d", filter=at_line & in_several & Condition(lambda: not get_app().current_buffer.text)
+        "c-d", filter=at_line & in_multiline & Condition(lambda: not get_app().current_buffer.text)
     )
     @keys.add("c-c", filter=at_line)
     def interrupt(event: KeyPressEvent) -> None:
-        if event.current_buffer.text or lines.several or lines.flood:
+        if event.current_buffer.text or lines.multiline or lines.flood:
             event.current_buffer.reset()
             lines.flood.clear()
-            lines.several = False
+            lines.multiline = False
         else:
             event.app.exit(exception=KeyboardInterrupt())
 
@@ -232,7 +230,7 @@ def bindings(
         else:
             event.current_buffer.insert_text("\n")
 
-    @keys.add("enter", filter=inserting & (goes_on | in_several))
+    @keys.add("enter", filter=inserting & (continues | in_multiline))
     def enter(event: KeyPressEvent) -> None:
         lines.enter(event.current_buffer)
 
@@ -249,78 +247,80 @@ def bindings(
 
 
 def _add_characters(keys: KeyBindings, inserting: Filter) -> None:
-    """Keys that move over, or delete, one character: as it is seen, not as it is put together."""
+    """Bind the keys that move over or delete one visible character (a grapheme)."""
 
     @keys.add("left", filter=inserting)
     @keys.add("c-b", filter=inserting & emacs_mode)
     def left(event: KeyPressEvent) -> None:
-        for _ in range(_times(event)):
+        for _ in range(_repeat_count(event)):
             event.current_buffer.cursor_left(
-                last(event.current_buffer.document.current_line_before_cursor)
+                last_length(event.current_buffer.document.current_line_before_cursor)
             )
 
     @keys.add("right", filter=inserting)
     @keys.add("c-f", filter=inserting & emacs_mode)
     def right(event: KeyPressEvent) -> None:
-        for _ in range(_times(event)):
+        for _ in range(_repeat_count(event)):
             event.current_buffer.cursor_right(
-                first(event.current_buffer.document.current_line_after_cursor)
+                first_length(event.current_buffer.document.current_line_after_cursor)
             )
 
     @keys.add("c-h", filter=inserting)
     def backspace(event: KeyPressEvent) -> None:
-        for _ in range(_times(event)):
+        for _ in range(_repeat_count(event)):
             event.current_buffer.delete_before_cursor(
-                last(event.current_buffer.document.text_before_cursor)
+                last_length(event.current_buffer.document.text_before_cursor)
             )
 
     @keys.add("delete", filter=inserting)
     def delete(event: KeyPressEvent) -> None:
-        for _ in range(_times(event)):
-            event.current_buffer.delete(first(event.current_buffer.document.text_after_cursor))
+        for _ in range(_repeat_count(event)):
+            event.current_buffer.delete(
+                first_length(event.current_buffer.document.text_after_cursor)
+            )
 
 
-def first(text: str) -> int:
+def first_length(text: str) -> int:
     """Return how many code points the first character of a text has."""
-    return len(next(iter_graphemes(text[:LOOKED_AT]), ""))
+    return len(next(iter_graphemes(text[:MAX_GRAPHEME]), ""))
 
 
-def last(text: str) -> int:
+def last_length(text: str) -> int:
     """Return how many code points the last character of a text has."""
-    *_, character = ("", *iter_graphemes(text[-LOOKED_AT:]))
+    *_, character = ("", *iter_graphemes(text[-MAX_GRAPHEME:]))
     return len(character)
 
 
-def _times(event: KeyPressEvent) -> int:
-    """Return how often a key counts: Alt and a number before it say so."""
+def _repeat_count(event: KeyPressEvent) -> int:
+    """Return the repeat count of a key, set with Alt and a number before it."""
     return max(1, event.arg)
 
 
 def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter) -> None:
-    flooded = Condition(lines.flooded)
+    is_flooded = Condition(lines.is_flooded)
 
     @keys.add(Keys.BracketedPaste)
     def paste(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text(lines.pastes.fold(clean(event.data)))
 
-    @keys.add("tab", filter=inserting & (flooded | Condition(lambda: lines.pasting)))
-    @keys.add(Keys.Any, filter=inserting & flooded)
+    @keys.add("tab", filter=inserting & (is_flooded | Condition(lambda: lines.pasting)))
+    @keys.add(Keys.Any, filter=inserting & is_flooded)
     def flood(event: KeyPressEvent) -> None:
         # Key by key, or drawn between its pieces, each would cost a look at all the text before it.
         lines.pasting = True
         queue, text = event.app.key_processor.input_queue, lines.flood
-        if plain(event.key_sequence[0]):
+        if is_plain_key(event.key_sequence[0]):
             text.append(event.data)
         while queue or lines.waiting():
             if not queue:
                 queue.extend(event.app.input.read_keys())
-            if not queue or not plain(queue[0]):
+            if not queue or not is_plain_key(queue[0]):
                 break
             text.append(queue.popleft().data)
         if queue or not lines.waiting():  # another key wants the line as it is now
             entered = not queue and bool(text) and text[-1] == "\r"
             if entered:
                 text.pop()
-            lines.settle(event.current_buffer)
+            lines.insert_flood(event.current_buffer)
             if entered:
                 lines.hold(event.current_buffer)

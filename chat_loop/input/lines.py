@@ -1,4 +1,4 @@
-"""Where the user's lines come from: what every reader does, and the reader for pipes and files."""
+"""Sources of the user's lines: the reader interface, and the reader for pipes and files."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import TextIO
 from chat_loop.errors import UsageError
 from chat_loop.input.start import PROMPT
 
-SEVERAL = "\\\\"
+MULTILINE_MARK = "\\\\"
 """A line that is only this begins an entry of several lines, which an empty line ends."""
 LONGEST_LINE = 64 << 20
 """Bytes; a longer line of a pipe is refused."""
@@ -40,7 +40,7 @@ class Reader:
         raise NotImplementedError
 
     def put_back(self) -> None:
-        """Let the last entry be edited again, where there is an editor."""
+        """Put the last entry back into the line, where there is an editor."""
 
     def offer(self, text: str) -> bool:
         """Let `text` stand in the next line to be changed; False where there is no editor."""
@@ -55,10 +55,10 @@ class Reader:
         raise UsageError("There is no terminal to open an editor in.")
 
     def forget(self) -> None:
-        """Throw away the keys that were typed and not read yet."""
+        """Discard typed keys that were not read yet."""
 
-    def lent(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context in which the terminal is as another program expects to find it."""
+    def release_terminal(self) -> contextlib.AbstractContextManager[None]:
+        """Return a context that restores the terminal for another program."""
         return contextlib.nullcontext()
 
     def close(self) -> None:
@@ -82,13 +82,13 @@ class LineReader(Reader):
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._out = out or sys.stdout
-        self._reading: asyncio.Future[bytes] | None = None
-        self._held = bytearray()
-        self._ended = False
+        self._pending_read: asyncio.Future[bytes] | None = None
+        self._buffer = bytearray()
+        self._at_end = False
 
     async def read(self) -> str:
         self.typed = await self._line(PROMPT)
-        if self.typed == SEVERAL:
+        if self.typed == MULTILINE_MARK:
             lines: list[str] = []
             with contextlib.suppress(EOFError):
                 while line := await self._line(""):
@@ -112,25 +112,25 @@ class LineReader(Reader):
     async def _next(self) -> bytes:
         """Return the next line with its end; nothing at the end of input. Raises UsageError."""
         scanned = 0
-        while (end := self._held.find(b"\n", scanned)) < 0 and not self._ended:
-            scanned = len(self._held)
+        while (end := self._buffer.find(b"\n", scanned)) < 0 and not self._at_end:
+            scanned = len(self._buffer)
             if scanned > LONGEST_LINE:
                 raise UsageError(
                     f"A line of standard input has more than {LONGEST_LINE >> 20} MB.",
                     "Name a file with @.",
                 )
             piece = await self._piece()
-            self._ended = not piece
-            self._held += piece or (b"\n" if self._held else b"")
-        line = bytes(self._held[: end + 1])
-        del self._held[: end + 1]
+            self._at_end = not piece
+            self._buffer += piece or (b"\n" if self._buffer else b"")
+        line = bytes(self._buffer[: end + 1])
+        del self._buffer[: end + 1]
         return line
 
     async def _piece(self) -> bytes:
         """Read a piece. What nobody asks for stays in the pipe, and its writer waits."""
-        if self._reading is None:  # else who asked before was stopped
+        if self._pending_read is None:  # else who asked before was stopped
             loop = asyncio.get_running_loop()
-            reading = self._reading = loop.create_future()
+            reading = self._pending_read = loop.create_future()
 
             def work() -> None:
                 # Not through sys.stdin: a thread waiting inside it aborts the interpreter's end.
@@ -143,6 +143,6 @@ class LineReader(Reader):
 
             # A daemon: a pipe that never ends must not keep the program from leaving.
             threading.Thread(target=work, daemon=True, name="stdin").start()
-        piece = await asyncio.shield(self._reading)
-        self._reading = None
+        piece = await asyncio.shield(self._pending_read)
+        self._pending_read = None
         return piece

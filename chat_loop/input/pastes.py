@@ -4,7 +4,7 @@ from __future__ import annotations
 
 FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
-MOST_HELD = 16_000_000
+MAX_FOLDED = 16_000_000
 """Characters of folded texts that are held, so that a recalled entry still has them."""
 
 
@@ -17,10 +17,10 @@ class Pastes:
         self._folded: dict[str, str] = {}
         self._count = 0
         self.shown: list[str] = []
-        """What of several lines was pasted into the present entry and not folded."""
+        """Unfolded pastes of several lines in the present entry."""
 
     def fold(self, text: str, characters: int = FOLD_CHARACTERS, lines: int = FOLD_LINES) -> str:
-        """Return what is to stand in the line for `text`."""
+        """Return the text, or the name that stands for it in the line."""
         count = text.count("\n") + 1
         if len(text) <= characters and count <= lines:
             self.shown += [text] if count > 1 else []
@@ -28,16 +28,16 @@ class Pastes:
         self._count += 1
         name = f"[paste {self._count}: {len(text):,} characters, {count:,} lines]"
         self._folded[name] = text
-        held = sum(map(len, self._folded.values()))
+        kept_size = sum(map(len, self._folded.values()))
         for old in [*self._folded][:-1]:
-            if held <= MOST_HELD:
+            if kept_size <= MAX_FOLDED:
                 break
-            held -= len(self._folded.pop(old))
+            kept_size -= len(self._folded.pop(old))
         return name
 
-    def going_on(self, before: str, text: str) -> tuple[int, str]:
-        """As `fold`, for a text that comes in parts: how much of `before` makes way for it, and
-        what stands there.
+    def extend(self, before: str, text: str) -> tuple[int, str]:
+        """Fold a text that arrives in parts: return how much of `before` it replaces, and the
+        replacement.
         """
         last = next(reversed(self._folded), "")
         if last and before.endswith(last):
@@ -45,16 +45,16 @@ class Pastes:
         return 0, self.fold(text)
 
     def has(self, text: str) -> bool:
-        """Return whether something folded stands in `text`."""
+        """Return True when `text` holds a folded paste."""
         return any(name in text for name in self._folded)
 
-    def unfolded(self, text: str) -> str:
-        """`text` with what was folded in its place."""
+    def expand(self, text: str) -> str:
+        """Return `text` with its folded pastes expanded."""
         for name, whole in self._folded.items():
             text = text.replace(name, whole, 1)
         return text
 
-    def opened(self, text: str) -> str:
-        """`text` unfolded to be edited: what was folded counts as shown from now on."""
+    def expand_for_edit(self, text: str) -> str:
+        """Return `text` expanded for an editor; its pastes count as shown from now on."""
         self.shown += [whole for name, whole in self._folded.items() if name in text]
-        return self.unfolded(text)
+        return self.expand(text)

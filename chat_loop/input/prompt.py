@@ -28,7 +28,7 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
-from chat_loop.input.keys import Lines, bindings, readable
+from chat_loop.input.keys import Lines, bindings, has_input
 from chat_loop.input.lines import Reader, clean
 from chat_loop.input.pastes import Pastes
 from chat_loop.input.start import PROMPT, InstantPrompt, Terminal
@@ -38,15 +38,15 @@ NARROW = 40
 MENU_LINES = 8
 EDITED_CHARACTERS = 20_000
 EDITED_LINES = 200
-"""What comes back larger from an editor is folded."""
+"""Larger texts from an editor are folded."""
 ESCAPE_SECONDS = 0.1
 """How long the vi keys wait after Escape for the rest of a key's sequence."""
-HINT = "several lines: an empty one ends them, Ctrl-C gives up"
-OFFERED = "your last query: Enter asks it anew, Ctrl-C gives up"
+MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
+EDIT_HINT = "your last query: Enter asks it anew, Ctrl-C gives up"
 
 
 @contextlib.contextmanager
-def _plain_where_dumb() -> Iterator[None]:
+def _plain_output() -> Iterator[None]:
     """Give editors made meanwhile plain output on a dumb terminal, which they would send a sequence
     or two. An editor that is given an output would draw itself there.
     """
@@ -60,7 +60,7 @@ def _plain_where_dumb() -> Iterator[None]:
 class PromptReader(Reader):
     """Reads entries with prompt_toolkit's editor.
 
-    `status()` is the status line's text, which changes by itself while `moving()`. `instant` is the
+    `status()` is the status line's text, which is redrawn while `refreshes()`. `instant` is the
     prompt that was drawn before this module was loaded. `ready()` is called once, when the editor
     takes keys. `complete(before)` says what the text before the cursor can become; it is called in
     a thread. `report` shows why the line could not be edited.
@@ -78,9 +78,14 @@ class PromptReader(Reader):
         complete: Callable[[str], Iterable[Choice]] = lambda _: (),
         report: Callable[[ChatLoopError], None] = lambda _: None,
         keys: str = "emacs",
-        moving: Callable[[], bool] = bool,
+        refreshes: Callable[[], bool] = bool,
     ) -> None:
-        self._instant, self._status, self._report, self._moving = instant, status, report, moving
+        self._instant, self._status, self._report, self._refreshes = (
+            instant,
+            status,
+            report,
+            refreshes,
+        )
         self._terminal = instant.terminal if instant is not None else None
         if instant is None and os.name != "nt":
             with contextlib.suppress(OSError):
@@ -89,12 +94,12 @@ class PromptReader(Reader):
                 self._terminal.silence(signals=True)
         self._pastes = Pastes()
         self._offered = False
-        self._last: tuple[str, list[str]] = ("", [])
+        self._last_entry: tuple[str, list[str]] = ("", [])
         """The last entry as it stood in the line, and what was pasted into it."""
-        self._again = ""
-        self._lines = Lines(lambda: readable(self._session.input), self._pastes)
+        self._next_text = ""
+        self._lines = Lines(lambda: has_input(self._session.input), self._pastes)
         vi = keys == "vi"
-        with _plain_where_dumb():
+        with _plain_output():
             self._session: PromptSession[str] = PromptSession(
                 PROMPT,
                 history=PrivateHistory(history, self._pastes.has),
@@ -114,13 +119,13 @@ class PromptReader(Reader):
         if vi:
             app.ttimeoutlen = ESCAPE_SECONDS
 
-        def drawn(_: object) -> None:
-            app.after_render -= drawn
+        def on_first_render(_: object) -> None:
+            app.after_render -= on_first_render
             ready()
 
-        app.after_render += drawn
+        app.after_render += on_first_render
         app.before_render += lambda _: self._before_render()
-        app.key_processor.before_key_press += lambda _: self._lines.followed(buffer)
+        app.key_processor.before_key_press += lambda _: self._lines.release_held(buffer)
 
     async def read(self) -> str:
         """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in
@@ -130,35 +135,35 @@ class PromptReader(Reader):
             self._instant.erase()
         self._lines.begin(offered=self._offered)
         self._offered = False
-        self._hear_suspending(on=False)  # here Ctrl-Z is the editor's key
-        again, self._again = self._again, ""
+        self._handle_suspend(on=False)  # here Ctrl-Z is the editor's key
+        next_text, self._next_text = self._next_text, ""
         wide = self._session.output.get_size().columns >= NARROW
         try:
             text = await self._session.prompt_async(
                 bottom_toolbar=self._toolbar if wide and self._status() else None,
                 handle_sigint=False,
-                default=again,
-                refresh_interval=1.0 if self._moving() else 0.0,
+                default=next_text,
+                refresh_interval=1.0 if self._refreshes() else 0.0,
             )
         finally:
-            self._between()
-        self._last, self._pastes.shown = (text, self._pastes.shown), []
+            self._wait_for_prompt()
+        self._last_entry, self._pastes.shown = (text, self._pastes.shown), []
         pasted = text
-        for paste in self._last[1]:
+        for paste in self._last_entry[1]:
             pasted = pasted.replace(paste, " ", 1)
         self.typed = clean(pasted)
-        return clean(self._pastes.unfolded(text))
+        return clean(self._pastes.expand(text))
 
     def put_back(self) -> None:
-        self._again, self._pastes.shown = self._last
+        self._next_text, self._pastes.shown = self._last_entry
 
     def offer(self, text: str) -> bool:
-        self._again = self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES)
+        self._next_text = self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES)
         self._offered = True
         return True
 
     async def ask(self, question: str) -> str:
-        with _plain_where_dumb():
+        with _plain_output():
             session = PromptSession[str](reserve_space_for_menu=0)
         try:
             return clean(await session.prompt_async(question, handle_sigint=False)).strip().lower()
@@ -166,11 +171,11 @@ class PromptReader(Reader):
             self._announce_pastes(on=True)
 
     async def edit(self, text: str) -> str:
-        with self.lent():
-            return await editor.edited(text)
+        with self.release_terminal():
+            return await editor.edit_text(text)
 
     async def open_file(self, path: Path) -> None:
-        with self.lent():
+        with self.release_terminal():
             await editor.open_file(path)
 
     def forget(self) -> None:
@@ -179,32 +184,32 @@ class PromptReader(Reader):
             self._terminal.forget()
 
     @contextlib.contextmanager
-    def lent(self) -> Iterator[None]:
+    def release_terminal(self) -> Iterator[None]:
         drain(sys.stdout)
-        self._hear_suspending(on=False)
+        self._handle_suspend(on=False)
         self.restore()
         try:
             yield
         finally:
-            self._between()
+            self._wait_for_prompt()
 
     def close(self) -> None:
         self.restore()
 
     def restore(self) -> None:
-        """Give the terminal back as it was found."""
+        """Restore the original state of the terminal."""
         self._announce_pastes(on=False)
         if self._terminal is not None:
             self._terminal.restore()
 
-    def _between(self) -> None:
-        """Until the next prompt, keys wait for it, unseen; and so does a paste, as one."""
-        self._hear_suspending(on=True)  # first: what stops the program must find it given back
+    def _wait_for_prompt(self) -> None:
+        """Silence the terminal: keys and pastes wait unseen for the next prompt."""
+        self._handle_suspend(on=True)  # first: what stops the program must find it given back
         if self._terminal is not None:
             self._terminal.silence(signals=True)
         self._announce_pastes(on=True)
 
-    def _hear_suspending(self, *, on: bool) -> None:
+    def _handle_suspend(self, *, on: bool) -> None:
         """Give the terminal back before Ctrl-Z stops the program, or leave Ctrl-Z to others."""
         loop = asyncio.get_running_loop()
         with contextlib.suppress(NotImplementedError, AttributeError):  # Windows
@@ -215,15 +220,15 @@ class PromptReader(Reader):
 
     def _suspend(self) -> None:
         self.restore()
-        self._hear_suspending(on=False)
+        self._handle_suspend(on=False)
         # Not SIGSTOP: where no shell could continue the program, the system ignores this one. To
         # this thread: sent to the process it could stop it a moment later, with the terminal silent
         # again.
         signal.pthread_kill(threading.get_ident(), signal.SIGTSTP)
-        self._between()
+        self._wait_for_prompt()
 
     def _announce_pastes(self, *, on: bool) -> None:
-        """Have the terminal say where a paste begins and ends. Not all can, and one may be gone."""
+        """Switch bracketed paste on or off. Not all terminals support it, and one may be gone."""
         output = self._session.output
         with contextlib.suppress(OSError):
             (output.enable_bracketed_paste if on else output.disable_bracketed_paste)()
@@ -237,15 +242,21 @@ class PromptReader(Reader):
     def _toolbar(self) -> str:
         if self._session.output.get_size().columns < NARROW:
             return ""
-        told = HINT if self._lines.several else OFFERED if self._lines.offered else self._status()
-        return f" {told}"
+        text = (
+            MULTILINE_HINT
+            if self._lines.multiline
+            else EDIT_HINT
+            if self._lines.offered
+            else self._status()
+        )
+        return f" {text}"
 
     async def _edit_line(self, buffer: Buffer) -> None:
-        """Have the line edited elsewhere, with what was folded in it."""
+        """Edit the line in the user's editor, with its pastes expanded."""
         async with in_terminal():
             drain(sys.stdout)
             try:
-                text = clean(await editor.edited(self._pastes.opened(buffer.text)))
+                text = clean(await editor.edit_text(self._pastes.expand_for_edit(buffer.text)))
             except ChatLoopError as error:
                 self._report(error)
                 return

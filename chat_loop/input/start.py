@@ -14,11 +14,11 @@ from typing import Any, TypeVar
 from chat_loop import __version__
 
 PROMPT = "You: "
-ENDING = ("SIGTERM", "SIGHUP", "SIGQUIT")
+ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """The signals that end the program after it has given the terminal back; a system may lack some."""
-SIGNALED = 128
+SIGNAL_EXIT_BASE = 128
 """From here on an exit code names the signal that ended the program."""
-VALUED = frozenset(
+OPTIONS_WITH_VALUE = frozenset(
     {"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"}
 )
 
@@ -51,7 +51,7 @@ class Terminal:
 
         self._termios = termios
         self._descriptor = descriptor
-        self._found: list[Any] | None = None
+        self._saved_settings: list[Any] | None = None
         """The settings to give back; None while nothing is changed."""
         try:
             termios.tcgetattr(descriptor)
@@ -63,12 +63,12 @@ class Terminal:
         still interrupts, without taking away what was typed or printed before it.
         """
         termios = self._termios
-        if self._found is None:
+        if self._saved_settings is None:
             try:
-                self._found = termios.tcgetattr(self._descriptor)
+                self._saved_settings = termios.tcgetattr(self._descriptor)
             except termios.error:
                 return  # the terminal is gone
-        state = [*self._found[:6], [*self._found[6]]]
+        state = [*self._saved_settings[:6], [*self._saved_settings[6]]]
         state[0] &= ~(termios.ICRNL | termios.IXON)
         state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
         state[3] &= ~(0 if signals else termios.ISIG)
@@ -85,7 +85,7 @@ class Terminal:
 
     def restore(self) -> None:
         """Give the terminal back as `silence` found it, once."""
-        found, self._found = self._found, None
+        found, self._saved_settings = self._saved_settings, None
         if found is not None:
             self._set(found)
 
@@ -105,7 +105,7 @@ class InstantPrompt:
         self._drawn = True
 
     def erase(self) -> None:
-        """Take the drawn prompt back; what is shown next stands in its place."""
+        """Erase the drawn prompt; the next output takes its place."""
         if self._drawn:
             sys.stdout.write("\r\x1b[K")
             sys.stdout.flush()
@@ -136,7 +136,7 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
     rest = iter(arguments)
     for argument in rest:
         name, equals, _ = argument.partition("=")
-        if name in VALUED:
+        if name in OPTIONS_WITH_VALUE:
             if not equals:
                 next(rest, None)
         elif argument not in ("--local", "--new-session", "--trust-agent"):

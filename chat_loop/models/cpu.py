@@ -1,4 +1,4 @@
-"""What this machine's processor offers an embedded model."""
+"""The processor's features for embedded models."""
 
 from __future__ import annotations
 

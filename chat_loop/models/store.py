@@ -1,4 +1,4 @@
-"""Where installed models live: one directory, one `<name>.gguf` a model."""
+"""Installed models: one directory with one `<name>.gguf` per model."""
 
 from __future__ import annotations
 

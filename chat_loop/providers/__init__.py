@@ -27,7 +27,7 @@ class Provider(Protocol):
 
     @property
     def first_event_seconds(self) -> float:
-        """How long the first content may take before the call counts as timed out."""
+        """Return the timeout for the first content."""
 
     @property
     def calls_tools(self) -> bool:
@@ -40,4 +40,4 @@ class Provider(Protocol):
         """Yield deltas, a ToolCalled for each call of a complete reply, then one Finished."""
 
     async def close(self) -> None:
-        """Give back connections and memory."""
+        """Release connections and memory."""

@@ -1,4 +1,4 @@
-"""What a model takes: the tokens of its window and of a reply, and images."""
+"""The capabilities of models: window and reply size in tokens, and images."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from chat_loop.values import Request, Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
-"""Whatever a server says beyond these is not believed."""
+"""Values of a server outside of this range are ignored."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
-    """What one source says of a model: tokens, and images; 0 and None where it says nothing."""
+    """The capabilities of a model by one source; 0 and None where it says nothing."""
 
     window: int = 0
     reply: int = 0
@@ -66,7 +66,7 @@ def guess_capabilities(model: str) -> Capabilities:
 
 
 def window_of(model: str, overrides: Mapping[str, int]) -> Window:
-    """Return the window before anybody has been asked: of `overrides` (tokens), else a guess."""
+    """Return the window without asking a server: of `overrides` (tokens), else a guess."""
     if model in overrides:
         return Window(overrides[model])
     return Window(guess_capabilities(model).window, guessed=True)

@@ -24,7 +24,7 @@ AZURE_VERSIONS = ("OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION")
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
-    """How a server differs from others with Chat Completions. Models are named by prefixes."""
+    """The differences of a server from Chat Completions. Models are named by prefixes."""
 
     limit: str = "max_tokens"  # its name of the ceiling of a reply
     fixed_temperature: tuple[str, ...] = ()  # models that refuse any other `temperature`

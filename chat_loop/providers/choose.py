@@ -1,5 +1,5 @@
-"""Choose who answers: the model that was asked for, else the first that can: a service whose key is
-set, a server on this machine, an embedded model.
+"""Choose the model: the requested one, else the first that can answer: a service whose key is set,
+a server on this machine, an embedded model.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ class Candidate(Struct, frozen=True):
 
 
 class Models(Struct, frozen=True, kw_only=True):
-    """Where another model comes from while a conversation goes on."""
+    """Access to other models during a conversation."""
 
     providers: tuple[str, ...]
     provide: Callable[[str], Provider]
@@ -84,7 +84,7 @@ Report = Callable[[str], object]  # takes a sentence for the user
 def choose(
     reference: str, config: Config, machine: Machine, *, base_url: str = "", report: Report = bool
 ) -> Provider:
-    """Return the provider for a reference, or the first that can answer; `tell` hears of servers.
+    """Return the provider for a reference, or the first that can answer; `report` gets notes.
 
     Raises UsageError for what is no reference, NoProvider, ModelError, ConfigError.
     """
@@ -119,7 +119,7 @@ def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
 
 
 def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
-    """Yield who could answer, the best first; each server is asked when its turn comes."""
+    """Yield the models that could answer, best first; ask each server only in its turn."""
     for entry in entries(config.providers).values():
         is_service = entry.model and (entry.needs_key or entry.kind == "bedrock")
         if is_service and not catalogue.missing_requirement(entry, machine.environment):
@@ -156,7 +156,7 @@ def _server_candidate(entry: Entry, machine: Machine, *, named: bool) -> Candida
 
 
 def with_local_port(entry: Entry, machine: Machine) -> Entry:
-    """Return a server with the port that it has in this world, unless the user set its address."""
+    """Return a server with its port on this machine, unless the user set its address."""
     port = machine.servers.get(entry.name)
     if port is None or entry.base_url != CATALOGUE[entry.name].base_url:
         return entry
@@ -172,7 +172,7 @@ def default_model(provider: str, config: Config, machine: Machine) -> str:
 
 
 def usual_model(entry: Entry, machine: Machine, report: Report | None = None) -> str:
-    """Return an entry's model when none is named; with `tell`, wait for a server that loads it."""
+    """Return an entry's model when none is named; with `report`, wait while it loads."""
     if entry.kind == "local":
         return store.best_installed(machine.models)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:

@@ -134,7 +134,7 @@ class LocalProvider:
         put: Callable[[object], None],
         stopped: threading.Event,
     ) -> None:
-        """Have the child load the model and answer; chunks go to `put` until `stopped`."""
+        """Let the child load the model and answer; pass chunks to `put` until `stopped`."""
         with self._request_lock:
             if stopped.is_set():
                 return
@@ -256,7 +256,7 @@ def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
 
 
 def _clean(text: str) -> str:
-    """Take out lone surrogates, which the runtime refuses, and `<|`, with which it ends turns."""
+    """Remove lone surrogates, which the runtime refuses, and `<|`, which ends its turns."""
     text = re.sub("[\ud800-\udfff]", "\ufffd", text)
     return re.sub(r"<(?=\|[A-Za-z0-9_]+\|>)", "< ", text)
 

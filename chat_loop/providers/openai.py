@@ -42,7 +42,7 @@ class OpenAIProvider(wire.WireProvider):
     path = "/chat/completions"
 
     def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
-        """Take what `WireProvider` takes."""
+        """Accept the arguments of `WireProvider`."""
         super().__init__(model, entry, **settings)
         self._is_openai = self.name == "openai"
         self._call_extras: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
@@ -79,7 +79,7 @@ class OpenAIProvider(wire.WireProvider):
         return client
 
     async def _prepare(self, request: Request) -> None:
-        """Have Ollama load the model and say its window: it silently discards what does not fit."""
+        """Let Ollama load the model and report its window: it silently drops what does not fit."""
         address = str(self._client.base_url)
         with suppress(self._sdk_error, *self._failures):
             url = f"{root_of(address)}/api/generate"

@@ -46,7 +46,7 @@ class Table(msgspec.Struct, frozen=True):
 
 TABLE = msgspec.json.decode(Path(__file__).with_name("refusals.json").read_bytes(), type=Table)
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
-"""What TLS calls the answer of a server whose address should begin with http."""
+"""TLS errors of a server whose address should begin with http."""
 
 
 class OversizedBody(ValueError):

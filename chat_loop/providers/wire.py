@@ -111,7 +111,7 @@ class WireProvider:
         return errors.AuthenticationFailed(what, self.key_hint)
 
     def learn(self, capabilities: Capabilities, source: str = "server") -> None:
-        """Take what a source says of the model; the earlier source counts."""
+        """Store what a source says of the model; earlier sources take precedence."""
         self._sources[source] = capabilities.with_fallback(self._sources[source])
         known = NO_CAPABILITIES
         for statement in self._sources.values():
@@ -156,7 +156,7 @@ class WireProvider:
         return {**self._sdk_headers, **self.entry.request_headers(os.environ)}
 
     async def _prepare(self, request: Request) -> None:
-        """Do what has to be done before `request` is sent. Raises `ProviderError`."""
+        """Prepare the service for `request`. Raises `ProviderError`."""
 
     def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
         """Learn from a refusal, and say in `error` what helps."""

@@ -16,12 +16,12 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError, ChatLoopError
 from chat_loop.input.start import InstantPrompt
 
-MOST_LINES = 60
+MAX_DIFF_LINES = 60
 """Lines of a change that are shown."""
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
-    """Do one of list, add, remove, show, approve. Raises AgentError."""
+    """Run list, add, remove, show or approve. Raises AgentError."""
     registry = AgentRegistry(paths)
     match options.action:
         case "add":
@@ -91,7 +91,7 @@ def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
     out(f"\n{file.source.decode('utf-8', 'replace').rstrip()}\n")
 
 
-def open_asked(
+def open_with_consent(
     reference: str, paths: Paths, instant: InstantPrompt | None, *, can_ask: bool, trusted: bool
 ) -> tuple[Definition, InstantPrompt | None]:
     """Return the agent with this name or path, and the instant prompt.
@@ -141,10 +141,10 @@ def _ask(question: Question) -> None:
             _line(f"  {line}")
     if question.changed:
         _line("It has changed since you approved it:")
-        for line in question.lines[:MOST_LINES]:
+        for line in question.lines[:MAX_DIFF_LINES]:
             _line(f"  {line}")
-        if len(question.lines) > MOST_LINES:
-            _line(f"  ({len(question.lines) - MOST_LINES} more lines)")
+        if len(question.lines) > MAX_DIFF_LINES:
+            _line(f"  ({len(question.lines) - MAX_DIFF_LINES} more lines)")
     out("Run it, now and as long as it stays as it is? (y/N) ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         hint = f"chat-loop agents show {path} shows it."

@@ -10,8 +10,8 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.commands.session import settle
-from chat_loop.commands.transfer import take_in, write_document
+from chat_loop.commands.session import resolve_contradictions
+from chat_loop.commands.transfer import store_imports, write_document
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
@@ -21,7 +21,7 @@ from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
-from chat_loop.subcommands.sessions import SessionActions, confirmed
+from chat_loop.subcommands.sessions import SessionActions, confirm
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import plural
 
@@ -63,7 +63,7 @@ def merge(run: SessionActions, options: argparse.Namespace) -> int:
     async def work(conversation: Conversation) -> str:
         planner = conversation.planner()
         draft = await planner.merge(first, second)
-        dropped = await settle(draft, show, ask)
+        dropped = await resolve_contradictions(draft, show, ask)
         if dropped is None:
             raise UsageError("Not merged.")
         await conversation.accept(planner.merge_into(draft, dropped), acknowledge=False)
@@ -92,7 +92,7 @@ def compact(run: SessionActions, options: argparse.Namespace) -> int:
             if after >= before and not sys.stdin.isatty():
                 err(f"Not compacted: {sizes} --force compacts all the same.")
                 return 1
-            if after >= before and not confirmed(f"{sizes} Compact anyway? [y/N] "):
+            if after >= before and not confirm(f"{sizes} Compact anyway? [y/N] "):
                 err("Not compacted.")
                 return 1
         made = await planner.summarize(loaded, " ".join(options.focus))
@@ -114,7 +114,7 @@ def _in_conversation(
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
     options, count = options_of(run.config, summarizer), TokenCounter().count
 
-    async def carry_out() -> T:
+    async def run_work() -> T:
         conversation = Conversation(agent, run.sessions, count=count, show=tell, options=options)
         try:
             return await work(conversation)
@@ -122,7 +122,7 @@ def _in_conversation(
             conversation.close()
             await agent.provider.close()
 
-    return asyncio.run(carry_out())
+    return asyncio.run(run_work())
 
 
 def export(run: SessionActions, options: argparse.Namespace) -> int:
@@ -159,7 +159,7 @@ def import_(run: SessionActions, options: argparse.Namespace) -> int:
                 parts.append(importing.read_import(importing.file_path(name)))
         except SessionError as error:
             parts.append(importing.ImportResult(complaints=(error.message,)))
-    stored, complaints = take_in(run.sessions, parts)
+    stored, complaints = store_imports(run.sessions, parts)
     for complaint in complaints:
         err(one_line(complaint, 300))
     for one in stored:

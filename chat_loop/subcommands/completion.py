@@ -21,7 +21,7 @@ from chat_loop.library.library import Library
 from chat_loop.models import store
 from chat_loop.models.catalogue import CATALOGUE
 
-MOST = 50
+MAX_CHOICES = 50
 """Sessions that are offered: those that were used last."""
 FILES = ("FILE", "FILE|FOLDER", "PATH", "DIR")
 NAMES = ("NAME|PATH", "SESSION", "N|ID", "agents remove", "models install", "models remove")
@@ -73,7 +73,7 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
             folder = paths.sessions(config, parsed_args.sessions_dir)
             library = Library(folder, lambda: datetime.now().astimezone(), thorough=True)
             with contextlib.closing(library):
-                found = ["last", *library.listed()[:MOST]]
+                found = ["last", *library.listed()[:MAX_CHOICES]]
     except (ChatLoopError, OSError):
         found = []
     files = FilesCompleter()(prefix) if kind == "NAME|PATH" else ()

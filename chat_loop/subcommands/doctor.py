@@ -50,10 +50,10 @@ FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
 )
-READ_WHOLE = 32 << 20
+MAX_READ_BYTES = 32 << 20
 """Bytes of the newest sessions that are read whole, to find damage in their middle."""
-MOST_DAMAGED = 10
-LITTLE_ROOM = 100_000_000
+MAX_DAMAGED = 10
+MIN_FREE_BYTES = 100_000_000
 """Bytes of a disk."""
 ONLINE_SECONDS = 60.0
 NARROW = 60
@@ -73,13 +73,13 @@ class Finding(Struct, frozen=True):
     hint: str = ""
 
 
-good = partial(Finding, "ok")
-doubtful = partial(Finding, "warning")
-bad = partial(Finding, "problem")
+passed = partial(Finding, "ok")
+warning = partial(Finding, "warning")
+problem = partial(Finding, "problem")
 
 
 class Installation(Struct, frozen=True):
-    """The things to check: `sessions` is the folder, the rest as config and options say."""
+    """The installation to check; `sessions` is the folder."""
 
     options: argparse.Namespace
     config: Config
@@ -125,36 +125,36 @@ def report(finding: Finding) -> str:
 
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
-    """Yield everything that is found. A failure of a check is a finding, too."""
+    """Yield all findings. A failed check is a finding, too."""
     system = f"{platform.system()} {platform.release()} {platform.machine()}"
-    yield good("Python", f"{platform.python_version()}, {system}")
-    yield good("chat-loop", __version__)
+    yield passed("Python", f"{platform.python_version()}, {system}")
+    yield passed("chat-loop", __version__)
     for extra, package in EXTRAS.items():
         try:
-            yield good(f"Extra {extra}", f"{package} {metadata.version(package)}")
+            yield passed(f"Extra {extra}", f"{package} {metadata.version(package)}")
         except metadata.PackageNotFoundError:
-            yield good(f"Extra {extra}", "not installed", install_hint(extra))
+            yield passed(f"Extra {extra}", "not installed", install_hint(extra))
     try:
         paths = find_paths()
     except ChatLoopError as error:
-        yield bad("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
+        yield problem("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
         return
     config = Config()
     try:
         path = expand_home(options.config or str(paths.config))
         config = load_config(path, required=bool(options.config))
         missing = "" if path.exists() else "there is no "
-        yield good("Config", f"{missing}{path}{': the defaults hold' if missing else ''}")
+        yield passed("Config", f"{missing}{path}{': the defaults hold' if missing else ''}")
     except ChatLoopError as error:
-        yield bad("Config", error.message, error.hint or "Fix this before starting chat-loop.")
+        yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
     try:
         folder = paths.sessions(config, options.sessions_dir)
     except ChatLoopError as error:
         hint = "sessions.directory in the config names it."
-        yield bad("Sessions folder", error.message, hint)
+        yield problem("Sessions folder", error.message, hint)
         folder = paths.sessions(Config())
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
-    here = Installation(options, config, paths, folder, machine)
+    installation = Installation(options, config, paths, folder, machine)
     checks: list[Callable[[Installation], Iterator[Finding]]] = [
         *(folders, sessions, locks, index, keys, model),
         *(connected if options.connect else described, agents, terminal),
@@ -163,30 +163,34 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     for check in checks:
         name = check.__name__.capitalize()
         try:
-            yield from check(here)
+            yield from check(installation)
         except ChatLoopError as error:
-            yield bad(name, error.message, error.hint.partition("\n")[0])
+            yield problem(name, error.message, error.hint.partition("\n")[0])
         except OSError as error:
             text = f"{error.filename or 'This'} cannot be read: {errors.os_reason(error)}."
-            yield bad(name, text)
+            yield problem(name, text)
         except (ValueError, RuntimeError, ImportError) as error:
-            yield bad(name, f"This cannot be checked: {type(error).__name__}: {error}.")
+            yield problem(name, f"This cannot be checked: {type(error).__name__}: {error}.")
 
 
-def folders(here: Installation) -> Iterator[Finding]:
+def folders(installation: Installation) -> Iterator[Finding]:
     """Check that the folders can be written to, are the user's alone, and have room."""
-    yield _folder("Sessions folder", here.sessions)
-    yield _folder("Data folder", here.paths.data)
-    yield _folder("Config folder", here.paths.config.parent)
-    if sys.platform == "win32" or not here.sessions.is_dir():
+    yield _folder("Sessions folder", installation.sessions)
+    yield _folder("Data folder", installation.paths.data)
+    yield _folder("Config folder", installation.paths.config.parent)
+    if sys.platform == "win32" or not installation.sessions.is_dir():
         return
-    files = [here.paths.history, here.paths.data / "MEMORY.md", *here.sessions.glob("*.md")]
+    files = [
+        installation.paths.history,
+        installation.paths.data / "MEMORY.md",
+        *installation.sessions.glob("*.md"),
+    ]
     modes = [(file, file.lstat().st_mode) for file in files if os.path.lexists(file)]
     readable = [file for file, mode in modes if stat.S_ISREG(mode) and mode & 0o077]
-    if readable and here.sessions.stat().st_mode & 0o077:
+    if readable and installation.sessions.stat().st_mode & 0o077:
         text = f"{plural(len(readable), 'file')} of conversations, such as {readable[0]},"
-        hint = f"chmod -R go= {here.sessions}"
-        yield doubtful("Privacy", f"{text} can be read by other users.", hint)
+        hint = f"chmod -R go= {installation.sessions}"
+        yield warning("Privacy", f"{text} can be read by other users.", hint)
 
 
 def _folder(name: str, folder: Path) -> Finding:
@@ -195,72 +199,75 @@ def _folder(name: str, folder: Path) -> Finding:
         above = above.parent
     if not (above.is_dir() and os.access(above, os.R_OK | os.W_OK | os.X_OK)):
         text = f"{above} is not a folder that you can read and write."
-        return bad(name, text, f"chmod u+rwx {above}")
+        return problem(name, text, f"chmod u+rwx {above}")
     if above != folder:
-        return good(name, f"{folder} is not there yet: it is made when it is needed.")
+        return passed(name, f"{folder} is not there yet: it is made when it is needed.")
     free = shutil.disk_usage(folder).free
-    if free < LITTLE_ROOM:
-        return doubtful(name, f"{folder}: only {size_text(free)} are free on its disk.")
+    if free < MIN_FREE_BYTES:
+        return warning(name, f"{folder}: only {size_text(free)} are free on its disk.")
     if sys.platform != "win32" and folder.stat().st_mode & 0o022:
-        return doubtful(name, f"{folder} can be changed by other users.", f"chmod go-w {folder}")
-    return good(name, f"{folder}, {size_text(free)} free")
+        return warning(name, f"{folder} can be changed by other users.", f"chmod go-w {folder}")
+    return passed(name, f"{folder}, {size_text(free)} free")
 
 
-def sessions(here: Installation) -> Iterator[Finding]:
+def sessions(installation: Installation) -> Iterator[Finding]:
     """Check the sessions, of which the newest are read whole."""
-    if not here.sessions.is_dir():
+    if not installation.sessions.is_dir():
         return
-    stamps, manager = folder_listing.newest_first(here.sessions), SessionManager(here.sessions)
-    damaged, left = [], READ_WHOLE
+    stamps, manager = (
+        folder_listing.newest_first(installation.sessions),
+        SessionManager(installation.sessions),
+    )
+    damaged, left = [], MAX_READ_BYTES
     for stamp in stamps:
         left -= stamp.size
         if left < 0:
             break
         try:
-            loaded = manager.load(here.sessions / f"{stamp.id}.md")
+            loaded = manager.load(installation.sessions / f"{stamp.id}.md")
             if len(loaded.damage) > loaded.torn_records and not loaded.is_foreign:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
         except errors.SessionError as error:
             damaged.append(error.message)
-    if unlisted := folder_listing.misnamed_files(here.sessions):
+    if unlisted := folder_listing.misnamed_files(installation.sessions):
         hint = "Sync tools leave such copies where two machines wrote."
-        yield doubtful("Not listed", unlisted_text(unlisted), hint)
-    states = Counter[str](row.state for row in folder_listing.rows(here.sessions))
+        yield warning("Not listed", unlisted_text(unlisted), hint)
+    states = Counter[str](row.state for row in folder_listing.rows(installation.sessions))
     names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
     parts = [plural(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
     parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
-    yield good("Sessions", ", ".join(parts))
-    for text in damaged[:MOST_DAMAGED]:
+    yield passed("Sessions", ", ".join(parts))
+    for text in damaged[:MAX_DAMAGED]:
         hint = "What can be read of it can still be resumed and shown."
-        yield doubtful("Damaged", text, hint)
+        yield warning("Damaged", text, hint)
 
 
-def locks(here: Installation) -> Iterator[Finding]:
+def locks(installation: Installation) -> Iterator[Finding]:
     """Check which sessions are open in other processes."""
     locked = []
-    for path in sorted((here.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
+    for path in sorted((installation.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
         try:
-            take_lock(here.sessions, path.stem).close()
+            take_lock(installation.sessions, path.stem).close()
         except errors.SessionLocked:
             locked.append(path.stem)
     text = f"{plural(len(locked), 'session')} open in other processes: {', '.join(locked[:3])}"
-    yield good("Locks", text if locked else "none is held")
+    yield passed("Locks", text if locked else "none is held")
 
 
-def index(here: Installation) -> Iterator[Finding]:
+def index(installation: Installation) -> Iterator[Finding]:
     """Check the index, which is made from the sessions."""
-    status = index_status(here.sessions, folder_listing.newest_first(here.sessions))
+    status = index_status(installation.sessions, folder_listing.newest_first(installation.sessions))
     stale = f"{plural(status.stale, 'session')} behind" if status.stale else "up to date"
     if status.trouble:
-        yield doubtful("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
+        yield warning("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
     elif status.size:
-        yield good("Index", f"version {status.version}, {size_text(status.size)}, {stale}")
+        yield passed("Index", f"version {status.version}, {size_text(status.size)}, {stale}")
     else:
-        yield good("Index", "none yet: it is made when sessions are first listed")
+        yield passed("Index", "none yet: it is made when sessions are first listed")
 
 
 def fault_of(key: str) -> str:
-    """Return what is obviously wrong with a key, without a part of it; "" when nothing is."""
+    """Return the obvious fault of a key, without quoting it; "" when there is none."""
     if not re.fullmatch(r"[!#-&(-~]+", key):
         return "has blanks, quotation marks or other characters that no key has"
     placeholders = ("...", "your", "xxx", "<", "changeme", "insert")
@@ -269,34 +276,34 @@ def fault_of(key: str) -> str:
     return ""
 
 
-def keys(here: Installation) -> Iterator[Finding]:
+def keys(installation: Installation) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
-    entries = catalogue.entries(here.config.providers).values()
-    environment = here.machine.environment
+    entries = catalogue.entries(installation.config.providers).values()
+    environment = installation.machine.environment
     names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
     faults = {name: fault_of(environment[name]) for name in names}
     for name in filter(faults.get, names):
-        yield bad("Keys", f"{name} {faults[name]}.", f"Set it again: export {name}=...")
+        yield problem("Keys", f"{name} {faults[name]}.", f"Set it again: export {name}=...")
     if right := [name for name in names if not faults[name]]:
-        yield good("Keys", f"set: {', '.join(right)}")
+        yield passed("Keys", f"set: {', '.join(right)}")
     elif not names:
-        yield good("Keys", "none is set", "chat-loop providers says which there are.")
+        yield passed("Keys", "none is set", "chat-loop providers says which there are.")
 
 
-def model(here: Installation) -> Iterator[Finding]:
+def model(installation: Installation) -> Iterator[Finding]:
     """Check the model that would answer now."""
     try:
-        provider = here.model()
+        provider = installation.model()
     except errors.NoProvider as error:  # its hint is a whole list
-        yield bad("Model", error.message, FIRST_STEPS)
+        yield problem("Model", error.message, FIRST_STEPS)
         return
     name = f"{provider.name}:{provider.model}"
-    if known := catalogue.entries(here.config.providers).get(provider.name):
-        entry = choose.with_local_port(known, here.machine)
-        entry = replace(entry, base_url=here.options.base_url or entry.base_url)
-        _, missing, hint = providers.state_of(entry, here.machine)
+    if known := catalogue.entries(installation.config.providers).get(provider.name):
+        entry = choose.with_local_port(known, installation.machine)
+        entry = replace(entry, base_url=installation.options.base_url or entry.base_url)
+        _, missing, hint = providers.state_of(entry, installation.machine)
         if missing:
-            yield bad("Model", f"{name} cannot answer: {missing}", hint)
+            yield problem("Model", f"{name} cannot answer: {missing}", hint)
             return
     if isinstance(provider, WireProvider):
         provider.look_up()
@@ -304,14 +311,14 @@ def model(here: Installation) -> Iterator[Finding]:
     text = f"{name} would answer now, window {window_text(window.tokens, window.guessed)}"
     if window.guessed:
         hint = f"models: {{{provider.model}: {{window: N}}}} in the config sets it."
-        yield doubtful("Model", f"{text}: its window is not known.", hint)
+        yield warning("Model", f"{text}: its window is not known.", hint)
     else:
-        yield good("Model", text)
+        yield passed("Model", text)
 
 
-def online(here: Installation) -> Iterator[Finding]:
+def online(installation: Installation) -> Iterator[Finding]:
     """Ask the model one small question, and tell how long that took."""
-    provider = here.model()
+    provider = installation.model()
     # a model that reasons first needs room to say a word
     request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
 
@@ -329,77 +336,77 @@ def online(here: Installation) -> Iterator[Finding]:
 
     name = f"{provider.name}:{provider.model}"
     try:
-        yield good("Online", f"{name} answered in {asyncio.run(ask()):.1f} s")
+        yield passed("Online", f"{name} answered in {asyncio.run(ask()):.1f} s")
     except TimeoutError:
-        yield bad("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.")
+        yield problem("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.")
     except ChatLoopError as error:
-        yield bad("Online", f"{name}: {error.message}", error.hint)
+        yield problem("Online", f"{name}: {error.message}", error.hint)
 
 
-def described(here: Installation) -> Iterator[Finding]:
+def described(installation: Installation) -> Iterator[Finding]:
     """Check whether the MCP servers of the config could be started, without starting one."""
-    if here.config.mcp and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
-        yield bad("MCP", mcp_servers.MISSING, install_hint("mcp"))
-    known = here.machine.environment
-    for name, server in here.config.mcp.items():
+    if installation.config.mcp and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
+        yield problem("MCP", mcp_servers.MISSING, install_hint("mcp"))
+    known = installation.machine.environment
+    for name, server in installation.config.mcp.items():
         if not server.enabled:
-            yield good(f"MCP {name}", "switched off")
+            yield passed(f"MCP {name}", "switched off")
             continue
         try:
             environment = {**known, **expand_variables(server.env, known)}
             expand_variables(server.headers, known)
         except ChatLoopError as error:
-            yield bad(f"MCP {name}", error.message, error.hint)
+            yield problem(f"MCP {name}", error.message, error.hint)
             continue
         path = server.command
         if "/" in path:
             path = str(Path(server.cwd).expanduser() / path)
         if server.url or shutil.which(path, path=environment.get("PATH")):
-            yield good(f"MCP {name}", "described; --connect tries it")
+            yield passed(f"MCP {name}", "described; --connect tries it")
         else:
             text = f"Its command {server.command} is not found."
-            yield bad(f"MCP {name}", text, "Install it, or name its whole path.")
-    if not here.config.mcp:
-        yield good("MCP", "no server in the config")
+            yield problem(f"MCP {name}", text, "Install it, or name its whole path.")
+    if not installation.config.mcp:
+        yield passed("MCP", "no server in the config")
 
 
-def connected(here: Installation) -> Iterator[Finding]:
-    """Connect to the MCP servers, and tell what became of each."""
-    servers = mcp_servers.servers_of(here.config.mcp)
+def connected(installation: Installation) -> Iterator[Finding]:
+    """Connect to the MCP servers and report the result of each."""
+    servers = mcp_servers.servers_of(installation.config.mcp)
     for state in asyncio.run(mcp.connect(servers)) if servers is not None else ():
         if state.state == "connected":
             text = f"connected, {plural(len(state.tools), 'tool')}"
-            yield good(f"MCP {state.name}", text)
+            yield passed(f"MCP {state.name}", text)
         else:
-            yield bad(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
+            yield problem(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
 
 
-def agents(here: Installation) -> Iterator[Finding]:
+def agents(installation: Installation) -> Iterator[Finding]:
     """Check the agents that have a name, and whether the one that would be used now may run."""
-    registry = AgentRegistry(here.paths)
-    yield good("Agents", f"{plural(len(registry.all()), 'agent')} with a name")
-    if reference := here.options.agent_reference or here.config.agent.default:
+    registry = AgentRegistry(installation.paths)
+    yield passed("Agents", f"{plural(len(registry.all()), 'agent')} with a name")
+    if reference := installation.options.agent_reference or installation.config.agent.default:
         file = registry.read(reference)
         if registry.question(file) is not None:
             hint = f"chat-loop agents approve {reference}"
-            yield doubtful("Agent", f"{file.path} is not approved.", hint)
+            yield warning("Agent", f"{file.path} is not approved.", hint)
         else:
-            yield good("Agent", str(file.path))
+            yield passed("Agent", str(file.path))
 
 
-def terminal(here: Installation) -> Iterator[Finding]:
+def terminal(installation: Installation) -> Iterator[Finding]:
     """Check the terminal's kind and size, and whether it takes UTF-8."""
     encoding = locale.getpreferredencoding(False)
     if encoding.replace("-", "").lower() == "utf8":
-        yield good("Locale", encoding)
+        yield passed("Locale", encoding)
     else:
         text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
-        yield doubtful("Locale", text, "export LANG=C.UTF-8")
-    kind = here.machine.environment.get("TERM", "")
+        yield warning("Locale", text, "export LANG=C.UTF-8")
+    kind = installation.machine.environment.get("TERM", "")
     if not (os.isatty(0) and os.isatty(1)):
-        yield good("Terminal", "not a terminal: plain text, no line editor")
+        yield passed("Terminal", "not a terminal: plain text, no line editor")
     elif kind in ("", "dumb", "unknown"):
-        yield doubtful("Terminal", "no line editor", "export TERM=xterm-256color")
+        yield warning("Terminal", "no line editor", "export TERM=xterm-256color")
     else:
         size = os.get_terminal_size(1)
-        yield good("Terminal", f"{kind}, {size.columns}×{size.lines}")
+        yield passed("Terminal", f"{kind}, {size.columns}×{size.lines}")

@@ -19,7 +19,7 @@ RUNTIME = "xllamacpp"
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
-    """Do one of list, install, remove. Raises ModelError and UsageError."""
+    """Run list, install or remove. Raises ModelError and UsageError."""
     action, name, directory = options.action, getattr(options, "name", ""), paths.models
     if action == "list":
         for model in CATALOGUE:

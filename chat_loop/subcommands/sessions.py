@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import asdict, replace
 
-from chat_loop.commands.references import SeveralSessions, find_session
+from chat_loop.commands.references import AmbiguousSession, find_session
 from chat_loop.config import Config
 from chat_loop.conversation.options import costs
 from chat_loop.display import rows as drawn
@@ -45,9 +45,9 @@ FIELDS = (
 
 
 def run(app: App) -> int:
-    """Do what the command line asks for; return the exit code."""
+    """Run the action of the command line; return the exit code."""
     options = app.options
-    run = SessionActions(app.sessions, app.config, app.answering)
+    run = SessionActions(app.sessions, app.config, app.agent_and_summarizer)
     action = options.action.replace("-", "_")
     try:
         if action in ("fork", "merge", "compact", "export", "import"):
@@ -86,8 +86,8 @@ class SessionActions:
         else:
             self.progress.erase()
 
-    def tell_trouble(self) -> None:
-        """Say once why the index was not used, if it was not."""
+    def report_trouble(self) -> None:
+        """Report once why the index was not used."""
         trouble = self.library.trouble
         if trouble and trouble not in self._troubles:
             self._troubles.add(trouble)
@@ -96,7 +96,7 @@ class SessionActions:
     def listed(self) -> list[str]:
         """Return the ids that the numbers of `sessions list` stand for."""
         ids = self.library.listed()
-        self.tell_trouble()
+        self.report_trouble()
         return ids
 
     def path(self, reference: str) -> Path:
@@ -104,7 +104,7 @@ class SessionActions:
         try:
             return find_session(self.sessions, self.library, reference, self.listed)
         except SessionNotFound as error:
-            if isinstance(error, SeveralSessions):
+            if isinstance(error, AmbiguousSession):
                 error.hint = f"chat-loop sessions list {shlex.quote(reference)}"
             elif not error.is_ambiguous:
                 error.hint = "chat-loop sessions list shows numbers and ids."
@@ -134,7 +134,7 @@ class SessionActions:
         rows, more = self.library.rows(
             options.limit, wanted=filters, fold=fold, everything=options.all
         )
-        self.tell_trouble()
+        self.report_trouble()
         whole = fold and not filters and not options.all
         ids = [row.id for row in rows] if whole else self.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
@@ -228,7 +228,7 @@ class SessionActions:
         words, filters = " ".join(options.words), self.filter(options)
         hits = search_all(self.library, words, filters, options.limit, semantic, standalone=True)
         self.progress.erase()
-        self.tell_trouble()
+        self.report_trouble()
         if semantic is not None and semantic.problem:
             err(semantic.problem)
         if not hits and not options.as_json:
@@ -258,7 +258,7 @@ class SessionActions:
     def tree(self, options: argparse.Namespace) -> int:
         """Print a chain with its branches, the oldest first."""
         nodes = tree(self.path(options.reference).stem, self.library.links())
-        self.tell_trouble()
+        self.report_trouble()
         rows = self.library.rows_of(node.id for node in nodes)
         if options.as_json:
             numbers = {identity: number for number, identity in enumerate(self.listed(), 1)}
@@ -288,10 +288,10 @@ class SessionActions:
         return 0
 
     def reindex(self, options: argparse.Namespace) -> int:
-        """Make the index anew from the files."""
+        """Rebuild the index from the files."""
         count = self.library.update_index(rebuild=True)
         self.progress.erase()
-        self.tell_trouble()
+        self.report_trouble()
         out(f"{plural(count, 'session')} read into the index.\n")
         return 0
 
@@ -336,7 +336,7 @@ class SessionActions:
         # all are looked up before one is gone and the numbers change
         ids = [self.path(reference).stem for reference in options.references]
         rows = [*self.library.rows_of(ids).values()]
-        moved = [row for row in rows if _done(trash.move_to_trash, row.path)]
+        moved = [row for row in rows if _try_each(trash.move_to_trash, row.path)]
         if options.as_json:
             out_json([row_values(None, row) for row in moved])
         for row in () if options.as_json else moved:
@@ -352,7 +352,7 @@ class SessionActions:
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
         ids = [*dict.fromkeys(options.ids)]
-        back = [one for one in ids if _done(trash.restore, self.sessions.directory, one)]
+        back = [one for one in ids if _try_each(trash.restore, self.sessions.directory, one)]
         out("".join(f"{identity} is back.\n" for identity in back))
         return int(len(back) < len(ids))
 
@@ -379,7 +379,7 @@ class SessionActions:
         if options.dry_run or not chosen:
             err(f"{count} would go to the trash." if chosen else "There is nothing to clean.")
             return 0
-        if asking and not confirmed(f"Move {count} to the trash? (y/n)"):
+        if asking and not confirm(f"Move {count} to the trash? (y/n)"):
             err("Nothing is moved.")
             return 1
         staying: set[str] = set()
@@ -387,7 +387,7 @@ class SessionActions:
         for row in chosen:  # children first: what a session that stays goes on from stays as well
             if row.id in staying:
                 err(f"{row.id} stays: a session that stays goes on from it.")
-            elif _done(trash.move_to_trash, row.path):
+            elif _try_each(trash.move_to_trash, row.path):
                 moved += 1
             elif not options.old_originals:
                 staying |= ancestry([row.id], links)
@@ -413,14 +413,14 @@ class SessionActions:
                 yield from family
 
 
-def confirmed(question: str) -> bool:
+def confirm(question: str) -> bool:
     """Ask yes or no on standard error; anything but yes is no."""
     err(question)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
 def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
-    """Return a session as JSON has it."""
+    """Return a session's row as JSON."""
     values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
     return values | {name: values[name] or None for name in ("parent", "merged", "mode")}
 
@@ -458,8 +458,8 @@ def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
         out(f"{date_text(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
 
 
-def _done(act: Callable[..., object], *arguments: object) -> bool:
-    """Do it; a failure is told and does not hold up the others."""
+def _try_each(act: Callable[..., object], *arguments: object) -> bool:
+    """Run an action; report a failure and return False, so that the others continue."""
     try:
         act(*arguments)
     except ChatLoopError as error:

@@ -9,8 +9,8 @@ from markdown_it.token import Token
 from msgspec import Struct
 
 from chat_loop.display.markdown.code import Colours
-from chat_loop.display.markdown.inline import NESTING, Span, markdown, settled, spans_of
-from chat_loop.display.markdown.table import HELD, layout_of
+from chat_loop.display.markdown.inline import NESTING, Span, markdown, spans_of, stable_length
+from chat_loop.display.markdown.table import MEASURED_LINES, layout_of
 from chat_loop.display.markdown.theme import DIM, Theme
 
 _RULE = 40
@@ -167,7 +167,7 @@ class Blocks:
             header = content.rfind("\n") + 1
             if content.startswith("|", header):  # it may be the header of a table
                 content = content[:header].rstrip("\n")
-            content = content[: settled(content)].rstrip("\\")  # it may break the line
+            content = content[: stable_length(content)].rstrip("\\")  # it may break the line
         lines: list[list[Span]] = [[]]
         for span in spans_of(content, theme, style):
             for number, text in enumerate(span.text.split("\n")):
@@ -224,7 +224,7 @@ class Blocks:
         if grows and self._lines[-1]:
             end -= 1  # a row that is not whole yet
         source = [_CONTAINER.sub("", line, count=1) for line in self._lines[begin:end]]
-        if grows and len(source) < HELD:
+        if grows and len(source) < MEASURED_LINES:
             self.waiting_rows = len(source)
             return
         layout, rows = layout_of(source, self._columns, self._theme)

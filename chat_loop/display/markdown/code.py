@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from chat_loop.display.markdown import words
 
-LONGEST = 2000
+MAX_LENGTH = 2000
 """Characters of a line that is coloured."""
 
 
@@ -77,24 +77,22 @@ class Colours:
         self._kind = ""
 
     def line(self, text: str) -> Iterator[tuple[str, str]]:
-        """The line in pieces, each with its kind: comment, string, number, keyword, name, added,
-        removed or none.
-        """
+        """Yield the line in pieces with their kinds (comment, string, number, keyword, name …)."""
         if self._name in _CHANGES:
             kinds = {"+": "added", "-": "removed", "@": "name"}
             yield text, kinds.get(text[:1], "")
             return
-        if self._language is None or self._pattern is None or len(text) > LONGEST:
+        if self._language is None or self._pattern is None or len(text) > MAX_LENGTH:
             yield text, ""
             return
-        yield from self._coloured(text, self._language, self._pattern)
+        yield from self._highlight(text, self._language, self._pattern)
 
-    def _coloured(
+    def _highlight(
         self, text: str, language: Language, pattern: re.Pattern[str]
     ) -> Iterator[tuple[str, str]]:
         done = at = 0
         if self._open:
-            at = done = self._closed(text, 0)
+            at = done = self._close_open(text, 0)
             if at:
                 yield text[:at], self._kind
         while match := pattern.search(text, at):
@@ -105,7 +103,7 @@ class Colours:
                     (end, kind) for sign, end, kind in language.block if sign == match.group()
                 )
                 self._open, self._kind = closing, kind
-                at = self._closed(text, at)
+                at = self._close_open(text, at)
             elif kind == "word":
                 word = match.group()
                 known = (word.lower() if language.any_case else word) in language.keywords
@@ -118,8 +116,8 @@ class Colours:
         if done < len(text):
             yield text[done:], ""
 
-    def _closed(self, text: str, start: int) -> int:
-        """Where what is open ends on this line; the line's end when it goes on."""
+    def _close_open(self, text: str, start: int) -> int:
+        """Return the end of the open comment or string on this line, else the line's end."""
         end = text.find(self._open, start)
         if end < 0:
             return len(text)

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from chat_loop.display.markdown.theme import BOLD, ITALIC, STRUCK, UNDERLINED, Theme
 
-FARTHEST = 400
+MAX_DISTANCE = 400
 """Characters between the sign that opens something and the one that closes it, at most."""
 NESTING = 60
 """Levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper."""
@@ -67,9 +67,9 @@ def markdown() -> MarkdownIt:
     rules = parser.inline.ruler
     for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
         if name in ("backticks", "link", "image", "autolink", "html_inline"):
-            rules.at(name, _bounded(rule))
+            rules.at(name, _bound_rule(rule))
         elif name in ("emphasis", "strikethrough"):
-            rules.at(name, _positioned(rule))
+            rules.at(name, _position_rule(rule))
         elif name == "escape":
             rules.at(name, _escape(rule))
     rules.before("backticks", "address", _address)
@@ -95,13 +95,11 @@ class Marks(Struct):
     closed: list[tuple[int, int]] = field(default_factory=list)
 
 
-def settled(content: str) -> int:
-    """Return how many characters of a paragraph that may still grow are read as they always will
-    be.
-    """
+def stable_length(content: str) -> int:
+    """Return the length of a growing paragraph whose markup no more text can change."""
     marks = Marks()
     markdown().inline.parse(content, markdown(), {"marks": marks}, [])
-    near = len(content) - FARTHEST
+    near = len(content) - MAX_DISTANCE
     end = min([at for at in marks.unclosed if at >= near], default=len(content))
     for begin, close in sorted(marks.closed, reverse=True):
         if begin < end < close:
@@ -125,7 +123,7 @@ def _spans(  # noqa: C901 - one case for each kind of token
     for token in tokens:
         kind = token.type
         if kind in _STYLES:
-            styles.append(_joined(styles[-1], _STYLES[kind]))
+            styles.append(_join_styles(styles[-1], _STYLES[kind]))
             if kind == "link_open":
                 links.append((str(token.attrs["href"]), len(spans)))
         elif kind == "link_close":
@@ -133,20 +131,20 @@ def _spans(  # noqa: C901 - one case for each kind of token
             address, begin = links.pop()
             label = "".join(span.text for span in spans[begin:])
             if label == address:
-                spans[begin:] = [Span(address, _joined(styles[-1], UNDERLINED), True)]
+                spans[begin:] = [Span(address, _join_styles(styles[-1], UNDERLINED), True)]
             else:
                 spans += _address_of(address, theme, styles[-1])
         elif kind.endswith("_close"):
             styles.pop()
         elif kind == "image":
-            underlined = _joined(styles[-1], UNDERLINED)
+            underlined = _join_styles(styles[-1], UNDERLINED)
             spans += _spans(token.children or (), theme, underlined, in_link=True)
             if not (links or in_link):
                 spans += _address_of(str(token.attrs["src"]), theme, styles[-1])
         elif kind in ("softbreak", "hardbreak"):
             spans.append(Span("\n", ""))
         elif kind == "code_inline":
-            spans.append(Span(token.content, _joined(styles[-1], theme.code), True))
+            spans.append(Span(token.content, _join_styles(styles[-1], theme.code), True))
         elif token.content:
             spans.append(Span(token.content, styles[-1], kind == "html_inline"))
     return spans
@@ -156,14 +154,14 @@ def _address_of(address: str, theme: Theme, style: str) -> list[Span]:
     """Return what stands behind a link's label."""
     if not address:
         return []
-    return [Span(" ", style), Span(f"({address})", _joined(style, theme.address), True)]
+    return [Span(" ", style), Span(f"({address})", _join_styles(style, theme.address), True)]
 
 
-def _joined(style: str, more: str) -> str:
+def _join_styles(style: str, more: str) -> str:
     return f"{style};{more}" if style else more
 
 
-def _bounded(rule: Rule) -> Rule:
+def _bound_rule(rule: Rule) -> Rule:
     """Return a rule that reads at most `FARTHEST` characters, and notes a sign that it may read
     once more of the text is there.
     """
@@ -174,7 +172,7 @@ def _bounded(rule: Rule) -> Rule:
         unclosed, closed = len(marks.unclosed), len(marks.closed)
         if rule(state, True):
             length, state.pos = state.pos - start, start
-            if length <= FARTHEST and rule(state, silent):
+            if length <= MAX_DISTANCE and rule(state, silent):
                 # Only code and tags, which bind tighter, can still close what is open within it.
                 label = start + 2 if state.src[start] == "!" else 0  # is read as a text of its own
                 within = [at + label for at in marks.unclosed[unclosed:]]
@@ -186,7 +184,7 @@ def _bounded(rule: Rule) -> Rule:
                     marks.closed.append((start, state.pos))
                 return True
         state.pos = start
-        near = len(state.src) - FARTHEST
+        near = len(state.src) - MAX_DISTANCE
         known = marks.unclosed and marks.unclosed[-1] >= near  # the first one is what counts
         if start >= near and not (silent or known) and _may_open(state.src[start:]):
             marks.unclosed.append(start)
@@ -196,7 +194,7 @@ def _bounded(rule: Rule) -> Rule:
 
 
 def _may_open(text: str) -> bool:
-    """Tell if a text that is no link and no tag may become one when it goes on."""
+    """Return True when a text may become a link or a tag as it grows."""
     if text[0] == "<":
         return _MAY_BE_TAG.match(text) is not None
     begin = text.find("[")
@@ -223,8 +221,8 @@ def _signs(text: str, signs: str, start: int) -> list[tuple[int, str]]:
     return [(start + match.start(), match[0]) for match in found if match[0] in signs]
 
 
-def _positioned(rule: Rule) -> Rule:
-    """Return a rule for `*`, `_` or `~` that remembers where each sign stands."""
+def _position_rule(rule: Rule) -> Rule:
+    """Return a rule for `*`, `_` or `~` that records the position of each sign."""
 
     def positioned(state: StateInline, silent: bool) -> bool:
         start, first = state.pos, len(state.delimiters)
@@ -253,7 +251,7 @@ def _unpair(state: StateInline) -> None:
             at = state.tokens[delimiter.token].meta["at"]
             if delimiter.end >= 0:
                 close = state.tokens[delimiters[delimiter.end].token].meta["at"]
-                if close - at > FARTHEST:
+                if close - at > MAX_DISTANCE:
                     delimiter.end = -1
                 else:
                     marks.closed.append((at, close + 1))

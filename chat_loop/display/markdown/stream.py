@@ -1,4 +1,4 @@
-"""Markdown in pieces in, what the terminal is sent out."""
+"""Render streamed markdown as terminal output."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from chat_loop.display.markdown.blocks import Blocks, Line
 from chat_loop.display.markdown.flow import Run, runs_of
 from chat_loop.display.markdown.theme import Theme
 
-_DEEPEST = 12
+_MAX_DEPTH = 12
 """Quotes and items that one line opens within each other."""
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
-_TOO_DEEP = re.compile(rf"^((?:[ \t]*{_MARKER}){{{_DEEPEST}}}[ \t]*)(?=[-*+>0-9])", re.MULTILINE)
-_BEGINNING = re.compile(
+_TOO_DEEP = re.compile(rf"^((?:[ \t]*{_MARKER}){{{_MAX_DEPTH}}}[ \t]*)(?=[-*+>0-9])", re.MULTILINE)
+_UNDECIDED_LINE = re.compile(
     rf"(?:[ \t]*{_MARKER})*[ \t]*"
     r"(?:[-+*_=~`#:. \t]*|[0-9]{1,9}[.)]?|(?:`{3,}|~{3,}|\|).*|<[^>]{0,400}(?:>[ \t]*)?"
     r"|\[(?:[ xX](?:\] *)?)?)"
 )
 """A line of which it is not known yet what it begins."""
-_HALF = re.compile(r"(?:[*_~`!\[\]<\\]+|&#?\w{0,32}| +)$")
-"""What may belong to the text that follows it."""
+_INCOMPLETE_MARKUP = re.compile(r"(?:[*_~`!\[\]<\\]+|&#?\w{0,32}| +)$")
+"""Markup at the end that may belong to the text that follows."""
 
 
 class MarkdownStream:
@@ -75,7 +75,7 @@ class MarkdownStream:
 
     def _advance(self, *, ended: bool) -> str:
         """Print what is certain by now, and drop the blocks that are."""
-        text = self._source if ended else self._source[: _certain(self._source)]
+        text = self._source if ended else self._source[: _stable_length(self._source)]
         text = _TOO_DEEP.sub(r"\1\\", text)
         columns = self._columns()
         blocks = Blocks(text, self._theme, columns, ended=ended)
@@ -95,7 +95,7 @@ class MarkdownStream:
                 if skip >= len(run.text):
                     skip -= len(run.text)
                     continue
-                sent.append(self._sent(run, skip))
+                sent.append(self._render(run, skip))
                 skip = 0
         self._printed = max(total, self._printed)
         self._waiting_rows = blocks.waiting_rows
@@ -127,7 +127,7 @@ class MarkdownStream:
                 gap = "\n"
         return runs_of(line, gap, columns if self._wraps else None, column)
 
-    def _sent(self, run: Run, skip: int) -> str:
+    def _render(self, run: Run, skip: int) -> str:
         """Return a run as it is sent, without the characters that were sent before."""
         gap = "" if skip else run.gap
         sent = ""
@@ -143,12 +143,14 @@ class MarkdownStream:
         return sent + run.text[skip:]
 
 
-def _certain(source: str) -> int:
+def _stable_length(source: str) -> int:
     """Return how much of a text is read as far as more of it cannot change what its last line
     begins.
     """
     begin = source.rfind("\n") + 1
-    half = _HALF.search(source, begin)
+    half = _INCOMPLETE_MARKUP.search(source, begin)
     end = half.start() if half else len(source)
-    undecided = _BEGINNING.fullmatch(source, begin) or _BEGINNING.fullmatch(source, begin, end)
+    undecided = _UNDECIDED_LINE.fullmatch(source, begin) or _UNDECIDED_LINE.fullmatch(
+        source, begin, end
+    )
     return begin if undecided else end

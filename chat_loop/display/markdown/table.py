@@ -13,7 +13,7 @@ from chat_loop.display.markdown.inline import Span, spans_of
 from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.display.text import cells
 
-HELD = 12
+MEASURED_LINES = 12
 """Lines of a table that the widths of its columns are taken from; the rows below them are shown as
 they come.
 """
@@ -42,19 +42,19 @@ class Layout(Struct, frozen=True):
             return []
         line, cross = ("─", "─┼─") if self.theme.has_symbols else ("-", "-+-")
         rule = cross.join(line * width for width in self.widths)
-        return [self._aligned(self.header), [Span(rule, "")]]
+        return [self._align(self.header), [Span(rule, "")]]
 
     def lines(self, row: Row, *, first: bool) -> list[list[Span]]:
         """Return the lines of one row."""
         if self.widths:
-            return [self._aligned(row)]
+            return [self._align(row)]
         lines: list[list[Span]] = [] if first else [[]]
         for name, cell in zip(self.header, row, strict=True):
             if cell:
                 lines.append([*name, Span(": ", BOLD), *cell] if name else [*cell])
         return lines
 
-    def _aligned(self, row: Row) -> list[Span]:
+    def _align(self, row: Row) -> list[Span]:
         spans: list[Span] = []
         bar = Span(" │ " if self.theme.has_symbols else " | ", "")
         for at, (cell, side, width) in enumerate(zip(row, self.sides, self.widths, strict=True)):
@@ -75,7 +75,7 @@ def layout_of(lines: Sequence[str], columns: int, theme: Theme) -> tuple[Layout,
     )
     header = _row_of(lines[0], len(sides), theme, theme.headings[-1])
     rows = [_row_of(line, len(sides), theme) for line in lines[2:]]
-    measured = (header, *rows[: HELD - 2])
+    measured = (header, *rows[: MEASURED_LINES - 2])
     widths = tuple(max(_width(row[at]) for row in measured) for at in range(len(sides)))
     fits = sum(widths) + 3 * (len(widths) - 1) < columns
     return Layout(header, sides, widths if fits else (), theme), rows

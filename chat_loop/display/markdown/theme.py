@@ -64,5 +64,5 @@ NAMES = tuple(_THEMES)
 
 @cache
 def theme_of(name: str, *, colour: bool = True, has_symbols: bool = True) -> Theme:
-    """The theme called `name`, one of `NAMES`; without colours it has attributes only."""
+    """Return the theme `name`, one of `NAMES`; without colours it has only attributes."""
     return replace(_THEMES[name] if colour else _PLAIN, has_symbols=has_symbols)
