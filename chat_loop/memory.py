@@ -111,15 +111,15 @@ class ProjectMemory:
     def load(self) -> Memory:
         """Read the file that applies now."""
         path = locate(self.place.directory, self.place.home)[0] or self.place.own
-        found = Memory(path=path, exists=os.path.lexists(path), own=path == self.place.own)
-        if not found.exists:
-            return found
+        memory = Memory(path=path, exists=os.path.lexists(path), own=path == self.place.own)
+        if not memory.exists:
+            return memory
         try:
             facts = tuple(fact.text for fact in find_facts(_read(path)))
         except ChatLoopError as error:
-            return replace(found, problem=error.message)
+            return replace(memory, problem=error.message)
         block, left_out = fact_block(facts, self.place.max_tokens)
-        return replace(found, facts=facts, block=block, left_out=left_out)
+        return replace(memory, facts=facts, block=block, left_out=left_out)
 
     def fit(self, window: int) -> bool:
         """Fit the block into a fifth of another window. Return True when the block changes."""
@@ -241,7 +241,7 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
     The search ends at the directory with `.git`, at home, and below a directory that everybody may
     write to, such as /tmp: a file there may be anybody's. Without `.git` the root is `directory`.
     """
-    found: Path | None = None
+    file: Path | None = None
     for folder in (directory, *directory.parents):
         if folder is not directory and os.name != "nt":
             try:
@@ -250,13 +250,13 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
                 shared = True
             if shared:
                 break
-        if found is None and os.path.lexists(folder / NAME):
-            found = folder / NAME
+        if file is None and os.path.lexists(folder / NAME):
+            file = folder / NAME
         if os.path.lexists(folder / ".git"):
-            return found, folder
+            return file, folder
         if folder == home:
             break
-    return found, directory
+    return file, directory
 
 
 def _read(path: Path) -> str:
@@ -338,10 +338,10 @@ def remove_fact(text: str, number: int) -> str:
     start, end = found[number].start, found[number].end
     if len(found) == 1 and start and not lines[start - 1].strip():
         start -= 1
-    kept = [*lines[:start], *lines[end:]]
-    if kept and end == len(lines) and not lines[-1].endswith("\n"):
-        kept[-1] = kept[-1].removesuffix(newline).removesuffix("\n")
-    return mark + "".join(kept)
+    rest = [*lines[:start], *lines[end:]]
+    if rest and end == len(lines) and not lines[-1].endswith("\n"):
+        rest[-1] = rest[-1].removesuffix(newline).removesuffix("\n")
+    return mark + "".join(rest)
 
 
 def bullet(text: str) -> str:
@@ -355,14 +355,14 @@ def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, .
     The first facts that fit stay, each whole: a fact that is added later leaves the bytes before it
     as they were, so that prompt caches hold.
     """
-    lines, left_out, taken = [INTRO], [], estimate(INTRO)
+    lines, left_out, used = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):
         size = 1 + estimate(bullet(text))
-        if taken + size > max_tokens:
+        if used + size > max_tokens:
             left_out.append(number)
         else:
             lines.append(bullet(text))
-            taken += size
+            used += size
     return ("\n".join(lines) if len(lines) > 1 else ""), tuple(left_out)
 
 
@@ -376,7 +376,7 @@ def _lines(text: str) -> tuple[str, list[str], str]:
 
 def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
     """Return the facts, and the line before which a first fact would go."""
-    found: list[Fact] = []
+    facts: list[Fact] = []
     fence, inside_comment, opened, behind = "", False, 0, 0
     for number, whole in enumerate(lines):
         line = whole.rstrip()
@@ -395,9 +395,9 @@ def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
         elif (mark := _BULLET.match(line)) is not None:
             fact = _fact_at(lines, number, mark.end())
             if fact.text:
-                found.append(fact)
+                facts.append(fact)
                 behind = fact.end
-    return found, opened if fence or inside_comment else len(lines)
+    return facts, opened if fence or inside_comment else len(lines)
 
 
 def _fact_at(lines: Sequence[str], start: int, width: int) -> Fact:

@@ -96,7 +96,7 @@ def find_secrets(text: str) -> list[Secret]:
     if "[REDACTED:" in text:
         text = _compiled("mark").sub(lambda mark: _FILLER * len(mark[0]), text)
     lowered = text.replace("\u0130", "i").lower()  # the only character that lowers to two
-    found = [
+    matches = [
         Secret(*match.span(), "key")
         for keys in _own_keys
         for key in keys()
@@ -110,10 +110,10 @@ def find_secrets(text: str) -> list[Secret]:
                 start, end = match.span(match.lastindex or 0)
                 value = text[start:end].rstrip(".")
                 if is_secret(value):
-                    found.append(Secret(start, start + len(value), kind))
-    found += _named(text, lowered)
+                    matches.append(Secret(start, start + len(value), kind))
+    matches += _named(text, lowered)
     merged: list[Secret] = []
-    for secret in sorted(found, key=lambda one: (one.start, -one.end)):
+    for secret in sorted(matches, key=lambda one: (one.start, -one.end)):
         if merged and secret.start < merged[-1].end:
             merged[-1] = merged[-1]._replace(end=max(merged[-1].end, secret.end))
         else:

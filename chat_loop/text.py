@@ -56,16 +56,16 @@ _MONTH = re.compile(
 
 def sentences(text: str) -> list[Sentence]:
     """Return the sentences of `text` in order, in linear time."""
-    found: list[Sentence] = []
+    result: list[Sentence] = []
     for begin, end, role in _blocks(text):
         start = begin
         if role not in ("row", "heading", "command", "code"):
             for match in _END.finditer(text, begin, end):
                 if match.group()[0] not in ".…" or not _goes_on(text, begin, match):
-                    found += _pieces(text, start, match.end(), role)
+                    result += _pieces(text, start, match.end(), role)
                     start = match.end()
-        found += _pieces(text, start, end, role)
-    return found
+        result += _pieces(text, start, end, role)
+    return result
 
 
 def one_line(text: str, length: int) -> str:

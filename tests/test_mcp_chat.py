@@ -373,7 +373,7 @@ def test_who_has_no_servers_pays_nothing(tmp_path: Path) -> None:
 
 def test_the_sdk_is_not_loaded_before_the_servers_start() -> None:
     code = (
-        "import sys; from chat_loop.agent.mcp_servers import Servers; Servers({}); print('mcp' "
+        "import sys; from chat_loop.agent.mcp_servers import McpServers; McpServers({}); print('mcp' "
         "in sys.modules)"
     )
     result = subprocess.run(

@@ -124,18 +124,18 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
 
 def _entries(folder: str, start: str) -> list[tuple[str, bool]]:
     """Return (name, is_folder) of entries with this prefix, within 20,000 and 0.15 seconds."""
-    found: list[tuple[str, bool]] = []
+    matches: list[tuple[str, bool]] = []
     limit = time.monotonic() + 0.15
     try:
         with os.scandir(folder) as entries:
             for seen, entry in enumerate(entries):
                 late = not seen % 100 and time.monotonic() > limit
-                if seen >= 20_000 or len(found) >= MAX_COMPLETIONS or late:
+                if seen >= 20_000 or len(matches) >= MAX_COMPLETIONS or late:
                     break
                 name = entry.name
                 hidden = name.startswith(".") and not start.startswith(".")
                 if name.startswith(start) and not hidden and name.isprintable() and '"' not in name:
-                    found.append((name, entry.is_dir()))
+                    matches.append((name, entry.is_dir()))
     except (OSError, ValueError):
         return []
-    return sorted(found)
+    return sorted(matches)

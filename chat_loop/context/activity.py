@@ -48,18 +48,18 @@ def merge_counts(
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
     """Return the newest files that tools changed or the user attached, those of `before` first."""
-    found = dict.fromkeys(before)
+    entries = dict.fromkeys(before)
     for exchange in exchanges:
         for file in exchange.attached:
             form = f"image, {file.width}×{file.height}" if file.is_image else "attached"
-            found[f"{redact_text(one_line(file.name, 200))} ({form})"] = None
+            entries[f"{redact_text(one_line(file.name, 200))} ({form})"] = None
         for use in exchange.uses:
             if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
                 arguments = _arguments(use)
                 for path in map(arguments.get, ("path", "file_path", "file", "filename")):
                     if isinstance(path, str) and path.strip():
-                        found[one_line(path, 200)] = None
-    return tuple(found)[-MAX_FILES:]
+                        entries[one_line(path, 200)] = None
+    return tuple(entries)[-MAX_FILES:]
 
 
 def _read(lines: Sequence[str]) -> tuple[_Uses, list[str]]:

@@ -129,14 +129,14 @@ def nearest_limit(
     used: int, messages: int, window: int, limits: Limits
 ) -> tuple[float, int, int, str]:
     """Return the nearest limit as (share reached, amount, limit, unit)."""
-    found = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
+    candidates = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
     for amount, limit, unit in (
         (used, limits.max_tokens, "tokens"),
         (messages, limits.max_messages, "messages"),
     ):
         if limit:
-            found.append((amount / limit / limits.trigger_threshold, amount, limit, unit))
-    return max(found)
+            candidates.append((amount / limit / limits.trigger_threshold, amount, limit, unit))
+    return max(candidates)
 
 
 def size(text: str, count: Count) -> int:
@@ -198,11 +198,11 @@ def weigh(
     pieces: Iterable[tuple[str, Message]], system_prompt: str, memory: str, tools: int, count: Count
 ) -> dict[str, int]:
     """Estimate the tokens of a request, part by part, in the order in which the parts are sent."""
-    found = {SYSTEM: count(system_prompt), MEMORY: count(memory), TOOLS: tools}
+    weights = {SYSTEM: count(system_prompt), MEMORY: count(memory), TOOLS: tools}
     for part, message in pieces:
         images = sum(image_tokens(image.width, image.height) for image in message.images)
-        found[part] = found.get(part, 0) + size(message.whole, count) + images
-    return found
+        weights[part] = weights.get(part, 0) + size(message.whole, count) + images
+    return weights
 
 
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tuple[str, int]]:
@@ -219,15 +219,15 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tupl
         used = {part: tokens * total // max(1, whole) for part, tokens in weights.items()}
         for largest in sorted(used, key=used.__getitem__)[-1:]:
             used[largest] += total - sum(used.values())
-    kept = reserve(budget.window.tokens)
+    reserved = reserve(budget.window.tokens)
     return [
         *(
             (f"{OWN} ({queries})" if one == OWN else one, used[one])
             for one in PARTS
             if used.get(one)
         ),
-        ("Kept for the reply", kept),
-        ("Free", max(0, budget.window.tokens - total - kept)),
+        ("Kept for the reply", reserved),
+        ("Free", max(0, budget.window.tokens - total - reserved)),
     ]
 
 
@@ -291,13 +291,13 @@ def newest_within(
     exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
     """Return the newest exchanges within the limits, at least one, with room for the next query."""
-    kept: list[Exchange] = []
+    newest: list[Exchange] = []
     messages, used = int(bool(exchanges) and exchanges[-1].reply is not None), 0
     message_limit, limit = limits.max_messages or 10**9, limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
         used += exchange_size(exchange, count, window)
-        if kept and (messages > message_limit or used > limit):
+        if newest and (messages > message_limit or used > limit):
             break
-        kept.append(exchange)
-    return tuple(reversed(kept))
+        newest.append(exchange)
+    return tuple(reversed(newest))

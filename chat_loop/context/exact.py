@@ -90,25 +90,25 @@ _NAME = re.compile(
 
 def find(text: str) -> list[ExactValue]:
     """Return the exact values of `text` in the order in which they stand, none inside another."""
-    found: list[ExactValue] = []
-    position = taken = 0
+    values: list[ExactValue] = []
+    position = consumed = 0
     while (trigger := _TRIGGER.search(text, position)) is not None:
         start = trigger.start()
-        lowest = max(taken, start - 120)  # words of more characters are not read whole
+        lowest = max(consumed, start - 120)  # words of more characters are not read whole
         while start > lowest and not text[start - 1].isspace():
             start -= 1
         match = _shapes().search(text, start)
         if match is None:
             break
-        value = _value(text, match, taken)
+        value = _value(text, match, consumed)
         if value is None:
-            position = taken = match.end() if match.lastgroup == "number" else match.start() + 1
+            position = consumed = match.end() if match.lastgroup == "number" else match.start() + 1
         else:
-            found.append(value)
-            position = taken = value.end
+            values.append(value)
+            position = consumed = value.end
     whole: list[ExactValue] = []
     end = 0
-    for start, value in [*((value.start, value) for value in found), (len(text), None)]:
+    for start, value in [*((value.start, value) for value in values), (len(text), None)]:
         names = _NAME.finditer(text, end, start)
         whole += (ExactValue(match.group(), "name", *match.span()) for match in names)
         if value is not None:

@@ -1,6 +1,6 @@
 """The ledger (pure): the sentences of a conversation that code carries along its chain as bytes.
 
-Four steps make a child's summary block: harvest the sentences worth a line, replace those that a
+Four steps make a child's summary block: collect the sentences worth a line, replace those that a
 newer one replaces in so many words, score the rest, and fit it into the room there is. A model's
 checked decisions and open points are bullets among the lines. Nothing here knows a language.
 """
@@ -161,7 +161,7 @@ def items(summary: Summary) -> Iterator[Line]:
                 yield Line(text, section, place[1], "reply" if place[2] == "reply" else "user")
 
 
-# ---- harvest
+# ---- collect
 
 
 def collect(exchanges: Iterable[Exchange]) -> list[Line]:
@@ -174,7 +174,7 @@ def _collect(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
 
     Nobody has decided what only a model has named: the labels of replies count for nothing.
     """
-    found: list[_Entry] = []
+    entries: list[_Entry] = []
     for exchange in exchanges:
         pasted = len(exchange.query.text) > OWN_WORDS
         asked: set[str] = set()
@@ -182,13 +182,13 @@ def _collect(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
             asked |= sentence.figures
             section = _SECTIONS.get(sentence.label, "key_facts")
             item = Line(sentence.text, section, exchange.ref, "user")
-            found.append(_Entry(item, sentence, section, pasted))
+            entries.append(_Entry(item, sentence, section, pasted))
         if exchange.reply is not None:
             for sentence in _worth_keeping(exchange.reply.text, redactor, reply=True):
                 if not (sentence.figures and sentence.figures <= asked):
                     item = Line(sentence.text, "key_facts", exchange.ref, "reply")
-                    found.append(_Entry(item, sentence, "key_facts"))
-    return found
+                    entries.append(_Entry(item, sentence, "key_facts"))
+    return entries
 
 
 def _worth_keeping(
@@ -224,8 +224,8 @@ def _worth_keeping(
 def read(text: str) -> ParsedSentence:
     """Read the first 1,000 characters of a sentence: its values, its words, its label."""
     text = text[:1_000]
-    found = find(text)
-    exact = [value for value in found if value.kind != "name"]
+    exact_values = find(text)
+    exact = [value for value in exact_values if value.kind != "name"]
     label = _LABEL.match(text)
     outside, position = [], label.end() if label is not None else 0
     bare: set[str] = set()
@@ -240,8 +240,8 @@ def read(text: str) -> ParsedSentence:
     first = label[1].casefold().split()[0] if label is not None else ""
     return ParsedSentence(
         text=text,
-        values=tuple(value.text for value in found),
-        exactness=max((_EXACTNESS.get(value.kind, 3) for value in found), default=0),
+        values=tuple(value.text for value in exact_values),
+        exactness=max((_EXACTNESS.get(value.kind, 3) for value in exact_values), default=0),
         normals=tuple(normalize(value.text) for value in exact),
         measures=frozenset(value.unit or value.kind for value in exact),
         figures=frozenset(bare),
@@ -317,13 +317,13 @@ def find_conflicts(older: Sequence[Line], newer: Sequence[Line]) -> list[tuple[L
     """Return pairs of lines of which the newer one may give another value of the same."""
     first, second = ([read(one.text) for one in side] for side in (older, newer))
     index = WordIndex([*first, *second])
-    found = []
+    pairs = []
     for item, sentence in zip(newer, second, strict=True):
         close = [at for at in index.near(sentence, len(first)) if not sentence.apart(first[at])]
         likely = max(((index.likeness(sentence, first[at]), at) for at in close), default=(0.0, 0))
         if likely[0] >= 0.5:
-            found.append((older[likely[1]], item))
-    return found
+            pairs.append((older[likely[1]], item))
+    return pairs
 
 
 # ---- the block
@@ -381,8 +381,8 @@ def ledger(
         files=activity.files(parent.files, fresh),
         tools=activity.tools(parent.tools, fresh),
     )
-    kept = set(lines)
-    left_out = [entry.line for entry in live if entry not in kept]
+    kept_lines = set(lines)
+    left_out = [entry.line for entry in live if entry not in kept_lines]
     archived = missing_facts(left_out, [*(entry.line.text for entry in lines), *pins])
     return LedgerBlock(summary, tuple(archived), superseded)
 
@@ -465,12 +465,12 @@ def _fitting(
         if likeness >= 0.16 and not new.pasted:
             older[at].newer = new
             new.score = max(new.score, older[at].score)
-    kept: set[_Entry] = set()
+    selected: set[_Entry] = set()
     groups: set[tuple[Section, str]] = set()
     ranked = sorted(enumerate(lines), key=lambda pair: (pair[1].score, pair[0]), reverse=True)
     for _, best in ranked:
         for entry in (best.newer or best, best):
-            if entry in kept:
+            if entry in selected:
                 continue
             group = (entry.section, entry.line.mark)
             needed = count(f"- {entry.line.text}\n")
@@ -478,9 +478,9 @@ def _fitting(
                 needed += count(group[1])
             if needed > room:
                 break
-            kept.add(entry)
+            selected.add(entry)
             groups.add(group)
             room -= needed
         if room < 3:
             break
-    return [entry for entry in lines if entry in kept]
+    return [entry for entry in lines if entry in selected]

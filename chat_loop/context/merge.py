@@ -40,8 +40,8 @@ def common_lines(first: Summary, second: Summary) -> Summary:
 def _rewrite(summary: Summary, change: Callable[[str, tuple[str, ...]], Sequence[str]]) -> Summary:
     """Return a block with `change` applied to each of its lists."""
     lists = {name: lines for name, lines in asdict(summary).items() if name != "background"}
-    made: Any = {name: tuple(change(name, lines)) for name, lines in lists.items()}
-    return replace(summary, **made)
+    new_lists: Any = {name: tuple(change(name, lines)) for name, lines in lists.items()}
+    return replace(summary, **new_lists)
 
 
 def merge(
@@ -69,14 +69,15 @@ def merge(
     if len(backgrounds) > 1 and backgrounds[1] in backgrounds[0]:
         backgrounds.pop()
     summary = replace(_rewrite(first, together), background=" ".join(backgrounds) or nothing)
-    known = set(items(base))
+    common = set(items(base))
     ours, theirs = (
-        {item.text: item for item in items(one) if item not in known} for one in (first, second)
+        {item.text: item for item in items(one) if item not in common} for one in (first, second)
     )
     older = [item for text, item in ours.items() if text not in theirs]
     newer = [item for text, item in theirs.items() if text not in ours]
-    found = find_conflicts(older, newer) + [(old, new) for new, old in find_conflicts(newer, older)]
-    pairs = dict.fromkeys(Contradiction(old.whole, new.whole) for old, new in found)
+    conflicts = find_conflicts(older, newer)
+    conflicts += [(old, new) for new, old in find_conflicts(newer, older)]
+    pairs = dict.fromkeys(Contradiction(old.whole, new.whole) for old, new in conflicts)
     return summary, tuple(pairs)
 
 
@@ -113,5 +114,5 @@ def trim_to_room(summary: Summary, dropped: Collection[str], room: int, count: C
         summary,
         lambda name, lines: [one for one in lines if name not in SECTIONS or one not in dropped],
     )
-    kept = ledger(summary, summary, (), (), summary.pinned, room, count).summary
-    return replace(kept, topics=summary.topics, background=summary.background)
+    trimmed = ledger(summary, summary, (), (), summary.pinned, room, count).summary
+    return replace(trimmed, topics=summary.topics, background=summary.background)

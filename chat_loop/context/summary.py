@@ -315,26 +315,26 @@ def narrative(text: str) -> Summary:
     text = _THINKING.sub("", text)
     if not text.strip():
         raise InvalidSummary("the model returned nothing")
-    found: dict[str, list[str]] = {}
+    sections: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.split("\n"):
         heading = _HEADING_LINE.fullmatch(line.strip())
         name = _HEADINGS.get(heading[1].strip().lower()) if heading else None
         if heading is not None and name is not None:
-            current = found.setdefault(name, [])
+            current = sections.setdefault(name, [])
             if heading[2]:
                 current.append(heading[2])
         elif current is not None and line.strip() and not line.lstrip().startswith("<!--"):
-            if current and not _BULLET.match(line) and current is not found.get("background"):
+            if current and not _BULLET.match(line) and current is not sections.get("background"):
                 current[-1] += f" {line}"
             else:
                 current.append(_BULLET.sub("", line, count=1))
-    lists = {name: _items(found.get(name, [])) for name in NAMES}
-    if len(found.keys() & set(NAMES)) < 2:
+    lists = {name: _items(sections.get(name, [])) for name in NAMES}
+    if len(sections.keys() & set(NAMES)) < 2:
         raise InvalidSummary("the summary has not the headings that were asked for")
     if not any(lists.values()):
         raise InvalidSummary("the summary is empty")
-    return Summary(background=" ".join(_items(found.get("background", []))) or FIRST, **lists)
+    return Summary(background=" ".join(_items(sections.get("background", []))) or FIRST, **lists)
 
 
 def _items(lines: Iterable[str]) -> tuple[str, ...]:
@@ -363,11 +363,11 @@ def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     said; a decision also when it holds a name or term that does not occur there. References are no
     values.
     """
-    known = _Source(source)
+    values = _Source(source)
     background = [sentence.text for sentence in sentences(narrative.background)]
     before = (*background, *narrative.topics, *narrative.decisions, *narrative.pending)
-    good = dict.fromkeys(filter(known.supports, before))
-    decisions = [one for one in narrative.decisions if one in good and known.names_all_of(one)]
+    good = dict.fromkeys(filter(values.supports, before))
+    decisions = [one for one in narrative.decisions if one in good and values.names_all_of(one)]
     checked = replace(
         narrative,
         background=narrative.background
@@ -525,8 +525,8 @@ def draft(
     """
     span = thread.uncovered(plan.compact)
     outcome = outcome or Outcome(narrative=None)
-    kept = cover(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
-    summary = kept.summary
+    covered = cover(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
+    summary = covered.summary
     block = summary_block.render(summary)
     held = after(block, plan.keep)
     if held > room(window):
@@ -543,8 +543,8 @@ def draft(
         decisions=len(summary.decisions),
         pins=len(summary.pinned),
         facts=len(summary.key_facts),
-        archived=len({value for line in kept.archived for value in read(line.text).values}),
-        superseded=kept.superseded,
+        archived=len({value for line in covered.archived for value in read(line.text).values}),
+        superseded=covered.superseded,
     )
     return Draft(
         plan=plan,

@@ -226,10 +226,10 @@ class Conversation:
             pending.extend(names)
             self.show(events.Connecting(names))
 
-        taken = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
+        reserved = {*(tool.spec.name for tool in self._own_tools), *archive_tools.TOOLS}
         # characters of all schemas; on a small window, half a character for each of its tokens
         limit = min(100_000, self.window // 2)
-        self.offer_tools(await servers.tools(taken, limit, waiting))
+        self.offer_tools(await servers.tools(reserved, limit, waiting))
         if pending:
             self.show(events.Connecting(()))
         for message, hint in servers.notices():
@@ -402,10 +402,10 @@ class Conversation:
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, with everything as it was, when the disk refuses."""
-        taken = await self.compaction.take(draft)
-        if taken and acknowledge and draft.answered:
+        applied = await self.compaction.take(draft)
+        if applied and acknowledge and draft.answered:
             await self.acknowledge()
-        return taken
+        return applied
 
     def planner(self, *, quick: bool = False) -> ChildPlanner:
         """Return a planner for continuing stored sessions; when `quick`, without a model."""

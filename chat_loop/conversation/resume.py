@@ -162,8 +162,8 @@ class ChildPlanner:
     ) -> ChildPlan:
         """Continue from a session's summary and the `last` of `words`, as far as they fit."""
         summary, uncovered = await self._summary_of(loaded, thread)
-        wanted = max(min(last, len(words)), len(uncovered))
-        words = words[len(words) - wanted :]
+        number = max(min(last, len(words)), len(uncovered))
+        words = words[len(words) - number :]
         fitting = self._fitting(words, summary)
         if len(fitting) < len(uncovered):  # a smaller window than before
             summary, uncovered = await self._summary_of(loaded, thread, remake=True)
@@ -175,7 +175,7 @@ class ChildPlanner:
             carried=fitting,
             unsummarized_from=_first_ref(one for one in fitting if one in uncovered),
             in_file=True,
-            left_out=wanted - len(fitting),
+            left_out=number - len(fitting),
             answered=self._answered,
         )
 

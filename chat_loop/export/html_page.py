@@ -245,8 +245,8 @@ def _attachment(entry: records.Attachment, image: str) -> str:
     if image:
         size = f'width="{entry.width}" height="{entry.height}"'
         source = f'src="data:{entry.media};base64,{image}"'
-        shown = f'<img {source} alt="{escape(entry.name)}" {size}>'
-        return f'<figure class="attached">{shown}<figcaption>{title}</figcaption></figure>\n'
+        image_tag = f'<img {source} alt="{escape(entry.name)}" {size}>'
+        return f'<figure class="attached">{image_tag}<figcaption>{title}</figcaption></figure>\n'
     if entry.is_image:
         return _note(f"{title} The image is not in this page.", "")
     language = entry.name.rpartition(".")[2] if "." in entry.name else ""

@@ -256,15 +256,15 @@ def store(manager: SessionManager, sessions: Sequence[Session]) -> list[StoredIm
         order = list(TopologicalSorter(graph).static_order())
     stored: dict[int, StoredImport] = {}
     renamed: dict[str, str] = {}
-    taken: Counter[str] = Counter()
+    suffixes: Counter[str] = Counter()
     for at in order:
         session = _with_links(sessions[at], renamed)
         changed = max(0.0, min(limit, _last_event(session, limit)))
         was = identity = session.header.id
         try:
             while (written := manager.insert(session, changed)) is None:
-                taken[was] += 1
-                suffix = f"_{taken[was] + 1}"
+                suffixes[was] += 1
+                suffix = f"_{suffixes[was] + 1}"
                 identity = was[: 64 - len(suffix)] + suffix
                 session = replace(session, header=replace(session.header, id=identity))
         except OSError as error:

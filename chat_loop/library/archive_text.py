@@ -48,11 +48,11 @@ def search_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -
         f"Nothing in the archive matches {f'“{one_line(asked, 80)}”' if asked.strip() else 'that'}."
         " It may have been said in other words: search for other words."
     )
-    for shown in range(min(len(hits), MAX_HITS), 0, -1):
+    for number in range(min(len(hits), MAX_HITS), 0, -1):
         share = room
         while share >= _LEAST:
-            found = (_hit_text(hit, share // shown, count) for hit in hits[:shown])
-            text = "\n\n".join((_FOUND, *found))
+            parts = (_hit_text(hit, share // number, count) for hit in hits[:number])
+            text = "\n\n".join((_FOUND, *parts))
             if count(text) <= room:
                 return text
             share = share * 4 // 5
@@ -111,22 +111,22 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
             f"{available} Search the archive for what is older."
         )
     first, last = sorted((int(match[3]), int(match[5] or match[3])))
-    chosen = []
+    blocks = []
     for one in exchanges:
         if first <= one.query.number <= last:
             lines = [f"{who}: {text.strip()}" for who, text in texts(one) if text.strip()]
-            chosen.append("\n".join((_heading(one), *lines)))
-    text = "\n\n".join(chosen)
+            blocks.append("\n".join((_heading(one), *lines)))
+    text = "\n\n".join(blocks)
     if not text:
         what = f"is no query {first}" if first == last else "are no such queries"
         return f"There {what}. {available}"
-    wanted = int(match[6] or 1)
-    parts = [*islice(_parts(text, room, count), wanted + 1)]
-    if len(parts) < wanted:
+    part_number = int(match[6] or 1)
+    parts = [*islice(_parts(text, room, count), part_number + 1)]
+    if len(parts) < part_number:
         return f"“{match[1]}” has {plural(len(parts), 'part')}."
-    if len(parts) > wanted:
-        more = f'(Cut here. Read "{match[1]}:{wanted + 1}" for what follows.)'
-        return f"{parts[wanted - 1]}\n\n{more}"
+    if len(parts) > part_number:
+        more = f'(Cut here. Read "{match[1]}:{part_number + 1}" for what follows.)'
+        return f"{parts[part_number - 1]}\n\n{more}"
     return parts[-1]
 
 

@@ -214,27 +214,27 @@ class Index:
 
     def stale(self, files: Sequence[Stamp]) -> Stale:
         """Compare the index with the files in the folder."""
-        found = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
-        known = set(found)
-        changed = tuple(stamp for stamp in files if stamp not in known)
+        stamps = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
+        indexed = set(stamps)
+        changed = tuple(stamp for stamp in files if stamp not in indexed)
         gone: set[str] = set()
-        if len(found) > len(files) - len(changed):
-            gone = {identity for _, identity, _ in found}.difference(stamp.id for stamp in files)
+        if len(stamps) > len(files) - len(changed):
+            gone = {identity for _, identity, _ in stamps}.difference(stamp.id for stamp in files)
         return Stale(changed, tuple(gone))
 
     def links(self, latest: int = MAX_INTEGER) -> dict[str, Link]:
         """Return the links of all sessions, last used first, then undated and later ones."""
         select = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
-        found = [
+        rows = [
             *self.ask(f"{select} used <= ? ORDER BY used DESC, id DESC", (latest,)),
             # the plus keeps SQLite from reading every row in the order of the ids
             *self.ask(f"{select} used IS NULL OR used > ? ORDER BY +id DESC", (latest,)),
         ]
         try:
-            decoded = _LINKS.decode(f"[{','.join(link for (link,) in found)}]")
+            decoded = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
         except msgspec.MsgspecError as error:
             raise self.damage() from error
-        if len(decoded) != len(found):
+        if len(decoded) != len(rows):
             raise self.damage()
         return {link.id: link for link in decoded}
 
@@ -258,19 +258,19 @@ class Index:
 
     def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
         """Return the ids of the sessions for which a condition over the table `sessions` holds."""
-        found = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
-        return {identity for (identity,) in found}
+        rows = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
+        return {identity for (identity,) in rows}
 
     def compactions(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
-        found = self.ask(
+        rows = self.ask(
             "SELECT id, before, after FROM message_summaries JOIN sessions ON key = session "
             "WHERE before NOT NULL AND id IN (SELECT value FROM json_each(?))",
             (json.dumps(ids),),
         )
         return {
             identity: f"compacted {compact_number(before)} → {compact_number(after)}"
-            for identity, before, after in found
+            for identity, before, after in rows
         }
 
     def figures(self) -> dict[str, int | float | None]:
@@ -378,15 +378,15 @@ class Index:
 
     def _remove(self, sessions: Iterable[int], words: Counter[str], *, after: int = 0) -> None:
         """Delete sessions, except for exchanges up to the position `after`, and their `words`."""
-        chosen = ", ".join(str(int(key)) for key in sessions)
-        exchanges = f"session IN ({chosen}) AND position > {after}"
+        session_keys = ", ".join(str(int(key)) for key in sessions)
+        exchanges = f"session IN ({session_keys}) AND position > {after}"
         keys = f"SELECT key FROM exchanges WHERE {exchanges}"
         for (lines,) in self.ask(f"SELECT words FROM sentences WHERE rowid IN ({keys})"):
             words.subtract(_distinct_words(str(lines)))
         self.ask(f"DELETE FROM sentences WHERE rowid IN ({keys})")
         self.ask(f"DELETE FROM exchanges WHERE {exchanges}")
-        self.ask(f"DELETE FROM sessions WHERE key IN ({chosen})")
-        self.ask(f"DELETE FROM message_summaries WHERE session IN ({chosen})")
+        self.ask(f"DELETE FROM sessions WHERE key IN ({session_keys})")
+        self.ask(f"DELETE FROM message_summaries WHERE session IN ({session_keys})")
 
     def _count(self, words: Counter[str]) -> None:
         """Update how many exchanges contain each word; delete unused words."""

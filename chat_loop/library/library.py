@@ -70,8 +70,8 @@ class Library:
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """Return the sessions with these ids. Raises SessionError."""
-        wanted = list(dict.fromkeys(ids))
-        return self.ask(lambda index: index.rows(wanted, self._latest()), texts=False)
+        unique_ids = list(dict.fromkeys(ids))
+        return self.ask(lambda index: index.rows(unique_ids, self._latest()), texts=False)
 
     def rows(
         self,
@@ -139,8 +139,8 @@ class Library:
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
-        wanted = list(ids)
-        return self.ask(lambda index: index.compactions(wanted), texts=False)
+        unique_ids = list(ids)
+        return self.ask(lambda index: index.compactions(unique_ids), texts=False)
 
     def figures(self) -> dict[str, int | float | None]:
         """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
@@ -199,8 +199,8 @@ class Library:
                 with index.reading():
                     stale = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
-                    known = index.ids_where() if stale and self._count else set[str]()
-                    if not stale or (known and known.issuperset(one.id for one in stale.files)):
+                    indexed = index.ids_where() if stale and self._count else set[str]()
+                    if not stale or (indexed and indexed.issuperset(one.id for one in stale.files)):
                         return question(index)
                 count = len(stale.files)
                 much = count > SOON_FILES or sum(one.size for one in stale.files) > SOON_BYTES
@@ -286,5 +286,5 @@ def _part(row: SessionRow, number: int) -> SessionRow:
     session = parse(data).session
     if session is None or status.st_size > len(data):
         return part
-    found = partial.row_of(session.up_to(number), row.path)
-    return replace(part, queries=found.queries, tokens=found.tokens, spent=found.spent)
+    part_row = partial.row_of(session.up_to(number), row.path)
+    return replace(part, queries=part_row.queries, tokens=part_row.tokens, spent=part_row.spent)

@@ -86,7 +86,7 @@ def chains(links: Links, here: str = "") -> list[ListedChain]:
 
 def last_queries(identity: str, links: Links) -> dict[str, int]:
     """Return a session and its ancestors, nearest first, with their last query that counts."""
-    found = {identity: ALL}
+    last = {identity: ALL}
     following = [identity]
     for one in following:  # the list grows
         link = links[one]
@@ -95,10 +95,10 @@ def last_queries(identity: str, links: Links) -> dict[str, int]:
         for parent in link.parents:
             if parent in links and parent != one:
                 until = link.until.partition(".")[2] if parent == link.parent else ""
-                if parent not in found:
+                if parent not in last:
                     following.append(parent)
-                found[parent] = max(found.get(parent, 0), int(until) if until else ALL)
-    return found
+                last[parent] = max(last.get(parent, 0), int(until) if until else ALL)
+    return last
 
 
 def conversation_numbers(conversations: Iterable[ListedChain]) -> dict[str, list[int]]:
@@ -191,15 +191,15 @@ def _reachable(
     ids: Iterable[str], links: Links, following: Callable[[Link], Iterable[str]]
 ) -> set[str]:
     """Return the ids and all that are reached from them."""
-    found: set[str] = set()
+    reached: set[str] = set()
     stack = list(ids)
     while stack:
         one = stack.pop()
-        if one not in found:
-            found.add(one)
+        if one not in reached:
+            reached.add(one)
             if one in links:
                 stack += following(links[one])
-    return found
+    return reached
 
 
 def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:

@@ -93,14 +93,14 @@ def rank(
     whole = {
         position: _highest([one.certainty for one in each]) for position, each in sentences.items()
     }
-    found = [
+    ranked = [
         _scored(question, position, sentences[position], whole)
         for position in candidates
         if position in sentences
     ]
-    found.reverse()
-    best_score = max((one.score for one in found), default=0.0) or 1.0
-    return sorted(found, key=lambda one: (-one.exact, -round(one.score / best_score * _STEPS)))
+    ranked.reverse()
+    best_score = max((one.score for one in ranked), default=0.0) or 1.0
+    return sorted(ranked, key=lambda one: (-one.exact, -round(one.score / best_score * _STEPS)))
 
 
 def fuse(

@@ -128,14 +128,14 @@ def _indexed_session(
         row = replace(row, spent=(*session.usage_of_models.items(),))
     if session is not None and seal is not None and seal.summary is not None:
         numbers = [one.query.number for one in session.exchanges]
-        block, made = seal.summary, seal.compaction
+        block, compaction = seal.summary, seal.compaction
         sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
         summary = IndexedSummary(
             last=max(numbers, default=0) if seal.covers is None else seal.covers,
             tokens=estimate(summary_block.render(block)),
-            before=None if made is None else made.before,
-            after=None if made is None else made.after,
-            cost=None if made is None else made.cost,
+            before=None if compaction is None else compaction.before,
+            after=None if compaction is None else compaction.after,
+            cost=None if compaction is None else compaction.cost,
             items="\n".join(_text(item) for section in sections for item in section),
         )
     row = without_secrets(row)

@@ -71,17 +71,17 @@ class FolderHit(Hit, frozen=True, kw_only=True):
 
 def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
     """Return who said what in an exchange: user, model, then tools and the query's files."""
-    found = [
+    results = [
         ("User", exchange.query.text),
         ("Assistant", exchange.reply.text if exchange.reply is not None else ""),
     ]
     for use in exchange.uses:
         result = use.result.text if use.result is not None else ""
-        found.append((f"Tool {use.call.name}", f"{use.call.arguments}\n{result}"))
+        results.append((f"Tool {use.call.name}", f"{use.call.arguments}\n{result}"))
     for file in exchange.attached:
         if file.text:
-            found.append((f"File {encode_line(file.name)}", file.text[:FILE_CHARACTERS]))
-    return tuple(found)
+            results.append((f"File {encode_line(file.name)}", file.text[:FILE_CHARACTERS]))
+    return tuple(results)
 
 
 def search_all(
@@ -130,12 +130,12 @@ def search(
     nearness = {} if only_ids or near is None else near(index, candidates)
     positions = dict.fromkeys((*candidates, *nearness))
     around = {(session, position + step) for session, position in positions for step, _ in AROUND}
-    found = index.ask(
+    likely = index.ask(
         f"SELECT {_PLACE}, sentences.words FROM exchanges e {_AT_PLACES} "
         "JOIN sentences ON sentences.rowid = e.key",
         (json.dumps([*around]),),
     )
-    lines = {(session, position): str(words) for session, position, words in found}
+    lines = {(session, position): str(words) for session, position, words in likely}
     ranked = ranking.rank(question, lines, positions)
     ranked = [one for one in ranked if one.sentences or one.position in nearness]
     return ranking.fuse(ranked, nearness) if nearness else ranked
@@ -154,12 +154,12 @@ def places_of(scored: RankedExchange, exchange: Exchange) -> tuple[Place, ...]:
 
 def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[FolderHit]:
     """Return the exchanges as the index keeps them. Raises IndexUnavailable."""
-    found = index.ask(
+    stored_rows = index.ask(
         f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), e.at, e.query, e.reply "
         f"FROM exchanges e {_AT_PLACES} JOIN sessions s ON s.key = e.session",
         (json.dumps([one.position for one in scored]),),
     )
-    stored = {(session, position): row for session, position, *row in found}
+    stored = {(session, position): row for session, position, *row in stored_rows}
     rows = index.rows(list({row[0] for row in stored.values()}))
     hits = []
     for one in scored:
@@ -218,12 +218,12 @@ def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, 
     if not term.plain or not 4 <= len(word) <= _MAX_RELATED_WORD:
         return {}
     pieces = {piece for at in range(4, len(word) - 2) for piece in (word[:at], word[-at:])}
-    known = "value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)"
+    in_lexicon = "value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)"
     same = words("word FROM stems WHERE stems MATCH ?", _quoted(word))
     sure = dict.fromkeys(same, terms.SAME)
     for other in (
         *words(containing, _quoted(word[: max(4, ceil(terms.ALIKE * len(word)))])),
-        *words(known, json.dumps([*pieces])),
+        *words(in_lexicon, json.dumps([*pieces])),
     ):
         sure[other] = max(sure.get(other, 0.0), terms.related(word, other))
     sure.pop(word, None)
@@ -243,21 +243,21 @@ def _candidates(
     if not question.terms:
         return []
     match = " OR ".join(f"({one.match})" for one in question.terms)
-    found = index.ask(f"{likely} rank LIMIT {_LIKELY}", (match, *values))
-    around = {(session, position): score for _, session, position, score in found}
+    rows_by_rank = index.ask(f"{likely} rank LIMIT {_LIKELY}", (match, *values))
+    around = {(session, position): score for _, session, position, score in rows_by_rank}
     scores = {
         (at, session, position): max(
             score + weight * around.get((session, position + step), 0.0) for step, weight in AROUND
         )
-        for at, session, position, score in found
+        for at, session, position, score in rows_by_rank
     }
     newest_first = sorted(scores, reverse=True)
-    chosen = set(sorted(newest_first, key=lambda one: -scores[one])[:CANDIDATES])
+    best = set(sorted(newest_first, key=lambda one: -scores[one])[:CANDIDATES])
     for one in question.terms:
         if one.term.exact:
             rows = index.ask(f"{likely} e.at DESC LIMIT {_LIKELY}", (one.match, *values))
-            chosen.update((at, session, position) for at, session, position, _ in rows)
-    return [(session, position) for _, session, position in sorted(chosen)]
+            best.update((at, session, position) for at, session, position, _ in rows)
+    return [(session, position) for _, session, position in sorted(best)]
 
 
 def _quoted(*words: str) -> str:

@@ -49,12 +49,12 @@ class SemanticIndex:
     def embed_batch(self, index: Index) -> bool:
         """Embed a few exchanges that have no vectors. Return False when there are none."""
         with self._lock:
-            found = unembedded(index, BATCH)
-            embedder = self._loaded() if found else None
+            batch = unembedded(index, BATCH)
+            embedder = self._loaded() if batch else None
             if embedder is None:
                 return False
             index.keep_vectors(
-                (content, SPACE, embedder.exchange(query, reply)) for content, query, reply in found
+                (content, SPACE, embedder.exchange(query, reply)) for content, query, reply in batch
             )
             return True
 
@@ -73,23 +73,23 @@ class SemanticIndex:
         `where` is a condition on `e`, the exchanges; `stored` is the index that has the vectors.
         """
         with self._lock:
-            known = self._read(stored or index)
-            embedder = self._loaded() if known is not None else None
-            if known is None or embedder is None:
+            vectors = self._read(stored or index)
+            embedder = self._loaded() if vectors is not None else None
+            if vectors is None or embedder is None:
                 return {}
-            found = index.ask(
+            rows = index.ask(
                 "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), e.content "
                 f"FROM exchanges e WHERE 1 {where}",
                 values,
             )
             places = {
                 (session, position): self._numbers[content]
-                for session, position, content in found
+                for session, position, content in rows
                 if content in self._numbers
             }
             asked = [places[place] for place in also if place in places]
             vector = embedder.embed(question)
-            nearest = dict(known.nearest(vector, NEAREST, {*places.values()}, asked))
+            nearest = dict(vectors.nearest(vector, NEAREST, {*places.values()}, asked))
             near = {place: nearest[number] for place, number in places.items() if number in nearest}
             return embedder.weigh(question, near, also)
 
@@ -116,13 +116,13 @@ class SemanticIndex:
         [stamp] = index.ask("SELECT count(*), max(rowid) FROM vectors")
         embedder = self._loaded() if stamp != self._stamp else None
         if embedder is not None:
-            found = index.ask(
+            rows = index.ask(
                 "SELECT content, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
                 "ORDER BY rowid",
                 (SPACE,),
             )
-            self._numbers = {content: number for number, (content, _) in enumerate(found)}
-            self._vectors = embedder.collect([data for _, data in found])
+            self._numbers = {content: number for number, (content, _) in enumerate(rows)}
+            self._vectors = embedder.collect([data for _, data in rows])
             self._stamp = stamp
         return self._vectors
 

@@ -72,14 +72,14 @@ def words(text: str) -> list[str]:
     participles (`eingeschult` -> `einschult`), and ids of several words as one.
     """
     folded = fold(text)
-    found = _WORD.findall(folded)
-    if len(found) > 1 and _JOINT.search(folded):
-        found += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
+    result = _WORD.findall(folded)
+    if len(result) > 1 and _JOINT.search(folded):
+        result += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
-        found += [whole.replace("-", "") for whole in _HYPHENATED.findall(folded)]
+        result += [whole.replace("-", "") for whole in _HYPHENATED.findall(folded)]
     if "ge" in folded:
-        found += map("".join, _PARTICIPLE.findall(folded))
-    return found
+        result += map("".join, _PARTICIPLE.findall(folded))
+    return result
 
 
 def lines(*texts: str) -> str:
@@ -107,11 +107,11 @@ def terms(text: str) -> tuple[Term, ...]:
     every = [term for token in _tokens(fold(text)) for term in _terms_of(token)]
     alone = {term.words for term in every if not term.of}
     parts = {term.words: term for term in every if term.of and term.words not in alone}
-    found = tuple(
+    unique = tuple(
         dict.fromkeys(term for term in every if not term.of or parts.get(term.words) == term)
     )
     half = MAX_TERMS // 2
-    return found if len(found) <= MAX_TERMS else (*found[:half], *found[-half:])
+    return unique if len(unique) <= MAX_TERMS else (*unique[:half], *unique[-half:])
 
 
 def drop_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
@@ -172,8 +172,8 @@ def _terms_of(token: str) -> list[Term]:
         joined = "".join(parts)
         whole = (joined,) if len(parts) > 1 and joined == token.replace("-", "") else ()
         return [Term(part, (part,)) for part in (*whole, *parts)]
-    found = [Term(token, parts, exact=True)]
+    terms_found = [Term(token, parts, exact=True)]
     if 1 < len(parts) <= 8:
         telling = (part for part in parts if part.isalpha() and len(part) > 2)
-        found += [Term(part, (part,), of=token) for part in telling]
-    return found
+        terms_found += [Term(part, (part,), of=token) for part in telling]
+    return terms_found

@@ -106,9 +106,9 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
 
     What a person tells in passing is a sentence, which one vector of the whole would lose.
     """
-    found = [query[one.start : one.end] for one in sentences(query)]
-    if len(found) > _FIRST + _LAST:
-        found = [*found[:_FIRST], *found[-_LAST:]]
+    texts = [query[one.start : one.end] for one in sentences(query)]
+    if len(texts) > _FIRST + _LAST:
+        texts = [*texts[:_FIRST], *texts[-_LAST:]]
     spans: list[tuple[int, int]] = []
     for one in sentences(reply):
         if spans and one.end - spans[-1][0] <= _PART:
@@ -117,8 +117,8 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
             spans.append((one.start, one.end))
         else:
             break
-    found += [f"{query[:_ABOUT]}\n{reply[start:end]}" for start, end in spans]
-    return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in found))
+    texts += [f"{query[:_ABOUT]}\n{reply[start:end]}" for start, end in spans]
+    return tuple(dict.fromkeys(passage.strip()[:_PASSAGE] for passage in texts))
 
 
 class Embedder:
@@ -152,9 +152,9 @@ class Embedder:
 
     def exchange(self, query: str, reply: str) -> bytes:
         """Return the vectors of an exchange's passages, and behind several that of them all."""
-        found = b"".join(map(self.embed, passages(query, reply)))
-        vectors = np.frombuffer(found, dtype=np.int8).reshape(-1, DIMENSIONS)
-        return found + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else found
+        data = b"".join(map(self.embed, passages(query, reply)))
+        vectors = np.frombuffer(data, dtype=np.int8).reshape(-1, DIMENSIONS)
+        return data + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else data
 
     def collect(self, exchanges: Sequence[bytes]) -> Vectors:
         """Return the vectors of exchanges, each as `exchange` gave them."""
@@ -212,15 +212,15 @@ class Vectors:
         """
         if not len(self._rows):
             return []
-        wanted = np.frombuffer(query, dtype=np.int8).astype(np.float32)
+        target = np.frombuffer(query, dtype=np.int8).astype(np.float32)
         products: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
         for start in range(0, len(products), _ROWS_AT_ONCE):  # floats are faster, and exact here
             part = slice(start, start + _ROWS_AT_ONCE)
-            np.dot(self._matrix[part].astype(np.float32), wanted, out=products[part])
+            np.dot(self._matrix[part].astype(np.float32), target, out=products[part])
         starts = np.append(0, self._ends[:-1])
         near = (np.maximum.reduceat(products, starts) + products[self._ends - 1]) / 2
-        chosen = np.isin(self._rows, np.fromiter(among, dtype=np.int64))
-        rows, near = self._rows[chosen], near[chosen]
+        is_candidate = np.isin(self._rows, np.fromiter(among, dtype=np.int64))
+        rows, near = self._rows[is_candidate], near[is_candidate]
         order = np.lexsort((-rows, -near))
         first = np.arange(len(order)) < limit
         order = order[first | np.isin(rows[order], np.fromiter(also, dtype=np.int64))]

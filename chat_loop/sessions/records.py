@@ -282,8 +282,8 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
                 records.setdefault(entry.number, []).append(entry)
                 if isinstance(entry, Query):
                     queries.append(entry)
-        made = (_exchange(query, records[query.number], depth) for query in queries)
-        return (*facts.settled, *made)
+        new_exchanges = (_exchange(query, records[query.number], depth) for query in queries)
+        return (*facts.settled, *new_exchanges)
 
     @cached_property
     def sent_entries(self) -> tuple[Entry, ...]:

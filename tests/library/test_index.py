@@ -622,7 +622,7 @@ from chat_loop.library.library import Library
 for _ in range(int(sys.argv[2])):
     library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
     try:
-        library.bring_up_to_date()
+        library.update_index()
     finally:
         library.close()
     print(len(library.rows(fold=False)[0]), library.trouble)
