@@ -236,7 +236,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.local import LocalProvider
 from chat_loop.values import Message, Request, Window
 assert "xllamacpp" not in sys.modules
-provider = LocalProvider(Path(sys.argv[1]), name_of_model="m", window=Window(1024))
+provider = LocalProvider(Path(sys.argv[1]), model_name="m", window=Window(1024))
 request = Request(system="", messages=(Message("user", "Tell a long story."),), max_tokens=900)
 async def first():
     async for event in provider.stream(request):

@@ -15,7 +15,7 @@ from wcwidth import width
 
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import printable
+from chat_loop.display.text import one_line
 from chat_loop.display.waiting import CALM_SECONDS, SIGNS, SOON_SECONDS, TURN_SECONDS, waiting_line
 from chat_loop.events import ReplyEnded, SummaryStarted, TextDelta
 from tests.screens import Screen, Terminal
@@ -32,7 +32,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "80")
 
 
-@given(st.text().map(printable), st.floats(0, 1e6), st.integers(12, 120), st.booleans())
+@given(st.text().map(one_line), st.floats(0, 1e6), st.integers(12, 120), st.booleans())
 def test_the_line_never_fills_the_terminal(
     text: str, seconds: float, columns: int, symbols: bool
 ) -> None:

@@ -89,7 +89,7 @@ async def run_command(
                     code = await asyncio.shield(exit_code)
         finally:
             loop.remove_reader(reading)
-            await _end_group(process.pid, exit_code)
+            await _end_group(process, exit_code)
             for _ in range(MAX_BYTES // _PIECE):  # somebody who left the group may still print
                 if not output.read(reading):
                     break
@@ -103,12 +103,12 @@ async def run_command(
     return f"{outcome}\n{text}" if text else f"{outcome} It printed nothing."
 
 
-async def _end_group(group: int, exit_code: asyncio.Future[int]) -> None:
+async def _end_group(process: subprocess.Popen[bytes], exit_code: asyncio.Future[int]) -> None:
     """End the process group: with SIGTERM while the command runs, then with SIGKILL."""
 
     def send(number: int) -> None:
         with contextlib.suppress(ProcessLookupError, PermissionError):  # gone, or only zombies left
-            os.killpg(group, number)
+            os.killpg(process.pid, number)
 
     try:
         if not exit_code.done():
@@ -116,7 +116,7 @@ async def _end_group(group: int, exit_code: asyncio.Future[int]) -> None:
             await asyncio.wait({exit_code}, timeout=TERM_SECONDS)
     finally:
         send(signal.SIGKILL)
-    await asyncio.shield(exit_code)
+        process.wait()  # also when canceled a second time; a killed shell is gone at once
 
 
 class _Output:

@@ -371,7 +371,7 @@ class SessionActions:
             raise UsageError("Nobody is there to agree.", hint)
         (rows, _), links = self.library.rows(fold=False), self.library.links()
         chosen = old_chains(rows, links, before)
-        if options.old_originals:
+        if options.originals:
             candidates = {row.id for row in old_originals(rows, links, before)}
             chosen = old_originals(rows, links, before, set(self._needed(candidates, links)))
         _print_rows(chosen, as_json=options.as_json)
@@ -389,7 +389,7 @@ class SessionActions:
                 err(f"{row.id} stays: a session that stays goes on from it.")
             elif _try_each(trash.move_to_trash, row.path):
                 moved += 1
-            elif not options.old_originals:
+            elif not options.originals:
                 staying |= ancestry([row.id], links)
         text = f"{plural(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
         err(f"{text} brings one back." if moved else "Nothing is moved.")
