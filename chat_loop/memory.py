@@ -44,7 +44,7 @@ chat; a bullet may go on in indented lines, and all other text stays as it is.
 
 
 class MemoryLocation(Struct, frozen=True, kw_only=True):
-    """Where a run looks for its memory, and how many tokens of it the model gets."""
+    """The places of a run's memory, and how many tokens of it the model gets."""
 
     directory: Path
     home: Path

@@ -66,7 +66,7 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
 
 
 class ChildPlan(Struct, frozen=True, kw_only=True):
-    """How a child session begins: its parent, and the block and the exchanges that represent the
+    """The plan of a child session: its parent, and the block and the exchanges that represent the
     conversation so far.
 
     `in_file`: the block is the summary in the file at `path`, which the user may edit. `pins`

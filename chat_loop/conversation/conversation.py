@@ -118,7 +118,7 @@ class Conversation:
 
     @property
     def fallback_text(self) -> str:
-        """What happens instead when a resume fails, as a sentence."""
+        """Return the sentence that says what happens instead when a resume fails."""
         return "Starting fresh." if self.live.is_empty else "This session goes on."
 
     def context_refs(self) -> frozenset[str]:

@@ -92,7 +92,7 @@ class Archive:
         self._index: ExchangeIndex | None = None
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
         self.problem = ""
-        """Why the archive is incomplete, as a sentence; empty when it is complete."""
+        """The reason why the archive is incomplete, as a sentence; empty when it is complete."""
 
     @property
     def ready(self) -> bool:

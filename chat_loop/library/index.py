@@ -77,6 +77,7 @@ _REASONS = {
     sqlite3.SQLITE_FULL: "the disk is full",
     sqlite3.SQLITE_READONLY: "it may not be written to",
 }
+_SCHEMA = resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
 _LINKS = msgspec.json.Decoder(list[Link])
 
@@ -179,7 +180,7 @@ class Index:
             self._database = sqlite3.connect(
                 ":memory:", isolation_level=None, check_same_thread=False
             )
-            self._database.executescript(_schema())
+            self._database.executescript(_SCHEMA)
         else:
             self._database = _connect(self.path, PATIENT_SECONDS if patient else BUSY_SECONDS)
 
@@ -454,7 +455,7 @@ def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> 
                     if not (name.startswith("sqlite_") or (name == "vectors" and is_made)):
                         database.execute(f'DROP TABLE "{name}"')
             database.execute(f"PRAGMA user_version={VERSION}")
-            for statement in _schema().split(";\n"):
+            for statement in _SCHEMA.split(";\n"):
                 database.execute(statement)
         database.execute("COMMIT")
     except BaseException:
@@ -486,10 +487,6 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:
     return IndexUnavailable(f"The index {path} is damaged: {why}.", rebuild_reason="was damaged")
-
-
-def _schema() -> str:
-    return resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
 
 
 def _version(database: sqlite3.Connection) -> int:

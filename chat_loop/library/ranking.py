@@ -52,7 +52,7 @@ class MatchedSentence(Struct, frozen=True):
 
 
 class RankedExchange(Struct, frozen=True):
-    """How well an exchange fits: its ids, its score, and its sentences with a term, best first.
+    """An exchange and its score, with the sentences that hold a term, best first.
 
     `coverage`: how much of the query is there or around it; `strength`: how surely it is meant.
     """

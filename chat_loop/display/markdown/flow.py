@@ -29,8 +29,8 @@ class Run(Struct, frozen=True):
 
 
 class Word(Struct):
-    """What is not broken: `blanks` stand before it, `whole` says that it is moved however long it
-    is.
+    """An unbreakable piece of a line, after `blanks` spaces. A `whole` one moves to the next line
+    however long it is.
     """
 
     blanks: int
