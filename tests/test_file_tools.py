@@ -16,10 +16,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from chat_loop.agent import workspace
-from chat_loop.agent.builtin import NAMES, builtin_tools
+from chat_loop.agent import builtin
+from chat_loop.agent.builtin import NAMES, Workspace, builtin_tools
 from chat_loop.agent.tools import Toolbox, approval
-from chat_loop.agent.workspace import Workspace
 from chat_loop.errors import ConfigError
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED
@@ -121,7 +120,7 @@ def test_what_cannot_be_read(bench: Bench, path: str, text: str) -> None:
 def test_a_file_that_is_too_large_is_not_read(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace, "MAX_FILE_BYTES", 1_000_000)
+    monkeypatch.setattr(builtin, "MAX_FILE_BYTES", 1_000_000)
     (bench.root / "large").write_text("x" * 1_000_001)
     assert bench.use("read_file", path="large") == "!large is too large to be read: 1.0 MB."
 
@@ -136,11 +135,11 @@ def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("list_files", path=".git") == ".git/config"
     assert bench.use("list_files", pattern="*.c") == "(nothing)"
     assert bench.use("list_files", path="zeros") == "!zeros is no folder."
-    monkeypatch.setattr(workspace, "MAX_LISTED", 2)
+    monkeypatch.setattr(builtin, "MAX_LISTED", 2)
     assert bench.use("list_files").endswith(
         "[cut: there are more than these 2 files; a narrower pattern finds them]"
     )
-    monkeypatch.setattr(workspace, "MAX_VISITED", 1)
+    monkeypatch.setattr(builtin, "MAX_VISITED", 1)
     cut = "[cut: there are more than these 1 file; a narrower pattern finds them]"
     assert bench.use("list_files") == f"picture.png\n{cut}"
 
@@ -157,7 +156,7 @@ def test_searching(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("search_files", text="secret") == "(nothing)"
     assert bench.use("search_files", text="a.*b") == "(nothing)"
     assert bench.use("search_files", text="") == "!The text must be a part of one line."
-    monkeypatch.setattr(workspace, "MAX_MATCHES", 1)
+    monkeypatch.setattr(builtin, "MAX_MATCHES", 1)
     assert (
         bench.use("search_files", text="PORT")
         == "src/a.py:3: PORT = 8443\n[cut: the first 1 lines]"
@@ -204,7 +203,7 @@ def test_overwriting_shows_a_diff_and_keeps_the_mode(bench: Bench) -> None:
 def test_long_files_are_shown_whole_without_comparing_them(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(workspace, "MAX_COMPARED", 3)
+    monkeypatch.setattr(builtin, "MAX_COMPARED", 3)
     assert bench.use("write_file", path="src/a.py", text="new\n") == "Wrote src/a.py: 1 line."
     assert bench.asked[0].endswith(
         "+++ src/a.py\n@@ line 1: 4 lines are replaced by these 1 @@\n+new"
@@ -283,7 +282,7 @@ def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
             "!The old text stands in src/a.py more than once. Give more of what is around it.",
             None,
         ),
-        ("os", "os", "!The old text and the new one are the same.", None),
+        ("os", "os", "!src/a.py holds exactly this already.", None),
     ],
 )  # fmt: skip
 def test_editing(bench: Bench, old: str, new: str, text: str, hunk: str | None) -> None:
@@ -304,9 +303,7 @@ def test_what_is_shown_of_a_change_is_what_is_done(before: list[str], after: lis
     """Carrying out the diff by hand gives the new text."""
     result: list[str] = []
     at = 0
-    for line in workspace.hunks(
-        "".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in after)
-    ):
+    for line in builtin.hunks("".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in after)):
         if line.startswith("@@"):
             first = int(line.removeprefix("@@ line ").removesuffix(" @@")) - 1
             result += before[at:first]

@@ -1,18 +1,45 @@
-"""The built-in tools: they read and change files, and run commands."""
+"""The built-in tools: files (asked about outside of the working directory) and commands."""
 
 from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Sequence
+import stat
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from difflib import SequenceMatcher
+from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from chat_loop.agent import shell
-from chat_loop.agent.tools import Arguments, PreparedCall, Tool, spec_of
-from chat_loop.agent.workspace import Workspace
-from chat_loop.errors import ConfigError
+from msgspec import Struct
 
+from chat_loop.agent import shell, tools
+from chat_loop.agent.isolation import in_thread
+from chat_loop.agent.tools import Arguments, PreparedCall, Tool
+from chat_loop.errors import ChatLoopError, ConfigError, os_reason
+from chat_loop.sessions.files import Files, open_regular
+from chat_loop.wording import plural, size_text
+
+MAX_FILE_BYTES = 10_000_000
+MAX_LISTED = 1_000
+MAX_VISITED = 50_000
+MAX_MATCHES = 200
+MAX_SEARCHED = 200_000_000
+"""Characters of files that one search reads."""
+MAX_LINE = 300
+MAX_COMPARED = 2_000
+"""Lines; longer changes show only the new text."""
+CONTEXT_LINES = 3
+SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
+"""Folders that are not listed or searched unless named explicitly."""
+_SENSITIVE_FILES = frozenset(
+    {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile"}
+    | {"package.json", "setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py"}
+    | {"dockerfile"}
+)
+"""Files that programs run, or give to a model, by themselves; in lower case."""
 _PATH = ("string", "Relative to the working directory.")
 _FOLDER = ("string", "The folder, relative to the working directory.", ".")
 _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
@@ -77,18 +104,14 @@ def builtin_tools(
 
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
-    method: Callable[..., PreparedCall] = getattr(workspace, name)
-
-    def prepare(arguments: Arguments) -> PreparedCall:
-        return method(**arguments)
+    prepare = partial(workspace.prepare, name)
 
     async def run(arguments: Arguments) -> str:
         return await prepare(arguments).run()
 
-    spec = spec_of(name, inspect.getdoc(method) or "", _ARGUMENTS[name])
-    about = "files outside of the working directory"
-    about = "" if name in ("write_file", "edit_file") else about
-    return Tool(spec, run, prepare, approval_scope=about, cancellable=False)
+    spec = tools.spec_of(name, inspect.getdoc(getattr(workspace, name)) or "", _ARGUMENTS[name])
+    scope = "" if name in _CHANGES else "files outside of the working directory"
+    return Tool(spec, run, prepare, approval_scope=scope, cancellable=False)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:
@@ -104,6 +127,285 @@ def _command_tool(root: Path, seconds: float) -> Tool:
         return "\n".join([f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
 
     description = inspect.getdoc(shell.run_command) or ""
-    spec = spec_of("run_command", description, _ARGUMENTS["run_command"])
+    spec = tools.spec_of("run_command", description, _ARGUMENTS["run_command"])
     longest = shell.MAX_SECONDS + 2 * shell.TERM_SECONDS
     return Tool(spec, run, question, seconds=longest)
+
+
+class Place(Struct, frozen=True):
+    """A file that the model named: its path with all links resolved, and its display path."""
+
+    path: Path
+    display_path: str
+    outside: bool = False
+
+    def read(self) -> str:
+        """Return the text of the file with its line ends. Raises ChatLoopError."""
+        try:
+            with open_regular(self.path) as (file, status):
+                if status.st_size > MAX_FILE_BYTES:
+                    size = size_text(status.st_size)
+                    raise ChatLoopError(f"{self.display_path} is too large to be read: {size}.")
+                text = file.read(MAX_FILE_BYTES + 1).decode()
+        except OSError as error:
+            raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
+        except UnicodeDecodeError as error:
+            raise ChatLoopError(f"{self.display_path} is no text in UTF-8.") from error
+        if "\0" in text:
+            raise ChatLoopError(f"{self.display_path} is a binary file.")
+        return text
+
+    def write(self, text: str) -> None:
+        """Write the file; an existing one is replaced in one step and keeps its mode. Raises
+        ChatLoopError.
+        """
+        path = self.path
+        try:
+            if not os.path.lexists(path):
+                path.parent.mkdir(parents=True, exist_ok=True)
+                with path.open("xb") as file:
+                    file.write(text.encode())
+                return
+            mode = stat.S_IMODE(path.stat().st_mode)
+            if not (mode & 0o222 and os.access(path, os.W_OK)):
+                raise ChatLoopError(f"{self.display_path} is write-protected.")
+            Files().replace(path, text.encode())
+            path.chmod(mode)
+        except OSError as error:
+            raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
+
+
+class Workspace:
+    """The files below `root`, without the `protected` ones. Each file tool is the method of its
+    name: those that read return their result, those that change return the new text and the result.
+    """
+
+    def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
+        self.root = root.resolve()
+        self._protected = tuple(path.resolve() for path in protected)
+        self._write_lock = threading.Lock()
+
+    def place(self, path: str) -> Place:
+        """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
+        if not path.strip() or "\0" in path or len(path) > 4096:
+            raise ChatLoopError("This is no path.", "Paths are relative to the working directory.")
+        try:
+            real = (self.root / Path(path).expanduser()).resolve()
+        except (RuntimeError, OSError) as error:  # an unknown home, links in a circle
+            raise ChatLoopError(f"The path {path} leads nowhere.") from error
+        if self._protects(real):
+            raise ChatLoopError(f"{path} belongs to chat-loop itself: tools do not touch it.")
+        if not real.is_relative_to(self.root):
+            return Place(real, str(real), outside=True)
+        return Place(real, real.relative_to(self.root).as_posix())
+
+    def _protects(self, path: Path) -> bool:
+        return any(path.is_relative_to(own) for own in self._protected)
+
+    def prepare(self, name: str, arguments: Arguments) -> PreparedCall:
+        """Return the question about a call and the action, which refuses to run once the path
+        leads elsewhere. Raises ChatLoopError.
+        """
+        others = dict(arguments)
+        path = others.pop("path", ".")
+        place = self.place(path)
+        act: Callable[[], str] = partial(getattr(self, name), place, **others)
+        change = question = ""
+        if name in _CHANGES:
+            change, act = self._prepare_change(name, place, others)
+            parts = Path(place.display_path.lower()).parts or (".",)
+            hidden = any(part.startswith(".") for part in parts)
+            steers = hidden or parts[-1].endswith(".pth") or parts[-1] in _SENSITIVE_FILES
+            question = f"{tools.SENSITIVE_PREFIX}:\n{change}" if steers else change
+        if place.outside:
+            question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{change or f'read {place.path}'}"
+
+        def run_if_unchanged() -> str:
+            if self.place(path) != place:
+                raise ChatLoopError(f"{path} now leads elsewhere.", "Call the tool again.")
+            return act()
+
+        async def run() -> str:
+            return (await in_thread(run_if_unchanged)).text("The call")
+
+        return PreparedCall(question, run)
+
+    def _prepare_change(
+        self, name: str, place: Place, arguments: Arguments
+    ) -> tuple[str, Callable[[], str]]:
+        """Return the diff of a change, and the function that makes it."""
+
+        def compute() -> tuple[str | None, str, str, str]:
+            """Return the file's text, its new text, a diff, and the result."""
+            is_new = name == "write_file" and not os.path.lexists(place.path)
+            before = None if is_new else place.read()
+            old = before or ""
+            crlf = 0 < old.count("\n") == old.count("\r\n")  # such a file stays so
+            old = old.replace("\r\n", "\n") if crlf else old
+            new, result = getattr(self, name)(place, old, **arguments)
+            new = new.replace("\r\n", "\n") if crlf else new
+            shown = place.display_path
+            source, title = (shown, "Change") if before is not None else ("/dev/null", "New file")
+            lines = hunks(old, new) if before is not None else _diff_lines("+", new)
+            diff = "\n".join([f"{title} {shown}:", f"--- {source}", f"+++ {shown}", *lines])
+            new = new.replace("\n", "\r\n") if crlf else new
+            if new == before:
+                raise ChatLoopError(f"{shown} holds exactly this already.")
+            return before, new, diff, result
+
+        before, _, diff, _ = compute()
+
+        def act() -> str:
+            with self._write_lock:
+                current, new, _, result = compute()  # other edits may have come before this one
+                if name == "write_file" and current != before:
+                    changed = f"{place.display_path} has changed since the user was asked."
+                    raise ChatLoopError(changed, "Read it again.")
+                place.write(new)
+            return result
+
+        return diff, act
+
+    def read_file(self, place: Place, first: int = 1, last: int = 0) -> str:
+        """Reads a text file, whole or from line `first` to line `last`."""
+        text = place.read().replace("\r\n", "\n")
+        lines = text.split("\n")
+        total = len(lines) - (not lines[-1])
+        if first <= 1 and (last <= 0 or last >= total):
+            return text
+        if first > total:
+            raise ChatLoopError(f"{place.display_path} has {plural(total, 'line')}.")
+        start, end = max(first, 1), min(last, total) if last > 0 else total
+        part = "\n".join(lines[start - 1 : end])
+        return f"{part}\n[lines {start} to {end} of {total}]"
+
+    def list_files(self, folder: Place, pattern: str = "*") -> str:
+        """Lists the files of a folder and of the folders in it."""
+        names: list[str] = []
+        cut: list[str] = []
+        for place in self._files(folder, pattern):
+            if place is None or len(names) == MAX_LISTED:
+                more = f"there are more than these {plural(len(names), 'file')}"
+                cut.append(f"[cut: {more}; a narrower pattern finds them]")
+                break
+            names.append(place.display_path)
+        return "\n".join([*sorted(names), *cut])
+
+    def search_files(
+        self, folder: Place, text: str, pattern: str = "*", ignore_case: bool = False
+    ) -> str:
+        """Finds the lines that hold a text, in the files of a folder and of the folders in it:
+        path:line: text.
+        """
+        wanted = text.lower() if ignore_case else text
+        if not wanted or "\n" in wanted:
+            raise ChatLoopError("The text must be a part of one line.")
+        matches: list[str] = []
+        characters = 0
+        for place in self._files(folder, pattern):
+            if place is None or characters > MAX_SEARCHED:
+                matches.append("[cut: more files than can be searched; narrow the pattern]")
+                break
+            try:
+                whole = place.read()
+            except ChatLoopError:  # binary, too large, or gone
+                continue
+            characters += len(whole)
+            for number, line in enumerate(whole.split("\n"), 1):
+                if wanted in (line.lower() if ignore_case else line):
+                    if len(matches) == MAX_MATCHES:
+                        return "\n".join([*matches, f"[cut: the first {MAX_MATCHES} lines]"])
+                    matches.append(f"{place.display_path}:{number}: {line.strip()[:MAX_LINE]}")
+        return "\n".join(matches)
+
+    def _files(self, folder: Place, pattern: str) -> Iterator[Place | None]:
+        """Yield the files below a folder that match; None at last when there are too many."""
+        if len(pattern) > MAX_LINE:
+            raise ChatLoopError("The pattern is too long.")
+        if not folder.path.is_dir():
+            raise ChatLoopError(f"{folder.display_path} is no folder.")
+        prefix = "" if folder.display_path == "." else f"{folder.display_path}/"
+        patterns = {pattern, pattern.replace("**/", "")}
+        visited = 0
+        for directory, folders, files in os.walk(folder.path):
+            parent = Path(directory)
+            folders[:] = sorted(
+                name
+                for name in folders
+                if name not in SKIPPED_FOLDERS and not self._protects(parent / name)
+            )
+            for name in sorted(files):
+                visited += 1
+                if visited > MAX_VISITED:
+                    yield None
+                    return
+                file = parent / name
+                inner = file.relative_to(folder.path).as_posix()
+                matched = inner if "/" in pattern else name
+                if (
+                    any(fnmatchcase(matched, one) for one in patterns)
+                    and not file.is_symlink()
+                    and not self._protects(file)
+                ):
+                    yield Place(file, f"{prefix}{inner}")
+
+    def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
+        """Writes a text file: a new one, or in the place of what it holds now. Small changes are
+        for edit_file.
+        """
+        count = len(text.split("\n")) - (not text or text.endswith("\n"))
+        return text, f"Wrote {place.display_path}: {plural(count, 'line')}."
+
+    def edit_file(self, place: Place, text: str, old: str, new: str) -> tuple[str, str]:
+        """Replaces a text in a file, exactly as it stands there and only there, by another one."""
+        start = text.find(old) if old else -1
+        if start < 0:
+            problem = f"The old text does not stand in {place.display_path}."
+            raise ChatLoopError(problem, "It must be exactly as in the file.")
+        if text.find(old, start + 1) >= 0:
+            problem = f"The old text stands in {place.display_path} more than once."
+            raise ChatLoopError(problem, "Give more of what is around it.")
+        line = text.count("\n", 0, start) + 1
+        edited = text[:start] + new + text[start + len(old) :]
+        return edited, f"Edited {place.display_path} at line {line}."
+
+
+_CHANGES = ("write_file", "edit_file")
+
+
+def hunks(old: str, new: str) -> list[str]:
+    """Return the hunks of a diff; for a large change the new lines, since comparing takes long."""
+    before, after = _diff_lines("", old), _diff_lines("", new)
+    start = _common_lines(before, after)
+    end = max(0, _common_lines(before[start:][::-1], after[start:][::-1]) - CONTEXT_LINES)
+    start = max(0, start - CONTEXT_LINES)
+    before, after = before[start : len(before) - end], after[start : len(after) - end]
+    if max(len(before), len(after)) > MAX_COMPARED:
+        replaced = f"{len(before):,} lines are replaced by these {len(after):,}"
+        return [f"@@ line {start + 1}: {replaced} @@", *(f"+{line}" for line in after)]
+    lines: list[str] = []
+    for group in SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT_LINES):
+        lines.append(f"@@ line {start + group[0][1] + 1} @@")
+        for tag, first, last, new_first, new_last in group:
+            if tag == "equal":
+                lines += [f" {line}" for line in before[first:last]]
+            else:
+                lines += [f"-{line}" for line in before[first:last]]
+                lines += [f"+{line}" for line in after[new_first:new_last]]
+    return lines
+
+
+def _common_lines(one: Sequence[str], other: Sequence[str]) -> int:
+    """Return the number of equal lines at the beginning."""
+    count = 0
+    while count < min(len(one), len(other)) and one[count] == other[count]:
+        count += 1
+    return count
+
+
+def _diff_lines(mark: str, text: str) -> list[str]:
+    """Return the lines of a text in diff format, with visible carriage returns."""
+    lines = [f"{mark}{line}".replace("\r", "␍") for line in text.split("\n")]
+    if lines[-1] == mark:
+        return lines[:-1]
+    return [*lines, "\\ No newline at end of file"]
