@@ -249,7 +249,7 @@ def test_the_config_has_the_last_word(tmp_path: Path) -> None:
     assert takes("openai:gpt-4.1")
     assert takes("anthropic:claude-3")
     assert not takes("scripted:echo")
-    assert not LocalProvider(tmp_path / "m.gguf", model_name="m", window=Window(1)).takes_images
+    assert not LocalProvider(tmp_path / "m.gguf", "m", Window(1)).takes_images
 
 
 # Whole runs

@@ -112,8 +112,8 @@ def test_the_embedded_model_is_told() -> None:
         "return_progress": True,
         "cache_prompt": True,
         "max_tokens": LIMIT,
-        "temperature": local.TEMPERATURE,
-        "repeat_penalty": local.REPEAT_PENALTY,
+        "temperature": 0.3,
+        "repeat_penalty": 1.05,
     }
 
 

@@ -1,17 +1,14 @@
-"""Where embedded models live, and what a model file says about itself."""
+"""The directory of embedded models, and their catalogue."""
 
 from __future__ import annotations
 
 import hashlib
-import struct
 from pathlib import Path
 
 import pytest
 
 from chat_loop.errors import ModelError
 from chat_loop.models.catalogue import CATALOGUE, SMOLLM2, EmbeddedModel
-from chat_loop.models.cpu import lacks_avx2, quota, usable_cores
-from chat_loop.models.gguf import Header, read_header
 from chat_loop.models.install import DEFAULT_INDEX, index_url
 from chat_loop.models.store import installed_models, path_of, remove, resolve
 
@@ -22,26 +19,6 @@ def put(directory: Path) -> Path:
         file.write(b"GGUF")
         file.truncate(SMOLLM2.size)
     return path
-
-
-def text(value: str) -> bytes:
-    return struct.pack("<Q", len(value)) + value.encode()
-
-
-def gguf(*pairs: tuple[str, int, bytes], version: int = 3) -> bytes:
-    head = b"GGUF" + struct.pack("<IQQ", version, 0, len(pairs))
-    return head + b"".join(
-        text(key) + struct.pack("<I", kind) + value for key, kind, value in pairs
-    )
-
-
-GOOD = gguf(
-    ("general.architecture", 8, text("toy")),
-    ("tokens", 9, struct.pack("<IQ", 8, 2) + text("a") + text("bc")),
-    ("scores", 9, struct.pack("<IQ", 6, 3) + bytes(12)),
-    ("toy.context_length", 4, struct.pack("<I", 512)),
-    ("tokenizer.chat_template", 8, text("{{ messages }}")),
-)
 
 
 def test_only_whole_files_count_as_installed(tmp_path: Path) -> None:
@@ -69,7 +46,7 @@ def test_a_name_outside_the_catalogue_reaches_no_file(tmp_path: Path) -> None:
 
 def test_resolve(tmp_path: Path) -> None:
     own = tmp_path / "own.gguf"
-    own.write_bytes(GOOD)
+    own.write_bytes(b"GGUF")
     assert resolve(tmp_path, str(own)) == own
     with pytest.raises(ModelError) as caught:
         resolve(tmp_path, SMOLLM2.name)
@@ -92,62 +69,6 @@ def test_what_is_no_model_is_refused(tmp_path: Path, ref: str, reason: str) -> N
     (tmp_path / "text.gguf").write_text("hello")
     with pytest.raises(ModelError, match=reason):
         resolve(tmp_path, ref.format(tmp_path))
-
-
-def test_the_header_is_read(tmp_path: Path) -> None:
-    path = tmp_path / "toy.gguf"
-    path.write_bytes(GOOD)
-    assert read_header(path) == Header(architecture="toy", context=512, chat_template=True)
-    path.write_bytes(gguf(("general.architecture", 8, text("toy"))))
-    assert read_header(path) == Header(architecture="toy", context=None, chat_template=False)
-
-
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"GGUF",
-        b"PK\3\4" + bytes(100),
-        gguf(version=1),
-        gguf(("key", 99, b"")),
-        gguf(("key", 8, struct.pack("<Q", 1 << 63))),
-        gguf(("key", 9, struct.pack("<IQ", 8, 1 << 60))),
-        gguf(("key", 9, struct.pack("<IQ", 9, 1) + bytes(100))),
-        b"GGUF" + struct.pack("<IQQ", 3, 0, 1 << 62) + bytes(100),
-    ],
-)
-def test_a_damaged_header_is_an_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "bad.gguf"
-    path.write_bytes(content)
-    with pytest.raises(ModelError, match="is no GGUF file or is damaged"):
-        read_header(path)
-
-
-def test_every_cut_of_a_header_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "cut.gguf"
-    for length in range(len(GOOD)):
-        path.write_bytes(GOOD[:length])
-        with pytest.raises(ModelError):
-            read_header(path)
-
-
-def test_a_missing_file_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="cannot be read"):
-        read_header(tmp_path / "none.gguf")
-
-
-def test_avx2() -> None:
-    assert not lacks_avx2("processor : 0\nflags\t\t: fpu avx avx2 fma\n")
-    assert lacks_avx2("processor : 0\nflags\t\t: fpu avx\n")
-    assert not lacks_avx2("Features : neon\n")
-
-
-def test_quota() -> None:
-    assert quota("max 100000") is None
-    assert quota("") is None
-    assert quota("250000 100000\n") == 3
-    assert quota("1000 100000") == 1
-    assert usable_cores() >= 1
 
 
 @pytest.mark.parametrize("model", CATALOGUE, ids=lambda model: model.name)

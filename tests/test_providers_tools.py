@@ -102,7 +102,7 @@ def test_who_calls_tools(tmp_path: Path) -> None:
     ]
     assert not OpenAIProvider("m", entry("compatible", "http://x/v1"), window=Window(1)).calls_tools
     assert not ScriptedProvider().calls_tools
-    assert not LocalProvider(tmp_path / "m.gguf", model_name="m", window=Window(1)).calls_tools
+    assert not LocalProvider(tmp_path / "m.gguf", "m", Window(1)).calls_tools
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import asyncio
 import itertools
 import json
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.local import LocalProvider, TextCalls, message_text
+from chat_loop.providers.local import LocalProvider, WrittenCalls, message_text
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 
 NAMES = ("search", "read")
@@ -29,7 +29,7 @@ def taken(
     pieces: Sequence[str], names: Sequence[str] = NAMES
 ) -> tuple[str, str, list[tuple[str, str]]]:
     """What was shown on the way, what at the end, and the calls."""
-    reply = TextCalls(names)
+    reply = WrittenCalls(names)
     shown = "".join(map(reply.feed, pieces))
     rest, calls = reply.finish()
     return shown, rest, [(call.name, call.arguments) for call in calls]
@@ -126,22 +126,17 @@ class Scripted(LocalProvider):
 
     text = ""
 
-    def _ask(
-        self,
-        body: dict[str, Any] | None,
-        put: Callable[[object], None],
-        stopped: threading.Event,
-    ) -> None:
+    def _chunks(self, body: dict[str, Any], stopped: threading.Event) -> Iterator[object]:
         self.body = json.loads(json.dumps(body))
         for sign in self.text:
-            put({"choices": [{"delta": {"content": sign}}]})
-        put({"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}})
+            yield {"choices": [{"delta": {"content": sign}}]}
+        yield {"choices": [{"delta": {}, "finish_reason": "stop"}], "usage": {"prompt_tokens": 3}}
 
 
 def asked(
     text: str, request: Request, *, calls_tools: bool = True
 ) -> tuple[list[Event], dict[str, Any]]:
-    provider = Scripted(Path("none"), model_name="m", window=Window(1000), calls_tools=calls_tools)
+    provider = Scripted(Path("none"), "m", Window(1000), calls_tools=calls_tools)
     provider.text = text
 
     async def collect() -> list[Event]:

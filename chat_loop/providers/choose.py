@@ -240,9 +240,9 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
         setting = config.providers.get("local", ProviderConfig())
         return LocalProvider(
             store.resolve(machine.models, model),
-            model_name=model,
-            window=Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
-            threads=setting.threads or None,
+            model,
+            Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
+            threads=setting.threads,
             calls_tools=bool(setting.tools),
         )
     if entry.kind == "scripted":

@@ -6,33 +6,30 @@ from __future__ import annotations
 
 import asyncio
 import atexit
-import contextlib
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Callable, Collection, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Sequence
+from contextlib import aclosing, suppress
 from pathlib import Path
-
-import msgspec
 
 from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.providers.answers import count_at, text_at, value_at
-from chat_loop.providers.local_child import Answer, Ask
 from chat_loop.providers.openai import read_chunk, tool_of
 from chat_loop.providers.replies import Reply
+from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Message, Request, ToolCall, ToolSpec, Window
 
 REPLY_TOKENS = 2048  # a small model that repeats itself would fill the window
-TEMPERATURE = 0.3
-REPEAT_PENALTY = 1.05
 MAX_CALL_TEXT = 100_000  # characters of a reply that may be a call; a longer one is none
-_MARKS = ("```json", "```", "<tool_call>", "</tool_call>")  # what stands around their calls
-_CALL = re.compile(r"(```json|```|<tool_call>)?\s*(\{|\Z)")
+CALL_STARTS = ("{", "```json", "```\n", "<tool_call>")  # of a reply that may be calls
+CALL_MARKS = re.compile(r"^[ \t]*(```json|```|</?tool_call>)[ \t]*$", re.MULTILINE)
 
 
 class LocalProvider:
@@ -43,32 +40,27 @@ class LocalProvider:
     takes_images = False
 
     def __init__(
-        self,
-        path: Path,
-        *,
-        model_name: str,
-        window: Window,
-        threads: int | None = None,
-        calls_tools: bool = False,
+        self, path: Path, model: str, window: Window, *, threads: int = 0, calls_tools: bool = False
     ) -> None:
         """`window` is the context to load; the catalogue's models call tools for everything."""
-        self.model, self.window, self.calls_tools = model_name, window, calls_tools
+        self.model, self.window, self.calls_tools = model, window, calls_tools
         self._path, self._threads = path, threads
         self._request_lock = threading.Lock()  # held by the thread that speaks with the child
         self._child: subprocess.Popen[bytes] | None = None
         self._closing = False
 
     def warm(self) -> None:
-        """Load the model. Raises ProviderError: no runtime, processor too old, file broken."""
-        self._ask(None, lambda chunk: None, threading.Event())
+        """Load the model. Raises ProviderError: no runtime, or a file that cannot be loaded."""
+        for _ in self._chunks({}, threading.Event()):
+            pass
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
         offered = self.calls_tools and request.grammar is None
         # with results at hand it would call the same tools again until the end
         tools = request.tools if offered and not request.messages[-1].results else ()
-        reply, written_calls = Reply(), TextCalls([tool.name for tool in tools])
-        async with contextlib.aclosing(self._events(_body(request, tools), reply)) as events:
+        reply, written_calls = Reply(), WrittenCalls([tool.name for tool in tools])
+        async with aclosing(self._events(_body(request, tools), reply)) as events:
             async for event in events:
                 if not isinstance(event, TextDelta):
                     yield event
@@ -79,28 +71,27 @@ class LocalProvider:
             yield TextDelta(rest)
         if reply.stop is None:
             raise errors.StreamBroken("The embedded model stopped in the middle of its reply.")
-        calls = (*reply.calls.complete(), *calls)
+        calls = [*reply.calls.complete(), *calls]
         for call in calls:
             yield ToolCalled(call)
         yield Finished(stop="tool" if calls else reply.stop, usage=reply.usage)
 
     async def _events(self, body: dict[str, object], reply: Reply) -> AsyncGenerator[Event]:
         """Yield the events of an answer, which a thread of its own waits for."""
-        loop = asyncio.get_running_loop()
+        loop, stopped = asyncio.get_running_loop(), threading.Event()
         chunks: asyncio.Queue[object] = asyncio.Queue()
-        stopped = threading.Event()
 
-        def put(item: object) -> None:
-            with contextlib.suppress(RuntimeError):  # the loop is closed
-                loop.call_soon_threadsafe(chunks.put_nowait, item)
+        def put(chunk: object) -> None:
+            with suppress(RuntimeError):  # the loop is closed
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
 
         def work() -> None:
             try:
-                self._ask(body, put, stopped)
+                for chunk in self._chunks(body, stopped):
+                    put(chunk)
+                put(None)
             except ProviderError as error:
                 put(error)
-            else:
-                put(None)
 
         threading.Thread(target=work, name="embedded-model", daemon=True).start()
         try:
@@ -108,7 +99,7 @@ class LocalProvider:
                 if isinstance(chunk, ProviderError):
                     raise chunk
                 if error := value_at(chunk, "error"):
-                    raise _refusal(error)
+                    raise self._refusal(error)
                 for event in read_chunk(chunk, reply):
                     yield event
         finally:
@@ -128,37 +119,29 @@ class LocalProvider:
             self._discard_child()
             self._closing = False
 
-    def _ask(
-        self,
-        body: dict[str, object] | None,
-        put: Callable[[object], None],
-        stopped: threading.Event,
-    ) -> None:
-        """Let the child load the model and answer; pass chunks to `put` until `stopped`."""
+    def _chunks(self, body: dict[str, object], stopped: threading.Event) -> Iterator[object]:
+        """Let the child load the model, and yield its answer to a body that is not empty."""
         with self._request_lock:
             if stopped.is_set():
                 return
             child = self._start_child()
             stop_sent = False
             try:
-                _send(child, Ask(str(self._path), self.window.tokens, self._threads, body))
+                _send(child, body)
                 while line := child.stdout.readline() if child.stdout else b"":
-                    answer = msgspec.json.decode(line, type=Answer)
-                    if answer.ended:
-                        break
-                    if answer.context:
-                        self.window = Window(answer.context)
-                    elif not stopped.is_set():
-                        put(answer.chunk)
+                    match json.loads(line):
+                        case []:
+                            return
+                        case [name, message, hint]:
+                            raise getattr(errors, name)(message, hint)
+                        case chunk if not stopped.is_set():
+                            yield chunk
                     if stopped.is_set() and not stop_sent:
                         stop_sent = True
-                        _send(child, Ask(stop=True))
-                else:
-                    raise self._exit_error(child)
+                        _send(child, None)
             except OSError as error:  # its end of a pipe is closed
                 raise self._exit_error(child) from error
-            if answer.error:
-                raise getattr(errors, answer.error)(answer.message, answer.hint)
+            raise self._exit_error(child)
 
     def _start_child(self) -> subprocess.Popen[bytes]:
         """Return the child, started where there is none."""
@@ -168,9 +151,10 @@ class LocalProvider:
             # The same places to import from, and never the working directory only because the child
             # is started in it.
             places = [*filter(None, sys.path), str(Path(__file__).parents[2])]
+            arguments = (str(self._path), str(self.window.tokens), str(self._threads))
             try:
                 self._child = subprocess.Popen(
-                    (sys.executable, "-P", "-m", "chat_loop.providers.local_child"),
+                    (sys.executable, "-P", "-m", "chat_loop.providers.local_child", *arguments),
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
@@ -187,18 +171,18 @@ class LocalProvider:
 
     def _exit_error(self, child: subprocess.Popen[bytes]) -> ProviderError:
         """Return the error for a child that ended while it was asked."""
-        with contextlib.suppress(subprocess.TimeoutExpired):
+        with suppress(subprocess.TimeoutExpired):
             child.wait(5.0)
         code = child.returncode
         self._discard_child()
-        if self._closing:
-            return ProviderError("The embedded model is being closed.")
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        return ProviderError(
-            f"The embedded model's process ended unexpectedly ({how}).",
+        hint = (
             "The next question starts it again. If memory is short, choose a smaller model or a "
-            "smaller providers.local.context.",
+            "smaller providers.local.context."
         )
+        if code == -signal.SIGILL:
+            hint = "This processor lacks instructions that the runtime needs, such as AVX2."
+        return ProviderError(f"The embedded model's process ended unexpectedly ({how}).", hint)
 
     def _discard_child(self) -> None:
         child, self._child = self._child, None
@@ -206,29 +190,26 @@ class LocalProvider:
             return
         atexit.unregister(child.kill)
         child.kill()
-        with contextlib.suppress(OSError), child:  # what was not sent is lost with its reader
+        with suppress(OSError), child:  # what was not sent is lost with its reader
             pass
 
-
-def _send(child: subprocess.Popen[bytes], ask: Ask) -> None:
-    assert child.stdin
-    try:
-        child.stdin.write(msgspec.json.encode(ask) + b"\n")
-    except UnicodeEncodeError as error:
-        what = "The request holds half a character, which cannot be encoded."
-        raise errors.RequestRejected(what) from error
-    child.stdin.flush()
-
-
-def _refusal(error: object) -> ProviderError:
-    if text_at(error, "type") == "exceed_context_size_error":
+    def _refusal(self, error: object) -> ProviderError:
+        if text_at(error, "type") != "exceed_context_size_error":
+            what = text_at(error, "message") or "unknown error"
+            return errors.RequestRejected(f"The embedded model refused the request: {what}")
+        # a model that was trained for less than the config says
+        self.window = Window(count_at(error, "n_ctx") or self.window.tokens)
         return errors.ContextTooLong(
             f"The conversation has {count_at(error, 'n_prompt_tokens'):,} tokens, the embedded "
-            f"model takes {count_at(error, 'n_ctx'):,}.",
+            f"model takes {self.window.tokens:,}.",
             "Type compact to shorten the conversation.",
         )
-    what = text_at(error, "message") or "unknown error"
-    return errors.RequestRejected(f"The embedded model refused the request: {what}")
+
+
+def _send(child: subprocess.Popen[bytes], body: dict[str, object] | None) -> None:
+    assert child.stdin
+    child.stdin.write(json.dumps(body).encode() + b"\n")
+    child.stdin.flush()
 
 
 def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
@@ -245,8 +226,8 @@ def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
         "return_progress": True,
         "cache_prompt": True,
         "max_tokens": REPLY_TOKENS if request.max_tokens is None else request.max_tokens,
-        "temperature": TEMPERATURE if request.temperature is None else request.temperature,
-        "repeat_penalty": REPEAT_PENALTY,
+        "temperature": 0.3 if request.temperature is None else request.temperature,
+        "repeat_penalty": 1.05,
     }
     if tools:
         body["tools"] = [tool_of(tool) for tool in tools]
@@ -257,8 +238,7 @@ def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
 
 def _clean(text: str) -> str:
     """Remove lone surrogates, which the runtime refuses, and `<|`, which ends its turns."""
-    text = re.sub("[\ud800-\udfff]", "\ufffd", text)
-    return re.sub(r"<(?=\|[A-Za-z0-9_]+\|>)", "< ", text)
+    return re.sub(r"<(?=\|[A-Za-z0-9_]+\|>)", "< ", replace_surrogates(text))
 
 
 def message_text(message: Message) -> str:
@@ -275,43 +255,40 @@ def message_text(message: Message) -> str:
     return "\n".join(filter(None, (*results, message.text or query)))
 
 
-class TextCalls:
+class WrittenCalls:
     """Tool calls that a small model writes as text: a reply that is nothing but their JSON, bare,
     in a fence, or between the marks of its template. What could be a call waits until its end.
     """
 
     def __init__(self, names: Collection[str]) -> None:
         self._names = names
-        self._buffer: str | None = "" if names else None
+        self._text = ""  # that waits
+        self._waits = bool(names)
 
     def feed(self, text: str) -> str:
         """Take a piece; return what can be shown of the reply now."""
-        if self._buffer is None:
-            return text
-        self._buffer += text
-        start = self._buffer.lstrip()
-        may_be_call = _CALL.match(start) or any(mark.startswith(start) for mark in _MARKS)
-        if may_be_call and len(self._buffer) <= MAX_CALL_TEXT:
-            return ""
-        text, self._buffer = self._buffer, None
+        text, self._text = self._text + text, ""
+        start = text.lstrip()
+        may_be_call = any(mark.startswith(start) or start.startswith(mark) for mark in CALL_STARTS)
+        self._waits = self._waits and may_be_call and len(text) <= MAX_CALL_TEXT
+        if self._waits:
+            text, self._text = "", text
         return text
 
-    def finish(self) -> tuple[str, tuple[ToolCall, ...]]:
-        """Return what was held back: the calls, or text when it was none."""
-        held, self._buffer = self._buffer or "", None
-        lines = (line for line in held.split("\n") if line.strip() not in _MARKS)
-        rest, decoder = "\n".join(lines).strip(), json.JSONDecoder()
+    def finish(self) -> tuple[str, list[ToolCall]]:
+        """Return what waited: the calls, or text when it was none."""
+        rest, decoder = CALL_MARKS.sub("", self._text).strip(), json.JSONDecoder()
         calls: list[ToolCall] = []
         while rest:
             try:
                 value, end = decoder.raw_decode(rest)
             except (ValueError, RecursionError):
-                return held, ()
+                return self._text, []
             name = text_at(value, "name")
-            arguments = value.get("arguments", {}) if isinstance(value, dict) else None
+            arguments = value.get("arguments", {}) if name else None
             if name not in self._names or not isinstance(arguments, dict):
-                return held, ()
+                return self._text, []
             text = json.dumps(arguments, ensure_ascii=False)
             calls.append(ToolCall(f"call_{len(calls) + 1}", name, text))
             rest = rest[end:].lstrip()
-        return ("", tuple(calls)) if calls else (held, ())
+        return "" if calls else self._text, calls

@@ -1,14 +1,17 @@
-"""The process of one embedded model: answers requests, one line of JSON each, until its input ends.
+"""The process of one embedded model, which `local` starts and speaks with.
 
-Run as `python -m chat_loop.providers.local_child`; `local` starts it and speaks with it. xllamacpp
-is llama.cpp's server as a library. Its settings were measured with release 2026.10: OpenMP's
-spinning barriers make it 4 to 20 times slower as soon as another process wants a core;
+It loads the model and answers requests, one line of JSON each, until its input ends. Each chunk of
+an answer is a line; a list ends the answer, with an error's class, message and hint if it failed.
+
+xllamacpp is llama.cpp's server as a library. Its settings were measured with release 2026.10:
+OpenMP's spinning barriers make it 4 to 20 times slower as soon as another process wants a core;
 `no_extra_bufts` saves a third of the memory at equal speed; without `fit_params` it loads in half
 the time; batches of 128 tokens are as fast as 2048 and let a request be cancelled between them.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import queue
 import secrets
@@ -17,125 +20,67 @@ import threading
 from pathlib import Path
 from typing import Any
 
-import msgspec
-
-from chat_loop.errors import ModelError, NoProvider, ProviderError, RequestRejected
-from chat_loop.models.cpu import runs_embedded_models, usable_cores
-from chat_loop.models.gguf import read_header
-
-
-class Ask(msgspec.Struct, omit_defaults=True):
-    """A line to the child: load this model and answer `body`, or `stop` the last answer."""
-
-    path: str = ""
-    context: int = 0
-    threads: int | None = None
-    body: dict[str, Any] | None = None
-    stop: bool = False
-
-
-class Answer(msgspec.Struct, omit_defaults=True):
-    """A line from the child: the `context` that is loaded, a `chunk` of the answer, or its end."""
-
-    context: int = 0
-    chunk: Any = None
-    ended: bool = False
-    error: str = ""  # the name of a class of `chat_loop.errors`
-    message: str = ""
-    hint: str = ""
+from chat_loop.errors import NoProvider, ProviderError, RequestRejected
+from chat_loop.wording import install_hint
 
 
 def main() -> None:
-    """Answer one request after the other. JSON goes to the old standard output, prints nowhere."""
-    out = os.dup(1)
+    """Answer requests. JSON goes to the old standard output, what the runtime prints nowhere."""
+    path, context, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+    out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-    asks: queue.SimpleQueue[Ask] = queue.SimpleQueue()
+    bodies: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
     stop = threading.Event()
-    threading.Thread(target=_listen, args=(asks, stop), daemon=True, name="listen").start()
 
-    def forward(chunk: object) -> bool:
-        """Send a chunk; return True to stop the generation at once."""
-        if not stop.is_set():
-            _send(out, Answer(chunk=chunk))
+    def send(value: object) -> bool:
+        """Write a line; return True to stop the generation at once."""
+        data = json.dumps(value).encode() + b"\n"
+        try:
+            while data and not (stop.is_set() and isinstance(value, dict)):
+                data = data[out.write(data) or 0 :]
+        except OSError:  # nobody reads any more
+            os._exit(0)
         return stop.is_set()
 
-    server, context = None, 0
+    threading.Thread(target=listen, args=(bodies, stop), daemon=True).start()
+    server = None
     while True:
-        ask = asks.get()
-        end = Answer(ended=True)
+        body = bodies.get()
+        end: tuple[str, ...] = ()
         try:
-            if server is None:
-                server, context = _load(ask)
-            _send(out, Answer(context=context))
-            if ask.body is not None and not stop.is_set():
-                server.handle_chat_completions(ask.body, forward)
+            server = server or load(path, context, threads)
+            if body and not stop.is_set():
+                server.handle_chat_completions(body, send)
         except ProviderError as error:
-            kind, message, hint = type(error).__name__, error.message, error.hint
-            end = Answer(ended=True, error=kind, message=message, hint=hint)
+            end = (type(error).__name__, error.message, error.hint)
         except (RuntimeError, ValueError) as error:
             message = f"The embedded model's runtime failed: {error}"
-            end = Answer(ended=True, error=RequestRejected.__name__, message=message)
-        _send(out, end)
+            end = (RequestRejected.__name__, message, "")
+        send(end)
 
 
-def _listen(asks: queue.SimpleQueue[Ask], stop: threading.Event) -> None:
+def listen(bodies: queue.SimpleQueue[dict[str, Any]], stop: threading.Event) -> None:
+    """Take requests from the standard input; null stops the running answer."""
     for line in sys.stdin.buffer:
-        ask = msgspec.json.decode(line, type=Ask)
-        if ask.stop:
+        if (body := json.loads(line)) is None:
             stop.set()
         else:  # it comes after the end of the last answer, so after a stop for that
             stop.clear()
-            asks.put(ask)
+            bodies.put(body)
     os._exit(0)  # the chat has gone
 
 
-def _send(out: int, answer: Answer) -> None:
-    data = msgspec.json.encode(answer) + b"\n"
-    try:
-        while data:
-            data = data[os.write(out, data) :]
-    except OSError:  # nobody listens any more
-        os._exit(0)
-
-
-def _load(ask: Ask) -> tuple[Any, int]:
-    """Load a model; return the runtime's server and the tokens of its context."""
-    path = Path(ask.path)
-    try:
-        header = read_header(path)
-    except ModelError as error:
-        raise ProviderError(error.message, error.hint) from error
-    if not header.chat_template:
-        raise ProviderError(
-            f"{path} is a base model without a chat template: it cannot hold a conversation.",
-            "Choose an instruct or chat variant of the model.",
-        )
-    if not runs_embedded_models():
-        raise NoProvider(
-            "This processor lacks the AVX2 instructions that the embedded models' runtime needs.",
-            "Use a cloud provider, or a local server such as Ollama.",
-        )
+def load(path: str, context: int, threads: int) -> Any:
+    """Load a model and return the runtime's server; 0 threads: as many as are of use."""
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:
         import xllamacpp
     except ImportError as error:
-        raise NoProvider(
-            "The runtime of embedded models is not installed.", "pip install 'chat-loop[local]'"
-        ) from error
-    context = min(ask.context, header.context or ask.context)
-    try:
-        return xllamacpp.Server(_params(xllamacpp.CommonParams(), ask, context)), context
-    except RuntimeError as error:
-        raise ProviderError(
-            f"The embedded model {path} cannot be loaded: the file is damaged or cut off, its "
-            f"architecture ({header.architecture}) is unknown to the runtime, or memory is short.",
-            "Install the model again, or choose a smaller one.",
-        ) from error
-
-
-def _params(params: Any, ask: Ask, context: int) -> Any:
-    params.model.path = ask.path
+        what = "The runtime of embedded models is not installed."
+        raise NoProvider(what, install_hint("local")) from error
+    params = xllamacpp.CommonParams()
+    params.model.path = path
     params.n_ctx = context
     params.n_batch = params.n_ubatch = 128
     params.n_parallel = 1
@@ -151,9 +96,35 @@ def _params(params: Any, ask: Ask, context: int) -> Any:
     params.ui = False
     cores = usable_cores()
     spare = cores if cores <= 2 else cores - 1  # the terminal stays quick
-    params.cpuparams.n_threads = ask.threads or min(spare, 8)  # more are of no use
-    params.cpuparams_batch.n_threads = ask.threads or spare
-    return params
+    params.cpuparams.n_threads = threads or min(spare, 8)  # more are of no use
+    params.cpuparams_batch.n_threads = threads or spare
+    try:
+        return xllamacpp.Server(params)
+    except RuntimeError as error:
+        raise ProviderError(
+            f"The embedded model {path} cannot be loaded: the file is damaged or cut off, the "
+            "runtime does not know its architecture, or memory is short.",
+            "Install the model again, or choose a smaller one.",
+        ) from error
+
+
+def usable_cores() -> int:
+    """Return the physical cores that this process may use, by affinity and cgroup quota."""
+    if not hasattr(os, "sched_getaffinity"):
+        return os.cpu_count() or 1
+    place = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
+    cores = len({_read(place.format(cpu)) or str(cpu) for cpu in os.sched_getaffinity(0)})
+    limit, _, period = _read("/sys/fs/cgroup/cpu.max").strip().partition(" ")
+    if limit.isdigit() and period.isdigit():
+        cores = min(cores, -(-int(limit) // int(period)))
+    return max(1, cores)
+
+
+def _read(path: str) -> str:
+    try:
+        return Path(path).read_text("utf-8")
+    except OSError:
+        return ""
 
 
 if __name__ == "__main__":
