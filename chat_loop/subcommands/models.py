@@ -74,9 +74,7 @@ def fetch(model: EmbeddedModel, directory: Path) -> None:
         err(f"The package {RUNTIME}, which runs it, is missing: {install_hint('local')}")
     meter = Meter()
     try:
-        path = install(
-            model, directory, progress=lambda now: meter.show(now.done, now.total, now.source)
-        )
+        path = install(model, directory, meter.show)
     finally:
         meter.end()
     out(f"Installed in {path}. Use it with --local, or --model local:{model.name}.\n")
