@@ -20,7 +20,7 @@ from typing import Annotated, Any, Literal
 import pytest
 from pydantic import BaseModel
 
-from chat_loop.agent import isolation as foreign
+from chat_loop.agent import isolation
 from chat_loop.agent.functions import changes, tool_of
 from chat_loop.agent.tools import Tool, Toolbox, call_text
 from chat_loop.errors import ChatLoopError, ConfigError, SessionError
@@ -419,7 +419,7 @@ def test_what_is_printed_is_caught_and_told(capsys: pytest.CaptureFixture[str]) 
     assert run(tool_of(talks), what="only") == "It printed:\nonly \x1b[2J\nand this"
     assert run(tool_of(talks_later)) == "the result\n\nIt printed:\nlater"
     assert failure(tool_of(fails)) == "fails failed: ValueError\n\nIt printed:\nbefore"
-    assert run(tool_of(much)) == "It printed:\n" + "x" * foreign.MAX_PRINTED
+    assert run(tool_of(much)) == "It printed:\n" + "x" * isolation.MAX_PRINTED
     assert (sys.stdout, sys.stderr, sys.stdin) == before
     assert capsys.readouterr() == ("", "")
 
@@ -551,7 +551,7 @@ def test_a_coroutine_that_hangs_is_stopped() -> None:
 def test_coroutines_share_a_loop_and_one_that_holds_it_up_holds_up_nobody(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(foreign, "PING_SECONDS", 0.05)
+    monkeypatch.setattr(isolation, "PING_SECONDS", 0.05)
     held = threading.Event()
 
     async def where() -> str:
@@ -580,7 +580,7 @@ def test_fifty_megabytes_are_cut_quickly() -> None:
     [result] = asyncio.run(returned(toolbox, "{}"))
     assert time.monotonic() - began < 5
     assert result.text == "x" * 50_000 + (
-        "\n[cut: up to character 50,000 of 50,000,000 (10,000,000 are kept); "
+        "\n[cut: up to character 50,000 of 10,000,000; "
         'read_result with id "c1" and offset 50000 reads on]'
     )
     assert sum(map(len, toolbox.cut_results.values())) == 10_000_000

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.tools import MAX_CUT_RESULT, MAX_CUT_RESULTS, Tool, cut, read_cut_result
+from chat_loop.agent.tools import MAX_STORED, Tool, cut, read_cut_result
 from chat_loop.events import Event, ToolReturned
 from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.values import Message, ToolCall, ToolSpec, Window
@@ -25,7 +25,7 @@ NOTE = re.compile(
 @given(st.text(alphabet="abcé\n\U0001f600", max_size=400), st.integers(1, 60))
 def test_all_parts_together_are_the_whole(text: str, most: int) -> None:
     kept: dict[str, str] = {}
-    part = cut(ToolCall("c1", "much", "{}"), text, most, kept)
+    part = cut("c1", text, most, kept)
     parts = []
     while match := NOTE.search(part):
         parts.append(part[: match.start()])
@@ -37,17 +37,18 @@ def test_all_parts_together_are_the_whole(text: str, most: int) -> None:
 def test_the_oldest_are_given_up() -> None:
     kept: dict[str, str] = {}
     for number in range(5):
-        cut(ToolCall(f"c{number}", "much", "{}"), "x" * (MAX_CUT_RESULT + 1), 10, kept)
+        cut(f"c{number}", "x" * (MAX_STORED // 2), 10, kept)
     assert list(kept) == ["c3", "c4"]
-    assert sum(map(len, kept.values())) == MAX_CUT_RESULTS
-    assert cut(ToolCall("c3", "much", "{}"), "short", 10, kept) == "short"
+    assert cut("c3", "short", 10, kept) == "short"
     assert list(kept) == ["c4"]  # an id that is used again, in the next session, is another call's
+    cut("c5", "x" * (MAX_STORED + 1), 10, kept)
+    assert list(map(len, kept.values())) == [MAX_STORED]
 
 
 def test_halves_of_characters_are_replaced() -> None:
     kept: dict[str, str] = {}
-    assert cut(ToolCall("c1", "much", "{}"), "a\ud800b", 10, kept) == "a?b"
-    assert cut(ToolCall("c1", "much", "{}"), "a\ud800" * 10, 3, kept).startswith("a?a\n[cut:")
+    assert cut("c1", "a\ud800b", 10, kept) == "a?b"
+    assert cut("c1", "a\ud800" * 10, 3, kept).startswith("a?a\n[cut:")
 
 
 def run(agent: Agent, text: str) -> list[str]:

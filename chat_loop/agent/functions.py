@@ -4,7 +4,6 @@ function marked with `changes` runs only after the user has seen and allowed the
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 import re
 import typing
@@ -38,23 +37,21 @@ def tool_of(function: Callable[..., Any]) -> Tool:
     spec, adapter = _describe_function(function)
     is_async = inspect.iscoroutinefunction(function)
 
-    def convert_arguments(arguments: Arguments) -> dict[str, Any]:
-        first: Mapping[str, Any] = {"loc": (), "msg": "They are nested too deeply"}
+    def convert(arguments: Arguments) -> dict[str, Any]:
         try:
-            values: dict[str, Any] = vars(adapter.validate_python(dict(arguments)))
-            return values
+            given = pydantic_core.ArgsKwargs((), dict(arguments))
+            values: dict[str, Any] = adapter.validate_python(given)
         except ValidationError as error:
             first = error.errors()[0]
-        except RecursionError:
-            pass
-        name, *inner = first["loc"] or ("arguments",)
-        place = f"{name}{''.join(f'[{part!r}]' for part in inner)}"
-        reason = f"{first['msg'][:1].lower()}{first['msg'][1:300]}"
-        wrong = f"The argument “{place}” is wrong: {reason}."
-        raise ChatLoopError(wrong, "Call the tool again.")
+            name, *inner = first["loc"]
+            place = f"{name}{''.join(f'[{part!r}]' for part in inner)}"
+            reason = f"{first['msg'][:1].lower()}{first['msg'][1:300]}"
+            wrong = f"The argument “{place}” is wrong: {reason}."
+            raise ChatLoopError(wrong, "Call the tool again.") from error
+        return values
 
     async def run(arguments: Arguments) -> str:
-        values = convert_arguments(arguments)
+        values = convert(arguments)
 
         async def await_result() -> str:
             return text_of(await function(**values))
@@ -63,14 +60,14 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         return (await work).text(spec.name)
 
     def preview(arguments: Arguments) -> str:
-        convert_arguments(arguments)  # what cannot run is not asked about
+        convert(arguments)  # what cannot run is not asked about
         return call_text(spec.name, arguments)
 
     return Tool(spec, run, preview if hasattr(function, _MARK) else None, cancellable=is_async)
 
 
 def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
-    """Return the specification of a function, and an adapter that checks its arguments."""
+    """Return the specification of a function, and an adapter that converts its arguments."""
     name = getattr(function, "__name__", "") or type(function).__name__
     docstring = docstring_parser.parse(inspect.getdoc(function) or "")
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
@@ -87,49 +84,41 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     if docstring.returns is not None and docstring.returns.description:
         description += f"\n\nReturns: {docstring.returns.description}"
     try:
-        adapter = TypeAdapter[Any](_arguments_of(name, function))
+        adapter = _adapter_of(name, function)
         schema = adapter.json_schema()
-        properties = _inline_references(schema.get("properties", {}), schema.get("$defs", {}), 0)
-    except (PydanticUserError, NameError, TypeError, ValueError, RecursionError) as error:
+        schema = _inline_references(schema, schema.pop("$defs", {}), 0)
+    except (PydanticUserError, NameError, TypeError, ValueError) as error:
         reason = plain_line(str(error).partition(". ")[0], 200).rstrip(".")
         raise ConfigError(
             f"The arguments of the function {name} cannot be described to a model: {reason}.",
             "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass.",
         ) from error
     for parameter in docstring.params:
-        if parameter.arg_name in properties and parameter.description:
+        if parameter.arg_name in schema["properties"] and parameter.description:
             about = " ".join(parameter.description.split())
-            properties[parameter.arg_name]["description"] = about
-    parameters = {
-        "type": "object",
-        "properties": properties,
-        "required": schema.get("required", []),
-    }
-    return ToolSpec(name, description, {**parameters, "additionalProperties": False}), adapter
+            schema["properties"][parameter.arg_name]["description"] = about
+    return ToolSpec(name, description, {"required": [], **schema}), adapter
 
 
-def _arguments_of(name: str, function: Callable[..., object]) -> type:
-    """Return a dataclass with the arguments of a function. Raises ConfigError."""
+def _adapter_of(name: str, function: Callable[..., object]) -> TypeAdapter[Any]:
+    """Return an adapter that converts the arguments of a function. Raises ConfigError."""
+    signature = inspect.signature(function)
     hints = typing.get_type_hints(function, include_extras=True)
-    fields: list[tuple[str, Any, Any]] = []
-    for key, parameter in inspect.signature(function).parameters.items():
+    for key, parameter in signature.parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             shown = str(parameter).partition(":")[0]
             raise ConfigError(f"The function {name} takes {shown}: a tool names its arguments.")
         if key not in hints:
             missing = f"The argument {key} of the function {name} has no type."
             raise ConfigError(missing, "For example: str.")
-        default = parameter.default
-        options: dict[str, Any] = {"kw_only": True}
-        if default is not parameter.empty:
-            mutable = isinstance(default, list | dict | set)
-            options |= (
-                {"default_factory": lambda value=default: value}
-                if mutable
-                else {"default": default}
-            )
-        fields.append((key, hints[key], dataclasses.field(**options)))
-    return dataclasses.make_dataclass(name, fields)
+
+    def collect(**values: Any) -> dict[str, Any]:
+        return values
+
+    vars(collect)["__signature__"] = signature
+    collect.__annotations__ = {key: hints[key] for key in signature.parameters}
+    typed: Any = collect  # it takes functions, too
+    return TypeAdapter(typed)
 
 
 def _inline_references(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
@@ -142,17 +131,15 @@ def _inline_references(schema: Any, others: Mapping[str, Any], depth: int) -> An
         return [_inline_references(inner, others, depth) for inner in schema]
     if not isinstance(schema, dict):
         return schema
-    if isinstance(reference := schema.get("$ref"), str):
-        rest = {key: value for key, value in schema.items() if key != "$ref"}
-        return {
-            **_inline_references(others[reference.removeprefix("#/$defs/")], others, depth + 1),
-            **rest,
-        }
-    return {
+    inlined = {
         key: _inline_references(value, others, depth)
         for key, value in schema.items()
-        if not (key == "title" and isinstance(value, str))
+        if key != "$ref" and not (key == "title" and isinstance(value, str))
     }
+    if isinstance(reference := schema.get("$ref"), str):
+        target = others[reference.removeprefix("#/$defs/")]
+        inlined = {**_inline_references(target, others, depth + 1), **inlined}
+    return inlined
 
 
 def text_of(result: object) -> str:

@@ -19,9 +19,8 @@ from chat_loop.wording import ALLOWED
 MAX_RESULT = 50_000
 MIN_RESULT = 1_000
 """The most characters of a result for the model, and the least that it always gets."""
-MAX_CUT_RESULTS = 20_000_000
-MAX_CUT_RESULT = MAX_CUT_RESULTS // 2
-"""The most characters kept of all cut results (the newest ones), and of one."""
+MAX_STORED = 10_000_000
+"""The most characters that are stored of all cut results; the newest ones are."""
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 """The beginnings of questions about such files; “always” then covers only the same call."""
@@ -29,15 +28,16 @@ MAX_ANSWERS = 5
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
 )
-_TYPES: Mapping[str, tuple[type, ...]] = {
-    "string": (str,),
-    "integer": (int,),
-    "number": (int, float),
-    "boolean": (bool,),
-    "array": (list,),
-    "object": (dict,),
-    "null": (type(None),),
+_TYPES: Mapping[type, tuple[str, ...]] = {
+    str: ("string",),
+    int: ("integer", "number"),
+    float: ("number",),
+    bool: ("boolean",),
+    list: ("array",),
+    dict: ("object",),
+    type(None): ("null",),
 }
+"""The types of JSON schema that a value has."""
 
 Arguments = Mapping[str, Any]
 Approve = Callable[[str, str], Coroutine[Any, Any, bool]]
@@ -129,8 +129,6 @@ class Toolbox(Struct, kw_only=True):
     clock: Callable[[], float]
     approve: Approve | None = None
     cut_results: dict[str, str] = field(default_factory=dict)
-    returned: int = 0
-    """The characters of the results so far."""
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -147,7 +145,7 @@ class Toolbox(Struct, kw_only=True):
     @property
     def _result_limit(self) -> int:
         """Return the most characters of the next result."""
-        return min(self.characters, max(MIN_RESULT, (self.total_characters - self.returned) // 2))
+        return min(self.characters, max(MIN_RESULT, self.total_characters // 2))
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls concurrently; yield each result as it arrives. Closing cancels the rest."""
@@ -178,17 +176,7 @@ class Toolbox(Struct, kw_only=True):
                         raise ToolDenied("Not run: the user did not allow it.")
                 allowed = bool(question)
                 started = self.clock() if allowed else started
-            seconds = self.seconds if tool.seconds is None else tool.seconds
-            try:
-                async with asyncio.timeout(seconds) as limit:
-                    text = await run()
-            except TimeoutError as error:
-                if not limit.expired():
-                    raise  # the tool's own
-                left = "is not waited for; it may go on in the background"
-                ended = "was stopped" if tool.cancellable else left
-                late = f"{call.name} took longer than {seconds:.0f} seconds and {ended}."
-                raise ChatLoopError(late) from error
+            text = await self._run_in_time(tool, run)
             failed = False
         except ChatLoopError as error:
             denied = isinstance(error, ToolDenied)
@@ -196,11 +184,11 @@ class Toolbox(Struct, kw_only=True):
         except OSError as error:
             text = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.clock() - started, 2)
-        room = self._result_limit
-        text = cut(
-            call, text or "(nothing)", room, self.cut_results
-        )  # some wires refuse an empty one
-        self.returned += min(len(text), room)
+        text = text or "(nothing)"  # some wires refuse an empty one
+        if call.name in self.tools:  # read_result cuts by itself
+            limit = self._result_limit
+            self.total_characters -= min(len(text), limit)
+            text = cut(call.id, text, limit, self.cut_results)
         return ToolReturned(
             id=call.id,
             name=call.name,
@@ -209,6 +197,19 @@ class Toolbox(Struct, kw_only=True):
             denied=denied,
             seconds=seconds,
         )
+
+    async def _run_in_time(self, tool: Tool, run: Callable[[], Awaitable[str]]) -> str:
+        seconds = self.seconds if tool.seconds is None else tool.seconds
+        try:
+            async with asyncio.timeout(seconds) as limit:
+                return await run()
+        except TimeoutError as error:
+            if not limit.expired():
+                raise  # the tool's own
+            left = "is not waited for; it may go on in the background"
+            ended = "was stopped" if tool.cancellable else left
+            late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and {ended}."
+            raise ChatLoopError(late) from error
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         """Return the tool and the arguments of a call. Raises ChatLoopError."""
@@ -260,7 +261,7 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
             return f"There is no argument “{name[:64]}”; there are: {', '.join(properties)}."
         types = properties.get(name, {}).get("type", [])
         types = [types] if isinstance(types, str) else types
-        if types and not any(_is_of_type(value, name) for name in types):
+        if types and not set(types) & set(_TYPES[type(value)]):
             return f"The argument “{name}” must be of type {' or '.join(types)}."
         choices = properties.get(name, {}).get("enum")
         if choices is not None and value not in choices:
@@ -268,25 +269,18 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-def _is_of_type(value: object, name: str) -> bool:
-    if isinstance(value, bool):
-        return name == "boolean"
-    return isinstance(value, _TYPES.get(name, (object,)))
-
-
-def cut(call: ToolCall, text: str, limit: int, cut_results: dict[str, str]) -> str:
+def cut(identity: str, text: str, limit: int, cut_results: dict[str, str]) -> str:
     """Return at most `limit` characters of a result, then a line that says how to read more; store
     the full text in `cut_results`. Lone surrogates, which no request can carry, are replaced.
     """
-    note = ""
-    if call.name != READ_RESULT.name or len(text) > limit + 200:  # it says itself how to read on
-        cut_results.pop(call.id, None)
-        if len(text) > limit:
-            cut_results[call.id] = text[:MAX_CUT_RESULT]
-            while sum(map(len, cut_results.values())) > MAX_CUT_RESULTS:
-                del cut_results[next(iter(cut_results))]
-            text, note = text[:limit], _cut_note(call.id, limit, len(text))
-    return text.encode("utf-8", "replace").decode() + note
+    text = text.encode("utf-8", "replace").decode()
+    cut_results.pop(identity, None)  # a call of an earlier session may have had this id
+    if len(text) <= limit:
+        return text
+    cut_results[identity] = text[:MAX_STORED]
+    while sum(map(len, cut_results.values())) > MAX_STORED:
+        del cut_results[next(iter(cut_results))]
+    return read_cut_result({"id": identity, "offset": 0}, limit, cut_results)
 
 
 def read_cut_result(arguments: Arguments, limit: int, cut_results: Mapping[str, str]) -> str:
@@ -296,13 +290,10 @@ def read_cut_result(arguments: Arguments, limit: int, cut_results: Mapping[str, 
     if text is None:
         known = f"These can be read: {', '.join(cut_results)}." if cut_results else ""
         raise ChatLoopError(f"No result “{identity[:64]}” is kept.", known)
-    if not isinstance(offset, int) or not 0 <= offset < len(text):
+    if not 0 <= offset < len(text):
         raise ChatLoopError(f"The offset must be from 0 to {len(text) - 1}.")
     end = offset + limit
-    return text[offset:end] + (_cut_note(identity, end, len(text)) if end < len(text) else "")
-
-
-def _cut_note(identity: str, end: int, length: int) -> str:
-    lost = f" ({MAX_CUT_RESULT:,} are kept)" if length > MAX_CUT_RESULT else ""
+    if end >= len(text):
+        return text[offset:]
     further = f'{READ_RESULT.name} with id "{identity}" and offset {end} reads on'
-    return f"\n[cut: up to character {end:,} of {length:,}{lost}; {further}]"
+    return f"{text[offset:end]}\n[cut: up to character {end:,} of {len(text):,}; {further}]"
