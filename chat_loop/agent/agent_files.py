@@ -5,22 +5,22 @@ from __future__ import annotations
 import ast
 import asyncio
 import os
-import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from chat_loop.agent.agent import Agent as RunningAgent
-from chat_loop.agent.isolation import CapturedError, describe, in_thread, plain_line
+from chat_loop.agent.isolation import describe, in_thread, plain_line
 from chat_loop.config import Config, overlay, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
-from chat_loop.sessions.files import open_regular
+from chat_loop.sessions.files import read_part
 
 MAX_BYTES = 256 * 1024
 KINDS = {".py": "python", ".md": "markdown", ".yaml": "yaml", ".yml": "yaml"}
@@ -92,12 +92,8 @@ class AgentFile(Struct, frozen=True, kw_only=True):
             text = self.source.decode("utf-8-sig").replace("\r\n", "\n")
             if self.kind == "markdown":
                 text, prompt = split_front(text)
-        except UnicodeDecodeError as error:
-            raise AgentError(f"The agent {path} is not UTF-8.", "Save it as UTF-8.") from error
         except ValueError as error:
-            raise AgentError(f"The agent {path}: {error}.") from error
-        if "\0" in text + (prompt or ""):
-            raise AgentError(f"The agent {path} is not text: it has a NUL byte.")
+            raise AgentError(f"The agent {path}: {error}.", "Save it as UTF-8.") from error
         values = read_yaml(text.encode(), str(path))
         if values is None and not (prompt or "").strip():
             raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")
@@ -126,26 +122,17 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         if self.kind == "python":
             return ("to run",)
         definition = self.definition()
-        lines = []
-        for name, server in definition.servers.items():
-            args = server.get("args")
-            command = [server.get("command", ""), *(args if isinstance(args, list) else ())]
-            rest = {key: value for key, value in server.items() if key not in ("command", "args")}
-            parts = [shlex.join(filter(None, map(str, command))), *_setting_lines("", rest)]
-            lines.append(f"the MCP server {name}: {', '.join(filter(None, parts))}")
-        for section, settings in definition.config.items():
-            if section not in _HARMLESS_SECTIONS:
-                lines += _setting_lines(section, settings)
-        return tuple(lines)
+        settings: dict[str, Any] = {"servers": definition.servers, **definition.config}
+        asked = {key: value for key, value in settings.items() if key not in _HARMLESS_SECTIONS}
+        return tuple(_setting_lines("", asked))
 
 
-def _setting_lines(key: str, value: object) -> list[str]:
-    if not isinstance(value, Mapping):
-        return [f"{key}: {value}"]
-    prefix = f"{key}." if key else ""
-    return [
-        line for name, below in value.items() for line in _setting_lines(f"{prefix}{name}", below)
-    ]
+def _setting_lines(key: str, value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, inner in value.items():
+            yield from _setting_lines(f"{key}.{name}".lstrip("."), inner)
+    else:
+        yield f"{key}: {value}"
 
 
 def resolve_agent_path(path: Path) -> Path:
@@ -156,8 +143,8 @@ def resolve_agent_path(path: Path) -> Path:
         real = Path(os.path.realpath(path.expanduser(), strict=True))
         if real.is_dir():
             inside = [real / f"agent{suffix}" for suffix in KINDS]
-            real = next((file for file in inside if file.exists()), path)
-            real = Path(os.path.realpath(real, strict=True))
+            file = next((file for file in inside if file.exists()), real)
+            real = Path(os.path.realpath(file, strict=True))
     except (OSError, ValueError, RuntimeError) as error:
         raise _read_error(path, error) from error
     if real.suffix.lower() not in KINDS:
@@ -174,8 +161,7 @@ def read_file(path: Path) -> AgentFile:
 def read_bytes(path: Path) -> bytes:
     """Read a file of at most 256 KB. Raises AgentError."""
     try:
-        with open_regular(path) as (file, _):
-            data = file.read(MAX_BYTES + 1)
+        data, _ = read_part(path, MAX_BYTES + 1)
     except (OSError, ValueError) as error:
         raise _read_error(path, error) from error
     if len(data) > MAX_BYTES:
@@ -231,70 +217,53 @@ def short_name(name: str) -> str:
 
 
 def load_python(file: AgentFile) -> Definition:
-    """Run an approved agent file and return its `agent`; its output is discarded. Raises
-    AgentError; Ctrl-C raises KeyboardInterrupt.
-    """
+    """Run an approved agent file and return its agent. Raises AgentError, KeyboardInterrupt."""
     path = file.path
-    try:
-        code = compile(file.source, str(path), "exec", dont_inherit=True)
-    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-        reason = error.msg if isinstance(error, SyntaxError) else plain_line(str(error), 300)
-        raise AgentError(f"{path}{line}: {reason}.", "It is no valid Python.") from error
     module = ModuleType("agent_file")
     module.__file__ = str(path)
     sys.modules[module.__name__] = module
-    raised = asyncio.run(in_thread(lambda: exec(code, module.__dict__))).error
+
+    def run() -> Definition:
+        exec(compile(file.source, str(path), "exec", dont_inherit=True), module.__dict__)
+        return _definition_of(module, path)
+
+    outcome = asyncio.run(in_thread(run))
+    raised = outcome.error
     if raised is None:
-        with CapturedError() as captured:
-            return _definition_of(module, path)
-        raised = captured.error
+        return cast(Definition, outcome.result)
     if isinstance(raised, AgentError):
         raise raised
-    what, hint, place = describe(raised), "", ""
-    if isinstance(raised, SystemExit):
-        what = f"it ended the program (exit code {raised.code})"
-    if isinstance(raised, ModuleNotFoundError) and raised.name:
-        hint = f"Install {raised.name.partition('.')[0]} where chat-loop is installed."
-    frame = raised.__traceback__ if raised is not None else None
-    while frame is not None:
-        if frame.tb_frame.f_code.co_filename == str(path):
-            place = f" ({path.name}, line {frame.tb_lineno})"
-        frame = frame.tb_next
-    raise AgentError(f"{path} failed while it was loaded: {what}{place}.", hint) from raised
+    frames = traceback.extract_tb(raised.__traceback__)
+    lines = [frame.lineno for frame in frames if frame.filename == str(path)]
+    place = f" ({path.name}, line {lines[-1]})" if lines else ""
+    missing = isinstance(raised, ModuleNotFoundError) and (raised.name or "").partition(".")[0]
+    raise AgentError(
+        f"{path} failed while it was loaded: {describe(raised)}{place}.",
+        f"Install {missing} where chat-loop is installed." if missing else "",
+    ) from raised
 
 
 def _definition_of(module: ModuleType, path: Path) -> Definition:
     """Return the definition of the `agent` of a module. Raises AgentError."""
     # root_agent: as in the agents of basic-agent-chat-loop
-    found: Any = getattr(module, "agent", None) or getattr(module, "root_agent", None)
-    if found is None:
-        raise AgentError(
-            f"{path} has no agent: nothing in it has the name agent or root_agent.",
-            'It needs: from chat_loop import Agent; agent = Agent(system_prompt="…")',
-        )
-    if isinstance(found, Agent):
-        values, functions = asdict(found), []
-        if isinstance(found.tools, list | tuple):
-            functions = [tool for tool in found.tools if callable(tool)]
-            values["tools"] = [tool for tool in found.tools if not callable(tool)]
-        return _parse_definition(values, path, tuple(functions))
+    agent: Any = getattr(module, "agent", None) or getattr(module, "root_agent", None)
+    if isinstance(agent, Agent):
+        functions = tuple(tool for tool in agent.tools if callable(tool))
+        names = [tool for tool in agent.tools if not callable(tool)] if functions else agent.tools
+        return _parse_definition({**asdict(agent), "tools": names}, path, functions)
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
-    if isinstance(found, type) or not any(callable(getattr(found, way, None)) for way in ways):
+    if isinstance(agent, type) or not any(callable(getattr(agent, way, None)) for way in ways):
         raise AgentError(
-            f"{path}: agent is {plain_line(repr(found), 100)}, which cannot be asked anything.",
-            "A function can: def agent(prompt): return THE_AGENT.run(prompt).content, or however "
-            "it is asked.",
+            f"{path} has no agent that can be asked, by the name agent or root_agent.",
+            'For example: from chat_loop import Agent; agent = Agent(system_prompt="…")',
         )
-    name, description = getattr(found, "name", ""), getattr(found, "description", "")
-    name = name if isinstance(name, str) and name != "Strands Agents" else ""
-    docstring = (module.__doc__ or "").strip().partition("\n")[0]
+    name = short_name(str(getattr(agent, "name", "")))
+    described = str(getattr(agent, "description", "") or module.__doc__ or "")
     return Definition(
-        name=short_name(name) or default_name(path),
+        name=default_name(path) if name in ("", "Strands Agents") else name,
         path=str(path),
-        description=short_name(description if isinstance(description, str) else "")
-        or short_name(docstring),
-        foreign=found,
+        description=short_name(described.strip().partition("\n")[0]),
+        foreign=agent,
     )
 
 

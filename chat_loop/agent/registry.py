@@ -9,7 +9,6 @@ import os
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -18,10 +17,8 @@ from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile, Definition
 from chat_loop.config import Paths, read_yaml
 from chat_loop.errors import AgentError, ConfigError, os_reason
-from chat_loop.sessions.files import Files, open_regular
+from chat_loop.sessions.files import Files, read_part
 
-MAX_AGENTS = 1_000
-"""The most files of an agents folder that are read."""
 MAX_DIFF_LINES = 2_000
 
 
@@ -62,20 +59,12 @@ class AgentRegistry:
 
     def find(self, reference: str) -> Path:
         """Return the file of an agent, by its name or its path. Raises AgentError."""
-        if (
-            "/" in reference
-            or os.sep in reference
-            or reference.startswith((".", "~"))
-            or reference.endswith((*KINDS,))
-        ):
+        if re.match(r"[.~]|.*[/\\]", reference) or reference.endswith((*KINDS,)):
             return agent_files.resolve_agent_path(Path(reference))
         agent = self._named(reference)
         if agent.alias and not agent.path.exists():
-            raise AgentError(
-                f"The agent {agent.name} is no longer at {agent.path}.",
-                f"chat-loop agents remove {agent.name} takes it away; agents add {agent.name} PATH "
-                "sets it right.",
-            )
+            hint = f"chat-loop agents add {agent.name} PATH sets it right."
+            raise AgentError(f"The agent {agent.name} is no longer at {agent.path}.", hint)
         return agent_files.resolve_agent_path(agent.path)
 
     def read(self, reference: str) -> AgentFile:
@@ -97,18 +86,12 @@ class AgentRegistry:
         """Return all named agents in order; an alias takes precedence over a file of the folder.
         Raises AgentError when the aliases cannot be read.
         """
-        try:
-            entries = sorted(self.folder.iterdir())[:MAX_AGENTS]
-        except OSError:
-            entries = []
         agents: dict[str, NamedAgent] = {}
-        order = [*KINDS]
-        for path in sorted(entries, key=lambda path: [*order, path.suffix].index(path.suffix)):
-            is_file = path.suffix in KINDS
-            is_agent = is_file or any((path / f"agent{suffix}").is_file() for suffix in KINDS)
-            if is_agent and path.name[0] not in "._" and path.name.isprintable():
-                name = path.stem if is_file else path.name
-                agents.setdefault(name.lower(), NamedAgent(name, path, False))
+        for suffix in KINDS:
+            for path in (*self.folder.glob(f"*{suffix}"), *self.folder.glob(f"*/agent{suffix}")):
+                name = path.parent.name if path.parent != self.folder else path.stem
+                if name[0] not in "._" and name.isprintable():
+                    agents.setdefault(name.lower(), NamedAgent(name, path, False))
         for name, target in self._aliases().items():
             agents[name.lower()] = NamedAgent(name, Path(target), True)
         return [agents[key] for key in sorted(agents)]
@@ -149,51 +132,44 @@ class AgentRegistry:
             text = agent_files.read_bytes(self.aliases_file)
             aliases = msgspec.convert(read_yaml(text, str(self.aliases_file)) or {}, dict[str, str])
         except (AgentError, ConfigError, msgspec.ValidationError) as error:
-            reason = f" {error.message}" if not isinstance(error, msgspec.ValidationError) else ""
-            message = f"{self.aliases_file} must hold lines NAME: PATH.{reason}"
+            message = f"{self.aliases_file} must hold lines NAME: PATH. {error}"
             raise AgentError(message, "Set it right, or delete it.") from error
         return {name: path for name, path in aliases.items() if name.lower() != without.lower()}
 
     def _write_aliases(self, aliases: dict[str, str]) -> None:
         lines = [f"{json.dumps(name)}: {json.dumps(path)}\n" for name, path in aliases.items()]
-        _write(self.aliases_file, "".join(sorted(lines)))
+        _write(self.aliases_file, "".join(sorted(lines)).encode())
 
     def approval_of(self, path: Path) -> Path:
-        """Return the path of the approval of the agent at `path`."""
-        return self._approvals / f"{hashlib.sha256(os.fsencode(path)).hexdigest()[:32]}.json"
+        """Return the path of the approval of the agent at `path`: a copy of its source."""
+        return self._approvals / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
 
     def question(self, file: AgentFile) -> Question | None:
         """Return the question to ask before the agent is used; None when it needs no permission or
         this version is approved. An unreadable approval approves nothing.
         """
         permissions = file.permissions()
-        if not permissions:
-            return None
         try:
-            with open_regular(self.approval_of(file.path)) as (approval, _):
-                approved: Any = json.loads(approval.read(8 * MAX_BYTES))
-        except (OSError, ValueError, RecursionError):
-            approved = None
-        if not isinstance(approved, dict) or approved.get("path") != str(file.path):
-            return Question(file=file, permissions=permissions)
-        if approved.get("sha256") == hashlib.sha256(file.source).hexdigest():
+            approved, _ = read_part(self.approval_of(file.path), MAX_BYTES)
+        except OSError:
+            return Question(file=file, permissions=permissions) if permissions else None
+        if not permissions or approved == file.source:
             return None
-        before = str(approved.get("text", "")).split("\n")[:MAX_DIFF_LINES]
-        after = file.source.decode("utf-8", "replace").split("\n")[:MAX_DIFF_LINES]
+        before, after = (
+            source.decode("utf-8", "replace").split("\n")[:MAX_DIFF_LINES]
+            for source in (approved, file.source)
+        )
         lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
         return Question(file=file, permissions=permissions, changed=True, lines=lines)
 
     def approve(self, file: AgentFile) -> None:
-        """Record the approval of this version. Raises AgentError when it cannot be written."""
-        text = file.source.decode("utf-8", "replace")  # so that a change can be shown
-        digest = hashlib.sha256(file.source).hexdigest()
-        approved = {"path": str(file.path), "sha256": digest, "text": text}
-        _write(self.approval_of(file.path), json.dumps(approved, indent=1) + "\n")
+        """Approve this version. Raises AgentError when the approval cannot be written."""
+        _write(self.approval_of(file.path), file.source)
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, data: bytes) -> None:
     try:
         Files().make_directory(path.parent)
-        Files().replace(path, text.encode())
+        Files().replace(path, data)
     except OSError as error:
         raise AgentError(f"{path} cannot be written: {os_reason(error)}.") from error
