@@ -169,7 +169,7 @@ class Folder:
         try:
             loaded = self._sessions.load(row.path)
         except SessionError as error:
-            return Preview(notes=(error.message,))
+            return Preview(about=[("Damage", error.message)])
         return preview_of(loaded.session, loaded.damage)
 
     def trash(self, row: SessionRow) -> str:

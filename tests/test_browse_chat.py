@@ -213,9 +213,9 @@ def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
     with chat(home) as terminal:
         chatting(terminal, "I am here")
         open_browser(terminal)
-        shown = [line[:60].rstrip() for line in terminal.screen()]
-        assert any(line.startswith("  * I am here") for line in shown)
-        assert any(line.startswith("> 1 Which port does the database") for line in shown)
+        shown = "\n".join(terminal.screen())
+        assert re.search(r"^  \* .* I am here", shown, re.MULTILINE)
+        assert re.search("^> 1 .* Which port does the database", shown, re.MULTILINE)
         terminal.send("q")
         terminal.wait_for("context")
         leave(terminal)

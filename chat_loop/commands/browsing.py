@@ -35,7 +35,7 @@ class BrowsedSessions:
         try:
             loaded = self._chat.sessions.load(row.path)
         except SessionError as error:
-            return Preview(notes=(error.message,))
+            return Preview(about=[("Damage", error.message)])
         price = cost_of(row, self._chat.conversation.options.cost)
         return preview_of(loaded.session, loaded.damage, "" if not price else dollars_text(price))
 

@@ -16,9 +16,9 @@ from chat_loop.config import Config
 from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
-from chat_loop.display.lists import Cost
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.markdown.theme import NAMES
+from chat_loop.display.rows import Cost
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import renders, show_themes
