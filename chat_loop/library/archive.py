@@ -32,7 +32,7 @@ class ExchangeIndex:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._index = Index(Path(), in_memory=True)
+        self._index: Index | None = None
         self._sessions: list[list[Exchange]] = []
         """The exchanges of each session; the index numbers sessions in this order, from 1."""
 
@@ -42,6 +42,7 @@ class ExchangeIndex:
             session = list(part)
             stored = [indexed_exchange(one, [text for _, text in texts(one)]) for one in session]
             with self._lock:
+                self._index = self._index or Index(Path(), in_memory=True)
                 self._sessions.append(session)
                 identity = str(len(self._sessions))
                 row = SessionRow(id=identity, path=Path(), state="sealed", depth=depth)
@@ -57,8 +58,7 @@ class ExchangeIndex:
         """Return the hits, best first, except those with a reference in `without`."""
         hits: list[Hit] = []
         with self._lock:
-            found = search(self._index, text, near) if self._sessions else []
-            for one in found:
+            for one in search(self._index, text, near) if self._index is not None else ():
                 session, position = one.position
                 exchange = self._sessions[session - 1][position - 1]
                 if len(hits) < limit and exchange.ref not in without:
@@ -66,10 +66,11 @@ class ExchangeIndex:
         return hits
 
     def close(self) -> None:
-        """Free the memory; searches find nothing afterwards."""
+        """Remove everything and free the memory; searches find nothing until something is added."""
         with self._lock:
-            self._sessions = []
-            self._index.close()
+            if self._index is not None:
+                self._index.close()
+            self._index, self._sessions = None, []
 
 
 class Archive:
@@ -86,10 +87,9 @@ class Archive:
         self._directory = sessions.directory
         self._semantic = semantic
         self._count = count
-        self._followed: Session | None = None
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._index: ExchangeIndex | None = None
+        self._index = ExchangeIndex()
         self._archived: tuple[tuple[Exchange, ...], ...] = ()
         self.problem = ""
         """The reason why the archive is incomplete, as a sentence; empty when it is complete."""
@@ -102,7 +102,6 @@ class Archive:
     def follow(self, session: Session, depth: int) -> None:
         """Have a thread read the ancestors of a new session, the depth-th of its chain."""
         if not self._closed:
-            self._followed = session
             arguments = session, depth, self._thread
             thread = threading.Thread(
                 target=self._read, args=arguments, daemon=True, name="archive"
@@ -136,8 +135,7 @@ class Archive:
             except IndexUnavailable:
                 return {}
 
-        index = self._index
-        return index.search(text, limit, without, near) if index is not None and self.ready else []
+        return self._index.search(text, limit, without, near) if self.ready else []
 
     def recall(
         self,
@@ -154,13 +152,9 @@ class Archive:
         self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()
     ) -> str:
         """Run one of TOOLS for a model; errors are returned as sentences. May wait."""
-        parameter = {READ: "queries", SEARCH: "query"}.get(name)
-        if parameter is None:
-            return f"There is no tool of that name; there are {READ} and {SEARCH}."
+        parameter = {READ: "queries", SEARCH: "query"}[name]
         value = arguments.get(parameter)
-        if isinstance(value, int) and not isinstance(value, bool):
-            value = str(value)
-        if not isinstance(value, str) or not value.strip():
+        if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
             return f"{name} needs the argument “{parameter}”, a text."
         if not self.wait(WAIT_SECONDS):
             return NOT_READY
@@ -168,46 +162,35 @@ class Archive:
         if not any(archived):
             return f"{NO_ARCHIVE} {self.problem}".rstrip()
         if name == READ:
-            return archive_text.read_text(archived[-1], value, archive_text.ROOM, self._count)
-        hits = self.search(value, without=without, meaning=True)
+            return archive_text.read_text(archived[-1], str(value), archive_text.ROOM, self._count)
+        hits = self.search(str(value), without=without, meaning=True)
         room = archive_text.ROOM - self._count(self.problem)
-        return (
-            f"{archive_text.search_text(hits, room, self._count, value)}\n\n{self.problem}".rstrip()
-        )
+        answer = archive_text.search_text(hits, room, self._count, str(value))
+        return f"{answer}\n\n{self.problem}".rstrip()
 
     def close(self) -> None:
         """Free the memory, at once or when the running read has ended."""
         self._closed = True
         if self._thread is None or not self._thread.is_alive():
-            self._drop()
+            self._index.close()
 
     def _read(self, session: Session, depth: int, before: threading.Thread | None) -> None:
-        """Read and index the ancestors of a session, unless another one was followed meanwhile."""
+        """Read and index the ancestors of a session."""
         if before is not None:
             before.join()
-        if self._closed or self._followed is not session:
+        if self._closed:
             return
-        problem = "reading it failed."
         try:
             chain = self._reader.read(session)
             archived = chain_exchanges(chain, depth)
             if archived[: len(self._archived)] != self._archived:
-                self._drop()
-            if any(archived) and self._index is None:
-                self._index = ExchangeIndex()
-            if self._index is not None:
-                self._index.add(one for part in archived[len(self._archived) :] for one in part)
-            self._archived, self.problem, problem = archived, chain.problem, ""
+                self._index.close()
+                self._archived = ()
+            self._index.add(one for part in archived[len(self._archived) :] for one in part)
+            self._archived, self.problem = archived, chain.problem
         except (SessionError, IndexUnavailable, OSError, MemoryError) as error:
-            problem = str(error)
-        finally:
-            if problem:
-                self.problem = f"The archive cannot be searched: {problem}"
-            if problem or self._closed:
-                self._drop()
-
-    def _drop(self) -> None:
-        if self._index is not None:
             self._index.close()
-        self._index = None
-        self._archived = ()
+            self._archived = ()
+            self.problem = f"The archive cannot be searched: {error}"
+        if self._closed:
+            self._index.close()

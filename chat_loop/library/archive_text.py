@@ -44,19 +44,19 @@ _REQUEST = re.compile(
 
 def search_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
     """Return a search's answer: at most MAX_HITS exchanges in at most `room` tokens."""
-    text = (
+    number, share = min(len(hits), MAX_HITS), room
+    while number:
+        texts_of_hits = (_hit_text(hit, share // number, count) for hit in hits[:number])
+        text = "\n\n".join((_FOUND, *texts_of_hits))
+        if count(text) <= room:
+            return text
+        share = share * 4 // 5
+        if share < _LEAST:
+            number, share = number - 1, room
+    return (
         f"Nothing in the archive matches {f'“{one_line(asked, 80)}”' if asked.strip() else 'that'}."
         " It may have been said in other words: search for other words."
     )
-    for number in range(min(len(hits), MAX_HITS), 0, -1):
-        share = room
-        while share >= _LEAST:
-            parts = (_hit_text(hit, share // number, count) for hit in hits[:number])
-            text = "\n\n".join((_FOUND, *parts))
-            if count(text) <= room:
-                return text
-            share = share * 4 // 5
-    return text
 
 
 def recall_text(
@@ -70,22 +70,22 @@ def recall_text(
     best = max((hit.strength for hit in strong), default=0.0)
     lines, refs = [_RECALLED], list[str]()
     for hit in strong:
-        spoken = texts(hit.exchange)
+        spoken = texts(hit.exchange)[:2]
         places = [place for place in hit.places if place.part < 2]
         if not places or hit.strength < 0.7 * best or len(refs) == _MAX_RECALLED:
             continue
         chosen = places[:1]
         if chosen[0].part == 0 and is_question(spoken[0][1][chosen[0].start : chosen[0].end]):
-            answer = [place for place in places if place.part == 1]
-            answer += [Place(1, one.start, one.end) for one in sentences(spoken[1][1])[:1]]
-            chosen += answer[:1]
+            answers = [place for place in places if place.part == 1]
+            answers += [Place(1, one.start, one.end) for one in sentences(spoken[1][1])[:1]]
+            chosen += answers[:1]
         quotes = []
         for place in chosen:
             who, text = spoken[place.part]
             sentence = " ".join(text[place.start : place.end].split())
             quotes.append((who.lower(), excerpt(sentence, (), _SENTENCE_ROOM, count)))
         present = "\n".join((known, *lines))
-        if all(piece.strip() in present for _, quote in quotes for piece in quote.split("…")):
+        if all(quote.removesuffix(" …") in present for _, quote in quotes):
             continue
         quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
         line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}"
@@ -131,13 +131,22 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
-    """Cut a text to about `room` tokens around its first places, or to its beginning."""
+    """Cut a text to about `room` tokens around its first place, or to its beginning."""
     tokens = _tokens(text, room, count)
     if tokens <= room:
         return text.strip()
     size = max(_LEAST, len(text) * max(room, 1) // max(tokens, 1))
+    place = places[0] if places else Place(0, 0, 0)
     while True:
-        cut = _around(text, [(place.start, place.end) for place in places] or [(0, 0)], size)
+        start = max(0, place.start - max(0, size - (place.end - place.start)) // 2)
+        end = min(len(text), start + size)
+        if start:
+            start = text.find(" ", start, min(start + 30, end)) + 1 or start
+        if end < len(text):
+            blank = text.rfind(" ", max(end - 30, start), end)
+            end = blank if blank >= 0 else end
+        before, after = "… " if start else "", " …" if end < len(text) else ""
+        cut = f"{before}{text[start:end].strip()}{after}"
         if size <= _LEAST or count(cut) <= room:
             return cut
         size = max(_LEAST, size * 4 // 5)
@@ -151,29 +160,6 @@ def excerpts_of(hit: Hit, count: Count) -> list[tuple[str, str]]:
         if text.strip() and (places or (part < 2 and not hit.places)):
             excerpts.append((who, excerpt(text, places, _EXCERPT_ROOM, count)))
     return excerpts
-
-
-def _around(text: str, places: Sequence[tuple[int, int]], size: int) -> str:
-    """Cut about `size` characters around as many places as fit into two thirds of them."""
-    chosen = [(places[0][0], min(places[0][1], places[0][0] + size))]
-    for start, end in places[1:]:
-        if 3 * (end - start + sum(last - first for first, last in chosen)) <= 2 * size:
-            chosen.append((start, end))
-    margin = max(0, size - sum(end - start for start, end in chosen)) // (2 * len(chosen))
-    windows: list[tuple[int, int]] = []
-    for first, last in sorted(chosen):
-        start, end = max(first - margin, 0), min(last + margin, len(text))
-        if start:
-            start = text.find(" ", start, min(start + 30, end)) + 1 or start
-        if end < len(text):
-            blank = text.rfind(" ", max(end - 30, start), end)
-            end = blank if blank >= 0 else end
-        if windows and start <= windows[-1][1] + 3:
-            before = windows.pop()
-            start, end = before[0], max(end, before[1])
-        windows.append((start, end))
-    shown = " … ".join(text[start:end].strip() for start, end in windows)
-    return f"{'… ' if windows[0][0] > 0 else ''}{shown}{' …' if windows[-1][1] < len(text) else ''}"
 
 
 def _parts(text: str, room: int, count: Count) -> Iterator[str]:
@@ -202,17 +188,16 @@ def _heading(exchange: Exchange) -> str:
 
 def _hit_text(hit: Hit, room: int, count: Count) -> str:
     """Return the texts of a hit in about `room` tokens, long ones cut around what fits."""
-    heading = _heading(hit.exchange) + (" (related, in other words)" if hit.related else "")
     parts = []
     for part, (who, text) in enumerate(texts(hit.exchange)):
         places = [place for place in hit.places if place.part == part]
         if text.strip() and (places or part < 2):
-            parts.append((part, who, text, places, 1.0 if places else _BESIDE))
-    left = room - count(heading) - 4 * len(parts)
+            parts.append((who, text, places, 1.0 if places else _BESIDE))
+    lines = [_heading(hit.exchange) + (" (related, in other words)" if hit.related else "")]
+    left = room - count(lines[0]) - 4 * len(parts)
     weights = sum(weight for *_, weight in parts)
-    lines: dict[int, str] = {}
-    for part, who, text, places, weight in sorted(parts, key=lambda one: len(one[2]) / one[4]):
-        lines[part] = f"{who}: {excerpt(text, places, int(left * weight / weights), count)}"
-        left -= count(lines[part])
+    for who, text, places, weight in parts:
+        lines.append(f"{who}: {excerpt(text, places, int(left * weight / weights), count)}")
+        left -= count(lines[-1])
         weights -= weight
-    return "\n".join((heading, *(lines[part] for part in sorted(lines))))
+    return "\n".join(lines)

@@ -281,21 +281,14 @@ class Index:
             for name, text in FIGURES.items()
         }
 
-    def put(self, sessions: Sequence[IndexedSession], *, after: int = 0) -> bool:
-        """Replace sessions, except for exchanges up to the position `after`.
-
-        Return False when another process removed those.
-        """
+    def put(self, sessions: Sequence[IndexedSession]) -> None:
+        """Replace sessions."""
         words = Counter[str]()
         with self._writing():
             keys = self._keys([session.row.id for session in sessions])
-            if after:
-                count = "SELECT count(*) FROM exchanges JOIN sessions s ON s.key = session"
-                if self.ask(f"{count} WHERE id = ?", (sessions[0].row.id,)) != [(after,)]:
-                    return False
             # before the removal, which may free the key of a session that comes later here
             [(last_key,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
-            self._remove(keys.values(), words, after=after)
+            self._remove(keys.values(), words)
             [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
             exchanges, sentences = [], []
             for session in sessions:
@@ -304,7 +297,7 @@ class Index:
                     key = last_key = last_key + 1
                 self._insert_session(key, session)
                 archived = session.summary.last if session.summary is not None else -1
-                for position, one in enumerate(session.exchanges, after + 1):
+                for position, one in enumerate(session.exchanges, 1):
                     last += 1
                     place = last, key, position, one.number, one.number <= archived
                     text = f"{one.query}\0{one.reply}".encode()
@@ -312,13 +305,9 @@ class Index:
                     exchanges.append((*place, content, one.at, one.query, one.reply))
                     sentences.append((last, one.lines))
                     words.update(_distinct_words(one.lines))
-                if after:
-                    ended = "UPDATE exchanges SET archived = 1 WHERE session = ? AND number <= ?"
-                    self.ask(ended, (key, archived))
             self._insert("exchanges", exchanges)
             self._insert("sentences (rowid, words)", sentences)
             self._count(words)
-        return True
 
     def drop(self, ids: Sequence[str]) -> None:
         """Delete sessions, and the vectors of texts that are nowhere else."""
@@ -377,17 +366,16 @@ class Index:
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
 
-    def _remove(self, sessions: Iterable[int], words: Counter[str], *, after: int = 0) -> None:
-        """Delete sessions, except for exchanges up to the position `after`, and their `words`."""
+    def _remove(self, sessions: Iterable[int], words: Counter[str]) -> None:
+        """Delete sessions and subtract their words."""
         session_keys = ", ".join(str(int(key)) for key in sessions)
-        exchanges = f"session IN ({session_keys}) AND position > {after}"
-        keys = f"SELECT key FROM exchanges WHERE {exchanges}"
+        keys = f"SELECT key FROM exchanges WHERE session IN ({session_keys})"
         for (lines,) in self.ask(f"SELECT words FROM sentences WHERE rowid IN ({keys})"):
             words.subtract(_distinct_words(str(lines)))
         self.ask(f"DELETE FROM sentences WHERE rowid IN ({keys})")
-        self.ask(f"DELETE FROM exchanges WHERE {exchanges}")
+        for table in ("exchanges", "message_summaries"):
+            self.ask(f"DELETE FROM {table} WHERE session IN ({session_keys})")
         self.ask(f"DELETE FROM sessions WHERE key IN ({session_keys})")
-        self.ask(f"DELETE FROM message_summaries WHERE session IN ({session_keys})")
 
     def _count(self, words: Counter[str]) -> None:
         """Update how many exchanges contain each word; delete unused words."""

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.lineage import ALL, Link, ListedChain, chains, conversation_numbers, fork
+from chat_loop.library.lineage import ALL, Link, conversation_numbers, conversations, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
@@ -90,41 +90,35 @@ class Library:
         Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
+        if wanted and (wanted.since or wanted.before):  # what has no plausible date does not match
+            plausible = self.now() + AHEAD
+            wanted = replace(wanted, before=min(wanted.before or plausible, plausible))
+
         def find(index: Index) -> tuple[list[SessionRow], int]:
             latest = self._latest()
             links = index.links(latest)
-            every = chains(links, here) if fold else [ListedChain(one, {one: 0}) for one in links]
-            found = [
-                one for one in every if everything or one.id == here or links[one.id].is_listed
-            ]
+            every = conversations(links, here) if fold else {one: {one: ALL} for one in links}
+            found = [one for one in every if everything or one == here or links[one].is_listed]
             if wanted:
-                condition, values = wanted.condition(of_newest=False)
-                if condition != "1":
-                    ids = index.ids_where(condition, values)
-                    found = [chain for chain in found if not ids.isdisjoint(chain.last_queries)]
-                condition, values = wanted.condition(of_any=False)
-                if wanted.since or wanted.before:
-                    condition, values = f"{condition} AND used <= ?", [*values, latest]
-                if condition != "1":
-                    ids = index.ids_where(condition, values)
-                    found = [chain for chain in found if chain.id in ids]
-            shown = found if limit is None else found[:limit]
-            taken = {one for chain in shown for one in chain.last_queries}
+                matching = index.ids_where(*wanted.condition(of_newest=False))
+                newest = index.ids_where(*wanted.condition(of_any=False))
+                found = [one for one in found if one in newest and matching & every[one].keys()]
+            listed = found if limit is None else found[:limit]
+            taken = {session for one in listed for session in every[one]}
             sessions = index.rows([*taken], latest)
             if len(sessions) < len(taken):
                 raise index.damage()
             numbers = conversation_numbers(every) if fold else {}
-            listed = {chain.id for chain in shown}
+            printed = set(listed)
             rows: list[SessionRow] = []
-            for chain in shown:
-                row = sessions[chain.id]
-                rows.append(_conversation(chain, sessions, links, numbers) if fold else row)
-                if chain.id in unfolded:
-                    older = [one for one in chain.last_queries if one not in listed]
-                    listed.update(older)
-                    rows += [replace(sessions[one], behind=chain.id) for one in older]
-            rows = [replace(row, current=True) if row.id == here else row for row in rows]
-            return rows, len(found) - len(shown)
+            for one in listed:
+                row = _conversation(every[one], sessions, links, numbers) if fold else sessions[one]
+                rows.append(replace(row, current=one == here))
+                for older in every[one] if one in unfolded else ():
+                    if older not in printed:
+                        printed.add(older)
+                        rows.append(replace(sessions[older], behind=one, current=older == here))
+            return rows, len(found) - len(listed)
 
         return self.ask(find, texts=False)
 
@@ -135,7 +129,7 @@ class Library:
     def listed_in(self, index: Index) -> list[str]:
         """Return the same as `listed`, from an up-to-date index. Raises IndexUnavailable."""
         links = index.links(self._latest())
-        return [chain.id for chain in chains(links) if links[chain.id].is_listed]
+        return [one for one in conversations(links) if links[one].is_listed]
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
@@ -145,7 +139,7 @@ class Library:
     def figures(self) -> dict[str, int | float | None]:
         """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
         return self.ask(
-            lambda index: index.figures() | {"conversations": len(chains(index.links()))}
+            lambda index: index.figures() | {"conversations": len(conversations(index.links()))}
         )
 
     def update_index(self, *, rebuild: bool = False) -> int:
@@ -232,29 +226,30 @@ class Library:
 
 
 def _conversation(
-    chain: ListedChain,
+    last_queries: Mapping[str, int],
     sessions: Mapping[str, SessionRow],
     links: Mapping[str, Link],
     numbers: Mapping[str, Sequence[int]],
 ) -> SessionRow:
     """Return the row of a newest session, with the numbers of the whole chain."""
-    row = sessions[chain.id]
-    shared = {
-        one: min(number, numbers[one][-2])
-        for one, number in chain.last_queries.items()
-        if len(numbers[one]) > 1
-    }
-    if len(chain.last_queries) == 1 and not shared:  # most are
+    identity, *older = last_queries
+    row = sessions[identity]
+    if not older and len(numbers[identity]) == 1:  # most are so
         return replace(row, compactions=1) if row.compacted else row
-    parts = {one: _part(sessions[one], number) for one, number in chain.last_queries.items()}
+    parts = {one: _part(sessions[one], number) for one, number in last_queries.items()}
     queries = [part.queries for part in parts.values()]
     tokens = [part.tokens for part in parts.values()]
     spent: dict[str, Usage] = {}
     for part in parts.values():
         for model, usage in part.spent or ():
             spent[model] = spent.get(model, Usage()) + usage
+    shared = [
+        min(parts[one].queries or 0, number, numbers[one][-2])
+        for one, number in last_queries.items()
+        if len(numbers[one]) > 1
+    ]
     branch = None
-    if line := fork(chain.id, links, numbers):
+    if line := fork(identity, links, numbers):
         *own, parent = (sessions[one] for one in line)
         at = own[-1].until
         if not at and parent.queries is not None:
@@ -267,9 +262,9 @@ def _conversation(
         queries=None if None in queries else sum(filter(None, queries)),
         tokens=None if None in tokens else sum(filter(None, tokens)),
         spent=None if any(part.spent is None for part in parts.values()) else (*spent.items(),),
-        folded=len(parts) - 1,
+        folded=len(older),
         compactions=sum(part.compacted for part in parts.values()),
-        shared=sum(min(parts[one].queries or 0, number) for one, number in shared.items()),
+        shared=sum(shared),
         branch=branch,
     )
 

@@ -7,7 +7,6 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
-from msgspec.structs import replace
 
 from chat_loop.sessions.records import SessionRow
 
@@ -40,17 +39,17 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
     @property
     def parents(self) -> tuple[str, ...]:
         """The ids of its parents, each once."""
-        return tuple(dict.fromkeys(filter(None, (self.parent, self.merged))))
+        if not (self.parent or self.merged):  # most have none
+            return ()
+        both = self.parent, self.merged
+        return tuple(dict.fromkeys(one for one in both if one not in ("", self.id)))
 
 
 Links = Mapping[str, Link]
-
-
-class ListedChain(Struct, frozen=True):
-    """A conversation: its newest session, and the last query of each session, nearest first."""
-
-    id: str
-    last_queries: Mapping[str, int]
+Conversations = Mapping[str, Mapping[str, int]]
+"""The id of each conversation's newest session -> its sessions, nearest first, with the last query
+of each that counts.
+"""
 
 
 class Node(Struct, frozen=True):
@@ -62,26 +61,31 @@ class Node(Struct, frozen=True):
     """It is in the tree already, under its other parent."""
 
 
-def chains(links: Links, here: str = "") -> list[ListedChain]:
-    """Return the conversations in the order of `links`: sessions that no other one continues.
+def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
+    """Return the conversations in the order of `links`: those of sessions that none continues.
 
-    An unused one is left out where another one has its parent's words, unless it is `here`.
+    A session without queries, which only carries its parent's words, counts when it is `here`.
     """
-    acyclic = _without_circles(links)
-    continued = {parent for link in acyclic.values() for parent in _continued_by(link)}
-    tips = [one for one in links if one not in continued]
-    unused = [one for one in tips if _is_unused(acyclic[one])]
-    left_out = set()
-    if unused:
-        covered = _reachable(set(tips).difference(unused), acyclic, _continued_by)
-        for tip in sorted(unused, key=lambda one: one != here):
-            last = tip
-            while last not in covered and _is_unused(acyclic[last]):
-                last = acyclic[last].parent
-            if last in covered and tip != here:
-                left_out.add(tip)
-            covered |= _reachable([tip], acyclic, _continued_by)
-    return [ListedChain(one, last_queries(one, links)) for one in tips if one not in left_out]
+
+    unused = {
+        link.id
+        for link in links.values()
+        if link.queries == 0 and link.parent in links and not (link.until or link.merged)
+    } - {here}
+
+    def continued(link: Link) -> Iterable[str]:
+        if link.id in unused:
+            return ()
+        return (one for one in link.parents if not (link.until and one == link.parent))
+
+    tips = {*links}.difference(unused, *map(continued, links.values()))
+    reached = unused | _reachable(tips, links, continued)
+    for one in links:
+        if one not in reached:  # it is in a circle, or only sessions in circles go on from it
+            circle = _reachable([one], links, continued)
+            tips = (tips - circle) | {one}
+            reached |= circle
+    return {one: last_queries(one, links) for one in links if one in tips}
 
 
 def last_queries(identity: str, links: Links) -> dict[str, int]:
@@ -90,10 +94,8 @@ def last_queries(identity: str, links: Links) -> dict[str, int]:
     following = [identity]
     for one in following:  # the list grows
         link = links[one]
-        if not (link.parent or link.merged):  # most have none
-            continue
         for parent in link.parents:
-            if parent in links and parent != one:
+            if parent in links:
                 until = link.until.partition(".")[2] if parent == link.parent else ""
                 if parent not in last:
                     following.append(parent)
@@ -101,11 +103,11 @@ def last_queries(identity: str, links: Links) -> dict[str, int]:
     return last
 
 
-def conversation_numbers(conversations: Iterable[ListedChain]) -> dict[str, list[int]]:
+def conversation_numbers(listed: Conversations) -> dict[str, list[int]]:
     """Return each session's last queries in the conversations that have it, in ascending order."""
     numbers: dict[str, list[int]] = {}
-    for chain in conversations:
-        for identity, number in chain.last_queries.items():
+    for sessions in listed.values():
+        for identity, number in sessions.items():
             numbers.setdefault(identity, []).append(number)
     return {identity: sorted(each) for identity, each in numbers.items()}
 
@@ -123,30 +125,31 @@ def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> l
 
 def tree(identity: str, links: Links) -> tuple[Node, ...]:
     """Return all relatives of a session, the oldest first; an only child is not indented."""
-    links = _without_circles(links)
     if identity not in links:
         return (Node(identity, ""),)
     children: dict[str, list[str]] = {one: [] for one in links}
     for one, link in links.items():
         for parent in link.parents:
-            children[parent].append(one)
+            children.setdefault(parent, []).append(one)
     family = _reachable([identity], links, lambda link: (*link.parents, *children[link.id]))
-    roots = [one for one in links if one in family and not links[one].parents]
+    members = [one for one in links if one in family]
+    roots = [one for one in members if not any(parent in links for parent in links[one].parents)]
     nodes: list[Node] = []
     drawn: set[str] = set()
-    stack = [(root, "", "") for root in reversed(roots)]
-    while stack:
-        one, stem, below = stack.pop()
-        nodes.append(Node(one, stem, again=one in drawn))
-        if one in drawn:
-            continue
-        drawn.add(one)
-        *others, last = children[one] or [""]
-        if others:
-            stack.append((last, f"{below}└─", f"{below}  "))
-            stack += [(child, f"{below}├─", f"{below}│ ") for child in reversed(others)]
-        elif last:
-            stack.append((last, below, below))
+    for root in [*roots, *members]:  # of a circle, whoever comes first is its root
+        stack = [] if root in drawn else [(root, "", "")]
+        while stack:
+            one, stem, below = stack.pop()
+            nodes.append(Node(one, stem, again=one in drawn))
+            if one in drawn:
+                continue
+            drawn.add(one)
+            *others, last = children[one] or [""]
+            if others:
+                stack.append((last, f"{below}└─", f"{below}  "))
+                stack += [(child, f"{below}├─", f"{below}│ ") for child in reversed(others)]
+            elif last:
+                stack.append((last, below, below))
     return tuple(nodes)
 
 
@@ -160,7 +163,7 @@ def old_originals(
     rows: Sequence[SessionRow], links: Links, before: datetime, needed: Collection[str] = ()
 ) -> list[SessionRow]:
     """Return the old sealed sessions that a child summarizes, except `needed` ones."""
-    parents = {parent for link in links.values() for parent in link.parents if parent != link.id}
+    parents = {parent for link in links.values() for parent in link.parents}
     old = [row for row in rows if row.state == "sealed" and _is_old(row, before)]
     return _children_first([row for row in old if row.id in parents.difference(needed)], links)
 
@@ -170,21 +173,14 @@ def ancestry(ids: Iterable[str], links: Links) -> set[str]:
     return _reachable(ids, links, lambda link: link.parents)
 
 
-def _is_unused(link: Link) -> bool:
-    """Return True for a session without queries that only carries its parent's words."""
-    return link.queries == 0 and link.parent != "" and not (link.until or link.merged)
-
-
-def _continued_by(link: Link) -> Iterable[str]:
-    """Return the parents that a session continues as a whole."""
-    if not (link.parent or link.merged):
-        return ()
-    return (parent for parent in link.parents if not (link.until and parent == link.parent))
-
-
 def _is_old(row: SessionRow, before: datetime) -> bool:
     """Return True for a session of ours that was last used before a moment."""
     return row.updated is not None and row.updated < before and row.state not in PRESERVED_STATES
+
+
+def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:
+    """Return the rows so that each comes after those that go on from it."""
+    return sorted(rows, key=lambda row: len(ancestry([row.id], links)), reverse=True)
 
 
 def _reachable(
@@ -200,46 +196,3 @@ def _reachable(
             if one in links:
                 stack += following(links[one])
     return reached
-
-
-def _children_first(rows: Sequence[SessionRow], links: Links) -> list[SessionRow]:
-    """Return the rows in their order, but each after those that go on from it."""
-    by_id = {row.id: row for row in rows}
-    order = _parents_first([one for one in reversed(by_id) if one in links], links)
-    return [by_id[one] for one in reversed(order) if one in by_id]
-
-
-def _without_circles(links: Links) -> dict[str, Link]:
-    """Return the links without parents that are missing or lead to a circle.
-
-    The second walk opens a circle where no other session goes on from it, as far as possible.
-    """
-    acyclic = dict(links)
-    linked = [one for one, link in links.items() if link.parent or link.merged]
-    order = _parents_first(_parents_first(linked, links)[::-1], links)
-    place = {one: number for number, one in enumerate(order)}
-    for one in linked:
-        link, here = links[one], place[one]
-        parent, merged = (
-            "" if place.get(parent, here) >= here else parent
-            for parent in (link.parent, link.merged)
-        )
-        acyclic[one] = replace(link, parent=parent, merged=merged)
-    return acyclic
-
-
-def _parents_first(ids: Sequence[str], links: Links) -> list[str]:
-    """Return the sessions and their ancestors, each after its parents but for circles."""
-    order: list[str] = []
-    entered: set[str] = set()
-    for start in ids:
-        stack = [(start, False)]
-        while stack:
-            one, left = stack.pop()
-            if left:
-                order.append(one)
-            elif one not in entered:
-                entered.add(one)
-                stack.append((one, True))
-                stack += [(parent, False) for parent in links[one].parents if parent in links]
-    return order

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 from chat_loop.library.index import Index, IndexedExchange, IndexedSession, IndexedSummary, Stale
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
-from chat_loop.sessions import legacy, partial, records, summary_block
+from chat_loop.sessions import legacy, partial, summary_block
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Session, SessionRow
@@ -19,12 +20,9 @@ from chat_loop.tokens import estimate
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
 """The most in one transaction, so that nothing waits long for the index or the processor."""
-LONG = 4 << 20  # bytes; a longer file is read in pieces
+MAX_FILE = 32 << 20  # bytes of a transcript that can be found
 MAX_TOTAL = 10**14  # number of queries or tokens of a session: sums of them fit into a table
 MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
-_GROUP = 1 << 18  # characters of a long file that are stored at once
-_ROW_TEXT = 1_000  # characters of a text that its row needs
-_INCOMPLETE = -1  # the size of a file that is not wholly in the index yet
 
 
 def refresh(
@@ -47,8 +45,6 @@ def refresh(
         if rows_only:
             row = without_secrets(partial.row(path))
             batch.append(IndexedSession(row=row, size=stamp.size, changed=stamp.changed))
-        elif stamp.size > LONG and (row := partial.row(path)).state != "plain":
-            _read_long(index, path, row)
         else:
             batch.append(_read(path, stamp))
         size += stamp.size
@@ -62,84 +58,42 @@ def refresh(
 
 def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
     """Read one file. One that cannot be read is known by its row."""
-    try:
-        data, status = read_part(path)
-    except OSError:
-        return _indexed_session(partial.row(path), None, stamp.size, stamp.changed)
-    session = parse(data).session
-    row = partial.row_in(data, path, session)
-    if session is None and row.state == "plain":
-        session, _ = legacy.read(data, path)
-    changed = partial.clamp_time(status.st_mtime_ns)
-    exchanges = session.exchanges if session is not None else ()
-    return _indexed_session(
-        row, session, status.st_size, changed, [indexed_exchange(one) for one in exchanges]
+    session, row, size, changed = None, None, stamp.size, stamp.changed
+    with suppress(OSError):
+        data, status = read_part(path, MAX_FILE)
+        session = parse(data).session
+        if len(data) == status.st_size:
+            size, changed = status.st_size, partial.clamp_time(status.st_mtime_ns)
+            row = partial.row_in(data, path, session)
+            if session is None and row.state == "plain":
+                session, _ = legacy.read(data, path)
+            if session is not None:
+                row = replace(row, spent=(*session.usage_of_models.items(),))
+    return IndexedSession(
+        row=without_secrets(row or partial.row(path)),
+        size=size,
+        changed=changed,
+        exchanges=[indexed_exchange(one) for one in session.exchanges] if session else (),
+        summary=_summary(session) if session else None,
     )
 
 
-def _read_long(index: Index, path: Path, row: SessionRow) -> None:
-    """Read a file that is too long for the memory in several transactions."""
-    pieces = partial.Pieces(path)
-    header = records.Header(id=row.id, created=records.EPOCH, agent="")  # until the file's is read
-    entries: list[records.Entry] = []
-    group: list[IndexedExchange] = []
-    stored = 0
-    try:
-        for piece in pieces:
-            for entry in piece:
-                if isinstance(entry, records.Query | records.Reply):
-                    entries.append(replace(entry, text=entry.text.strip()[:_ROW_TEXT]))
-                else:
-                    entries.append(entry)
-            valid = tuple(
-                entry
-                for entry in piece
-                if not (isinstance(entry, records.QueryEntry) and entry.number in pieces.undone)
-            )
-            group += map(indexed_exchange, Session(header=header, entries=valid).exchanges)
-            if sum(len(one.query) + len(one.reply) for one in group) >= _GROUP:
-                if not index.put(
-                    [_indexed_session(row, None, _INCOMPLETE, 0, group)], after=stored
-                ):
-                    return
-                stored += len(group)
-                group = []
-    except OSError:  # it was removed or became unreadable meanwhile
-        return
-    if pieces.header is None:
-        index.put([_indexed_session(row, None, pieces.size, pieces.changed)])
-        return
-    session = Session(header=pieces.header, entries=tuple(entries), seal=pieces.seal)
-    row = partial.row_of(session, path) if row.state == "unsealed" else row
-    index.put([_indexed_session(row, session, pieces.size, pieces.changed, group)], after=stored)
-
-
-def _indexed_session(
-    row: SessionRow,
-    session: Session | None,
-    size: int,
-    changed: int,
-    exchanges: Sequence[IndexedExchange] = (),
-) -> IndexedSession:
-    """Return a session as the index stores it, with `session` where its file can be read."""
-    seal = session.seal if session is not None else None
-    summary = None
-    if session is not None:
-        row = replace(row, spent=(*session.usage_of_models.items(),))
-    if session is not None and seal is not None and seal.summary is not None:
-        numbers = [one.query.number for one in session.exchanges]
-        block, compaction = seal.summary, seal.compaction
-        sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
-        summary = IndexedSummary(
-            last=max(numbers, default=0) if seal.covers is None else seal.covers,
-            tokens=estimate(summary_block.render(block)),
-            before=None if compaction is None else compaction.before,
-            after=None if compaction is None else compaction.after,
-            cost=None if compaction is None else compaction.cost,
-            items="\n".join(_text(item) for section in sections for item in section),
-        )
-    row = without_secrets(row)
-    return IndexedSession(row=row, size=size, changed=changed, exchanges=exchanges, summary=summary)
+def _summary(session: Session) -> IndexedSummary | None:
+    """Return the summary block of a session as the index stores it."""
+    seal = session.seal
+    if seal is None or seal.summary is None:
+        return None
+    numbers = [one.query.number for one in session.exchanges]
+    block, compaction = seal.summary, seal.compaction
+    sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
+    return IndexedSummary(
+        last=max(numbers, default=0) if seal.covers is None else seal.covers,
+        tokens=estimate(summary_block.render(block)),
+        before=None if compaction is None else compaction.before,
+        after=None if compaction is None else compaction.after,
+        cost=None if compaction is None else compaction.cost,
+        items="\n".join(_text(item) for section in sections for item in section),
+    )
 
 
 def indexed_exchange(exchange: Exchange, texts: Iterable[str] | None = None) -> IndexedExchange:

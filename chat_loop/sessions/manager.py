@@ -122,14 +122,20 @@ class SessionManager:
         """Return the file of a session given by its number in the listing `shown` (ids), its id, or
         the id's unique beginning. Raises SessionNotFound.
         """
-        is_number = reference.isascii() and reference.isdigit()
-        if is_number and 1 <= int(reference[:10]) <= len(shown):
-            return self.session_file(shown[int(reference[:10]) - 1])
-        if not records.ID_PATTERN.fullmatch(reference) and not is_number:
+        number = int(reference[:10]) if reference.isascii() and reference.isdigit() else None
+        if number is not None and 1 <= number <= len(shown):
+            return self.session_file(shown[number - 1])
+        ids = [stamp.id for stamp in partial.newest_first(self.directory)]
+        if number is not None:
+            empty = "the list is empty; --all lists runs of -p and failed ones"
+            reason = f"the numbers go from 1 to {len(shown)}" if shown else empty
+            reason = f": {reason if ids else 'there are no sessions yet'}"
+            message = f"There is no session {reference[:20]}{reason}."
+            raise SessionNotFound(message, "sessions shows them.")
+        if not records.ID_PATTERN.fullmatch(reference):
             message = "That is not a session id: ids are letters, digits, _ and -."
             raise SessionNotFound(message, "sessions shows numbers and ids.")
-        ids = [stamp.id for stamp in partial.newest_first(self.directory)]
-        matching = [one for one in ids if one.startswith(reference) and not is_number]
+        matching = [one for one in ids if one.startswith(reference)]
         if reference in matching or len(matching) == 1:
             return self.session_file(reference if reference in matching else matching[0])
         if matching:
@@ -138,10 +144,6 @@ class SessionManager:
             error.is_ambiguous = True
             raise error
         reason = "" if ids else ": there are no sessions yet"
-        if ids and is_number:
-            empty = "the list is empty; --all lists runs of -p and failed ones"
-            reason = f": the numbers go from 1 to {len(shown)}" if shown else f": {empty}"
-        reference = reference[:20] if is_number else reference
         raise SessionNotFound(f"There is no session {reference}{reason}.", "sessions shows them.")
 
     def session_file(self, identity: str) -> Path:

@@ -1,12 +1,11 @@
-"""Transcripts read in part: the row that a listing shows, from both ends of a file; the ends of a
-long session; and a session exchange by exchange, however long it is.
+"""Transcripts read in part: the row that a listing shows, from both ends of a file, and the ends of
+a long session.
 """
 
 from __future__ import annotations
 
 import io
 import os
-from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -16,11 +15,10 @@ from msgspec.structs import replace
 from chat_loop.sessions import legacy, marker, records
 from chat_loop.sessions.files import open_regular
 from chat_loop.sessions.naming import first_words, name_of
-from chat_loop.sessions.parser import BOM, Reader, parse
+from chat_loop.sessions.parser import BOM, parse
 from chat_loop.sessions.records import EPOCH, ID_PATTERN, Query, Session, SessionRow, Totals
 from chat_loop.values import Usage
 
-MAX_RECORD = 8 << 20  # bytes of a record, and of a line, that are read exchange by exchange
 SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its ends
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
@@ -29,7 +27,6 @@ _LONGEST_TAIL = 8 << 20
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its numbers
 _LARGEST_TIME = (1 << 63) - 1
 _QUERY = b"\n" + marker.PREFIX + b"query "
-_UNDO = marker.PREFIX + b"undo "
 _MARKER = b"\n" + marker.PREFIX
 _SAID = set(marker.KINDS) - {"name", "tag", "untag"}
 """The records that count as use of the session: new names and tags do not."""
@@ -246,41 +243,3 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
                     return replace(session, partial_totals=totals) if session.seal.summary else None
             length *= 4
     return None
-
-
-class Pieces:
-    """The entries of a transcript in groups: those before the first query, then each query with all
-    that follows it. `undone` is there from the first group on, `header` and `seal` after the last.
-    """
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-        self.header: records.Header | None = None
-        self.seal: records.Seal | None = None
-        self.undone: set[int] = set()
-        self.size = self.changed = 0
-
-    def __iter__(self) -> Iterator[tuple[records.Entry, ...]]:
-        """Read the file. Raises OSError."""
-        with open_regular(self.path, 1 << 16) as (file, status):
-            self.size, self.changed = status.st_size, clamp_time(status.st_mtime_ns)
-            while line := file.readline(MAX_RECORD):
-                if line.startswith(_UNDO) and (found := marker.read(line)):
-                    self.undone.add(found.number("n") or 0)
-            file.seek(0)
-            reader, held, ended = Reader(), 0, True
-            while line := file.readline(MAX_RECORD):
-                begins, ended = ended, line.endswith(b"\n")
-                if not begins:
-                    continue  # the rest of a line is left out
-                held = 0 if reader.open is None else held + len(line)
-                if held <= MAX_RECORD or line.startswith(b"<!-- "):
-                    reader.take(line.removesuffix(b"\n"))
-                if len(reader.entries) > 1 and isinstance(reader.entries[-1], Query):
-                    yield tuple(reader.entries[:-1])
-                    del reader.entries[:-1]
-                    reader.damage.clear()
-            reader.finish(ends_with_newline=ended)
-            self.header, self.seal = reader.header, reader.seal
-            if reader.entries:
-                yield tuple(reader.entries)

@@ -192,9 +192,6 @@ Assistant: Fine."""
         {"queries": " "},
     ):
         assert archive.call(READ, arguments) == f"{READ} needs the argument “queries”, a text."
-    assert (
-        archive.call("rm", {}) == f"There is no tool of that name; there are {READ} and {SEARCH}."
-    )
     archive.close()
 
 

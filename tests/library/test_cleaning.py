@@ -123,7 +123,7 @@ def test_a_child_goes_before_its_parent_even_where_that_changed_later() -> None:
     there = folder(
         row("parent", 40), row("other", 50), row("child", 60, parent="parent"), row("last", 70)
     )
-    assert there.old_chains() == ["other", "child", "parent", "last"]
+    assert there.old_chains() == ["child", "parent", "other", "last"]
 
 
 def test_originals_are_the_sealed_parents() -> None:

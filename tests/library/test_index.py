@@ -29,7 +29,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal, Summary
-from tests.shelves import START, Made, files, folders, session, write
+from tests.shelves import START, Made, files, session, write
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))
@@ -117,12 +117,10 @@ changes = st.lists(
 )
 
 
-@pytest.mark.parametrize("long", [refresh_module.LONG, 0])
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes=changes)
-def test_any_changes_give_the_same_tables_as_building_anew(long: int, changes: list[Any]) -> None:
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(refresh_module, "LONG", long)
+def test_any_changes_give_the_same_tables_as_building_anew(changes: list[Any]) -> None:
+    with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for number, change in enumerate(changes):
             if isinstance(change, Made):
@@ -140,20 +138,16 @@ def test_any_changes_give_the_same_tables_as_building_anew(long: int, changes: l
         fresh.close()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-@given(folders())
-def test_a_file_read_in_pieces_gives_the_same_tables(drawn: tuple[Made, ...]) -> None:
-    with tempfile.TemporaryDirectory() as name, pytest.MonkeyPatch.context() as patch:
-        folder = Path(name)
-        for made in drawn:
-            write(folder, made.data, made.changed, made.identity)
-        found = []
-        for long in (refresh_module.LONG, 0):
-            patch.setattr(refresh_module, "LONG", long)
-            with closing(up_to_date(folder)) as index:
-                found.append(contents(index))
-            (folder / FILE).unlink()
-        assert found[0] == found[1]
+def test_of_a_very_long_file_the_beginning_is_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = write(tmp_path, session("long", 40), 1)
+    monkeypatch.setattr(refresh_module, "MAX_FILE", path.stat().st_size // 2)
+    with closing(up_to_date(tmp_path)) as index:
+        [(count,)] = index.ask("SELECT count(*) FROM exchanges")
+        assert 10 < count < 30
+        assert index.rows(["long"])["long"].queries == 40
+        assert not index.stale(newest_first(tmp_path))
 
 
 def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 from chat_loop.library.lineage import (
     ALL,
     Link,
-    ListedChain,
     Node,
-    chains,
     conversation_numbers,
+    conversations,
     fork,
     last_queries,
     tree,
@@ -59,10 +58,9 @@ def line(*names: str) -> dict[str, Link]:
 
 def test_who_was_forked_from_stays_in_the_list() -> None:
     links = {"d": Link("d", "b", until="2.3"), "b": Link("b", "a"), "a": Link("a", "")}
-    assert chains(links) == [
-        ListedChain("d", {"d": ALL, "b": 3, "a": ALL}),
-        ListedChain("b", {"b": ALL, "a": ALL}),
-    ]
+    found = conversations(links)
+    assert list(found) == ["d", "b"]
+    assert found == {"d": {"d": ALL, "b": 3, "a": ALL}, "b": {"b": ALL, "a": ALL}}
 
 
 def test_branches_are_told_from_what_they_leave() -> None:
@@ -75,9 +73,9 @@ def test_branches_are_told_from_what_they_leave() -> None:
         "b": Link("b", "a"),
         "a": Link("a"),
     }
-    found = chains(links)
+    found = conversations(links)
     numbers = conversation_numbers(found)
-    lines = [fork(chain.id, links, numbers) for chain in found]
+    lines = [fork(one, links, numbers) for one in found]
     assert lines == [["f", "d", "b"], ["e", "b"], ["c", "b"]]
     assert (numbers["a"], numbers["b"], numbers["d"]) == ([ALL] * 3, [2, ALL, ALL], [ALL])
     assert fork("b", links, numbers) == []
@@ -90,17 +88,15 @@ def test_a_session_that_was_only_given_words_is_no_branch() -> None:
         "left": Link("left", "a", queries=0),
         "a": Link("a", queries=3),
     }
-    assert [chain.id for chain in chains(links)] == ["new"]
-    assert [chain.id for chain in chains(links, here="left")] == ["new", "left"]
+    assert [*conversations(links)] == ["new"]
+    assert [*conversations(links, here="left")] == ["new", "left"]
     del links["new"]
-    assert [chain.id for chain in chains(links)] == ["left"]
-    links = {"later": Link("later", "a", queries=0), **links}
-    assert [chain.id for chain in chains(links)] == ["later"]
-    assert [chain.id for chain in chains(links, here="left")] == ["left"]
+    assert [*conversations(links)] == ["a"]
+    links = {"later": Link("later", "left", queries=0), **links}
+    assert [*conversations(links)] == ["a"]
+    assert [*conversations(links, here="left")] == ["left"]
     links["left"] = Link("left", "a", until="1.2", queries=0)
-    assert [chain.id for chain in chains(links)] == ["later", "left"]
-    circle = {"x": Link("x", "y", queries=0), "y": Link("y", "x", queries=0)}
-    assert [chain.id for chain in chains(circle)] == ["x"]
+    assert [*conversations(links)] == ["left", "a"]
 
 
 @given(graphs())
@@ -115,7 +111,7 @@ def test_a_chain_holds_what_it_comes_from_once(links: dict[str, Link]) -> None:
 def test_every_session_is_in_a_conversation_and_no_conversation_in_another(
     links: dict[str, Link],
 ) -> None:
-    ids = [chain.id for chain in chains(links)]
+    ids = list(conversations(links))
     assert ids == [name for name in links if name in ids]
     for number, one in enumerate(ids):
         assert not any(one in above(other, links) for other in ids[:number] + ids[number + 1 :])
@@ -147,8 +143,8 @@ def test_a_tree_holds_all_that_is_related_once(links: dict[str, Link], identity:
 def test_what_a_long_chain_takes() -> None:
     names = [f"s{number}" for number in range(5_000)]
     links = line(*names)
-    [chain] = chains(links)
-    assert (chain.id, len(chain.last_queries)) == ("s4999", 5_000)
+    [(identity, sessions)] = conversations(links).items()
+    assert (identity, len(sessions)) == ("s4999", 5_000)
     assert [node.stem for node in tree("s7", links)] == [""] * 5_000
 
 
@@ -212,5 +208,5 @@ def test_drawings() -> None:
 def test_drawings_of_what_cannot_be() -> None:
     assert tree("gone", {}) == (Node("gone", ""),)
     assert drawn(children("a:a", "a+a:b"), "b") == "● a\n● b\n"
-    assert drawn(children("b:a", "a:b"), "b") == "● b\n● a\n"
-    assert drawn(children("r", "b:a", "a+r:b"), "r") == "● r\n● b\n● a\n"
+    assert drawn(children("b:a", "a:b"), "b") == "● a\n● b\n● a …\n"
+    assert drawn(children("r", "b:a", "a+r:b"), "r") == "● r\n● b\n● a\n● b …\n"

@@ -1,12 +1,9 @@
-"""Long sessions: read at their two ends to go on from them, and in pieces to be indexed, with the
-same result.
-"""
+"""Long sessions, read at their two ends to go on from them, with the same result."""
 
 from __future__ import annotations
 
 import asyncio
 import tempfile
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -17,20 +14,14 @@ from msgspec.structs import replace
 from chat_loop.conversation.options import Options
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.partial import Pieces
 from chat_loop.sessions.records import (
-    Entry,
-    Header,
     Query,
     QueryEntry,
-    Reply,
     Seal,
     Session,
     Summary,
-    Tag,
     Undo,
 )
-from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
 from tests import strategies
 from tests.shelves import START, session, write
@@ -210,68 +201,3 @@ def test_a_child_of_the_ends_is_the_child_of_the_whole(
         requests.append(repr(talk.sent).replace(str(tmp_path / name), ""))
     assert texts[0] == texts[1]
     assert requests[0] == requests[1]
-
-
-# In pieces.
-
-
-def in_pieces(path: Path) -> tuple[Header | None, tuple[Entry, ...], Seal | None]:
-    pieces = Pieces(path)
-    entries = tuple(entry for group in pieces for entry in group)
-    assert (pieces.size, pieces.changed) == (path.stat().st_size, path.stat().st_mtime_ns)
-    return pieces.header, entries, pieces.seal
-
-
-@settings(max_examples=60, deadline=None)
-@given(strategies.sessions)
-def test_the_pieces_are_the_whole(drawn: Session) -> None:
-    with tempfile.TemporaryDirectory() as name:
-        path = write(Path(name), drawn, 1, "x")
-        whole = SessionManager(Path(name)).load(path).session
-        header, entries, seal = in_pieces(path)
-        assert header == replace(whole.header, id=drawn.header.id)
-        assert (entries, seal) == (whole.entries, whole.seal)
-        pieces = Pieces(path)
-        assert list(pieces) or not entries
-        assert pieces.undone == {entry.number for entry in drawn.entries if isinstance(entry, Undo)}
-
-
-def test_every_group_begins_with_a_query(tmp_path: Path) -> None:
-    made = long(5, parent="p")
-    pieces = list(Pieces(write(tmp_path, made, 0)))
-    assert [type(group[0]).__name__ for group in pieces] == ["Restoration", *["Query"] * 5]
-    assert sum(pieces, ()) == made.entries
-
-
-def test_a_torn_record_that_was_written_again(tmp_path: Path) -> None:
-    made = session("a", 4)
-    data = render(made)
-    cut = data.index(b"(2)")
-    again = data.index(b"\n---\n\n<!-- chat:query n=2")
-    path = write(tmp_path, data[:cut] + b"\n<!-- chat:torn -->\n" + data[again:], 1, "a")
-    assert in_pieces(path)[1] == SessionManager(tmp_path).load(path).session.entries == made.entries
-
-
-def test_what_is_too_long_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A line and a record of any length: what follows is read as ever."""
-    monkeypatch.setattr(partial, "MAX_RECORD", 1000)
-    at = START + timedelta(minutes=1)
-    entries = (
-        Query(number=1, at=at, text="x" * 5000),
-        Reply(number=1, at=at, text="line\n" * 5000),
-        Query(number=2, at=at, text="Short."),
-        Tag(at=at, text="late"),
-    )
-    made = Session(header=session("a").header, entries=entries, seal=SEALED)
-    _, found, seal = in_pieces(write(tmp_path, made, 0))
-    assert [type(entry) for entry in found] == [Query, Reply, Query, Tag]
-    assert found[2:] == entries[2:]
-    assert all(len(entry.text) <= 1000 for entry in found[:2] if isinstance(entry, Query | Reply))
-    assert seal == SEALED
-
-
-def test_what_is_no_transcript_has_no_pieces(tmp_path: Path) -> None:
-    for data in (b"", b"# Note\n", b"\x00" * 99, b"<!-- chat:query n=1 -->\n" * 9):
-        header, entries, _ = in_pieces(write(tmp_path, data, 1, "x"))
-        assert header is None
-        assert all(isinstance(entry, Query) for entry in entries)

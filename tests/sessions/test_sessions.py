@@ -17,7 +17,6 @@ from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.partial import Pieces
 from chat_loop.sessions.records import (
     Call,
     Entry,
@@ -247,8 +246,6 @@ def test_what_editors_add_is_no_damage(
     assert (loaded.session, loaded.damage, loaded.is_sealable) == (before.session, (), True)
     [row] = sessions.rows()
     assert replace(row, updated=whole[0].updated) == whole[0]
-    groups = list(Pieces(live.path))
-    assert tuple(entry for group in groups for entry in group) == before.session.entries
     sessions.describe(loaded, name="A talk", tags=["sums"])
     described = sessions.load(live.path)
     assert (described.session.name, described.session.tags, described.damage) == (
