@@ -671,29 +671,30 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
     assert "reasoning" not in str(server.requests[1].body)
 
 
-def after_call(provider: OpenAIProvider, arguments: str, extra: dict[str, object]) -> None:
+def after_call(provider: OpenAIProvider, arguments: str, extra: object) -> None:
     """Have the provider read a reply that calls `look` with fields beside the call."""
     reply = state.Reply()
-    reply.calls.add(0, "x", "look", arguments)
-    reply.calls.add_extra(extra)
+    reply.calls.add(0, "x", "look", arguments, extra)
     list(provider._final_events(reply, with_calls=True))
 
 
 def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
     provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
     for number in range(MAX_REPLAYED + 1):
-        after_call(provider, f"{number}", {"extra_content": {"n": number}})
+        after_call(provider, f"{number}", {"n": number})
 
     kept = [provider._call_of(ToolCall("x", "look", f"{number}")) for number in (0, 1)]
     assert [call.get("extra_content") for call in kept] == [None, {"n": 1}]
 
 
-@pytest.mark.parametrize("extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, {}])
-def test_what_could_not_be_sent_back_is_not_kept(extra: dict[str, object]) -> None:
+@pytest.mark.parametrize(
+    "extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, "text"]
+)
+def test_what_could_not_be_sent_back_is_not_kept(extra: object) -> None:
     provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
     after_call(provider, "{}", extra)
 
-    assert "x" not in provider._call_of(ToolCall("x", "look", "{}"))
+    assert "extra_content" not in provider._call_of(ToolCall("x", "look", "{}"))
 
 
 # --- What a server does not know

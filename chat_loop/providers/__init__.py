@@ -10,28 +10,18 @@ from chat_loop.values import Request, Window
 
 
 class Provider(Protocol):
-    """A model that can be asked. Raises `ProviderError`s only; the agent retries."""
+    """A model that can be asked. Raises `ProviderError`s only; the agent retries.
 
-    takes_images: bool  # as far as is known; a server that refuses images changes it
+    `name` and `model` are the parts of a model reference, such as `anthropic:claude-opus-4-6`. A
+    server that refuses tools or images changes `calls_tools` or `takes_images`.
+    """
 
-    @property
-    def name(self) -> str:
-        """The provider's part of a model reference, such as `anthropic`."""
-
-    @property
-    def model(self) -> str:
-        """The model's part of a model reference, as the wire wants it."""
-
-    @property
-    def window(self) -> Window: ...
-
-    @property
-    def first_event_seconds(self) -> float:
-        """Return the timeout for the first content."""
-
-    @property
-    def calls_tools(self) -> bool:
-        """The model can be offered tools, as far as is known; a server may change it."""
+    name: str
+    model: str
+    window: Window
+    first_event_seconds: float  # the timeout for the first content
+    calls_tools: bool
+    takes_images: bool
 
     def warm(self) -> None:
         """Load what the first request needs, in a thread. Raises `ProviderError`."""

@@ -8,7 +8,6 @@ import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import capabilities, wire
 from chat_loop.providers.answers import count_at, text_at, value_at
@@ -53,17 +52,12 @@ class AnthropicProvider(wire.WireProvider):
                 **without_telemetry(anthropic.AsyncAnthropic),
             )
         except anthropic.AnthropicError as error:
-            raise self.credentials_error(error) from error
+            raise self.key_error(error) from error
         if not (client.api_key or client.auth_token or getattr(client, "credentials", None)):
-            raise self.missing_key_error()
-        # anthropic 0 has no error of its own for credentials
-        credentials_error = getattr(anthropic, "CredentialsError", None)
-        return (
-            anthropic,
-            client,
-            anthropic.AnthropicError,
-            (credentials_error,) if credentials_error else (),
-        )
+            raise self.key_error()
+        if hasattr(anthropic, "CredentialsError"):  # anthropic 0 has none
+            self._credentials_errors = (anthropic.CredentialsError,)
+        return anthropic, client, anthropic.AnthropicError
 
     def _body(self, request: Request) -> dict[str, object]:
         messages: Sequence[Mapping[str, object]] = [
@@ -104,9 +98,6 @@ class AnthropicProvider(wire.WireProvider):
     def _caches(self, request: Request) -> bool:
         """Return False for a summary, which is asked for once."""
         return request.grammar is None
-
-    def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
-        capabilities.refuses_images(request, status, error, takes_images=True)
 
     async def _fetch_capabilities(self) -> Capabilities | None:
         try:

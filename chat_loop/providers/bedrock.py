@@ -23,10 +23,6 @@ from chat_loop.wording import install_hint
 PACKAGE = "boto3"
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
-KEY_HINT = (
-    f"Check {BEARER}, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign "
-    "in again if it has expired."
-)
 WITHOUT_CACHE = (  # models that have no prompt cache here
     *("claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-3-5-sonnet"),
     *("claude-2", "claude-instant"),
@@ -37,11 +33,6 @@ class BedrockProvider(AnthropicProvider):
     """Claude models on Bedrock. The model is its id, or that of an inference profile."""
 
     stream_type = "application/vnd.amazon.eventstream"
-    key_hint = KEY_HINT
-    model_hint = (
-        "Check the id, and that the region has it for this account; many models are called by the "
-        "id of an inference profile, such as us.anthropic.NAME."
-    )
 
     def _connect(self) -> Any:
         region = check(self.entry, os.environ, ask_machine=True)
@@ -62,7 +53,8 @@ class BedrockProvider(AnthropicProvider):
             headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit
         )
         # a session that has expired; credentials that have gone
-        return anthropic, client, anthropic.AnthropicError, (BotoCoreError, RuntimeError)
+        self._credentials_errors = (BotoCoreError, RuntimeError)
+        return anthropic, client, anthropic.AnthropicError
 
     def _caches(self, request: Request) -> bool:
         return super()._caches(request) and not bare_name(self.model).startswith(WITHOUT_CACHE)
@@ -109,9 +101,9 @@ def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = F
                 f"Set {REGIONS[0]} or providers.bedrock.region, such as us-east-1.",
             )
         if not bearer and session.get_credentials() is None:
-            raise AuthenticationFailed("There are no credentials for AWS.", KEY_HINT)
+            raise AuthenticationFailed("There are no credentials for AWS.", entry.key_refused)
     except BotoCoreError as error:
         raise AuthenticationFailed(
-            f"The credentials for AWS cannot be read: {short(str(error))}", KEY_HINT
+            f"The credentials for AWS cannot be read: {short(str(error))}", entry.key_refused
         ) from error
     return str(region)

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import msgspec
 
-from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.providers.answers import flag_at, list_at, text_at, value_at
-from chat_loop.values import Request, Window
+from chat_loop.values import Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
 SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
@@ -143,21 +142,3 @@ def window_from_error(message: str) -> int | None:
     pattern = rf"(?:{'|'.join(_BEFORE_WINDOW)})[ (:]{{0,3}}(\d[\d,]{{2,12}})"
     match = re.search(pattern, message, re.IGNORECASE)
     return tokens_in(int(match[1].replace(",", ""))) or None if match else None
-
-
-def refuses_images(
-    request: Request, status: int, refusal: ProviderError, *, takes_images: bool
-) -> bool:
-    """Return True for refused images, and set the hint; `takes_images`: one is at fault."""
-    message = refusal.message.lower()
-    if (
-        not any(message.images for message in request.messages)
-        or isinstance(refusal, ContextTooLong)
-        or status not in (400, 404, 415, 422, 500, 501)
-        or not any(word in message for word in ("image", "vision", "multimodal", "mmproj"))
-    ):
-        return False
-    undo = "/undo takes the message with the image out of the conversation."
-    refusal.retryable = False
-    refusal.hint = undo if takes_images else "The next message goes without images."
-    return True

@@ -55,6 +55,21 @@ class Entry(Struct, frozen=True, kw_only=True):
     api_version: str = ""
     region: str = ""
     profile: str = ""
+    key_hint: str = ""  # what to do when the key is refused, where the usual is not right
+    model_hint: str = ""
+
+    @property
+    def key_refused(self) -> str:
+        """The hint for a key that is missing or refused."""
+        setting = f"key for {self.name}: providers.{self.name}.api_key_env names it."
+        hint = f"{' or '.join(self.keys)} to a valid key." if self.keys else f"a valid {setting}"
+        return self.key_hint or f"Set {hint}"
+
+    @property
+    def model_refused(self) -> str:
+        """The hint for a model or an address that the service does not know."""
+        address = "" if self.needs_key else " The server's address usually ends in /v1."
+        return self.model_hint or f"Check the model's name; --model {self.name}:NAME.{address}"
 
     @property
     def is_local(self) -> bool:

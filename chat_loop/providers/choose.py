@@ -65,9 +65,8 @@ class Candidate(Struct, frozen=True):
 
     reference: str
     note: str = ""
-    server: str = ""
-    foreign: bool = False
-    loading: bool = False
+    warning: str = ""  # a sentence for a user who did not name it
+    usable: bool = True  # without being named
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -92,29 +91,23 @@ def choose(
     reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
         return create(reference, config, machine, base_url=base_url, report=report)
-    for offer in _candidates(config, machine):
-        if offer.foreign:
-            unless = f"it is not used unless you name it (--model {offer.reference})."
-            report(f"{offer.server} {offer.note}: {unless}")
-            continue
-        if offer.server and not offer.loading:
-            found = "a server that was found on this machine."
-            report(f"{offer.reference} answers, {offer.note}: {found}")
-        return create(offer.reference, config, machine, report=report)
+    for candidate in _candidates(config, machine):
+        if candidate.warning:
+            report(candidate.warning)
+        if candidate.usable:
+            return create(candidate.reference, config, machine, report=report)
     raise NoProvider("There is no model to talk to.", SETUP_HINT)
 
 
 def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
     """Return the models that could answer now, each once; no service is asked."""
-    offers = [Candidate(config.model, "the config's")] if config.model else []
-    offers += _candidates(config, machine)
-    offers += [
-        Candidate(f"local:{model.name}", "embedded")
-        for model in store.installed_models(machine.models)
-    ]
+    candidates = [Candidate(config.model, "the config's")] if config.model else []
+    candidates += _candidates(config, machine)
+    for model in store.installed_models(machine.models):
+        candidates.append(Candidate(f"local:{model.name}", "embedded"))
     first: dict[str, Candidate] = {}
-    for offer in offers:
-        first.setdefault(offer.reference, offer)
+    for candidate in candidates:
+        first.setdefault(candidate.reference, candidate)
     return [*first.values()]
 
 
@@ -131,28 +124,30 @@ def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
         model = f":{other.model}" if other.model else ""
         yield Candidate(f"{other.name}{model}", f"at {without_credentials(other.base_url)}")
     for name in machine.servers:
-        entry = with_local_port(entry_of(name, config.providers), machine)
-        if offer := _server_candidate(entry, machine, named=name in config.providers):
-            yield offer
+        yield from _server_candidates(name, config, machine)
     if best := store.best_installed(machine.models):
         yield Candidate(f"local:{best}", "embedded")
 
 
-def _server_candidate(entry: Entry, machine: Machine, *, named: bool) -> Candidate | None:
-    """Return the offer of a server of this machine; `named`: the config has it, whoever's it is."""
+def _server_candidates(name: str, config: Config, machine: Machine) -> Iterator[Candidate]:
+    """Ask a server of this machine, and yield its first model."""
+    entry = with_local_port(entry_of(name, config.providers), machine)
     server = server_at(entry.base_url, entry.key(machine.environment))
     if server is None:
-        return None
+        return
     at = f"at {without_credentials(entry.base_url)}"
     if server.software.lower() not in ("", entry.title.lower()):
         at += f" ({server.software})"
     model = entry.model or next(iter(server.models), "")
-    if not named and belongs_to_other_user(entry.base_url, machine.sockets):
-        note = f"{at} belongs to another user of this machine"
-        return Candidate(entry.name, note, entry.title, foreign=True)
-    if server.loading and not entry.model:
-        return Candidate(entry.name, f"{at} is loading its model", entry.title, loading=True)
-    return Candidate(f"{entry.name}:{model}", at, entry.title) if model else None
+    if name not in config.providers and belongs_to_other_user(entry.base_url, machine.sockets):
+        at += " belongs to another user of this machine"
+        warning = f"{entry.title} {at}: it is not used unless you name it (--model {name})."
+        yield Candidate(name, at, warning, usable=False)
+    elif server.loading and not entry.model:
+        yield Candidate(name, f"{at} is loading its model")
+    elif model:
+        found = "a server that was found on this machine."
+        yield Candidate(f"{name}:{model}", at, f"{name}:{model} answers, {at}: {found}")
 
 
 def with_local_port(entry: Entry, machine: Machine) -> Entry:
@@ -178,19 +173,17 @@ def usual_model(entry: Entry, machine: Machine, report: Report | None = None) ->
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
     who = f"{entry.title} at {without_credentials(entry.base_url)}"
-    deadline = None
+    deadline = 0.0
     while True:
         server = server_at(entry.base_url, entry.key(machine.environment))
         if server is None or not server.loading or report is None:
             return next(iter(server.models), "") if server is not None else ""
-        if deadline is None:
+        if not deadline:
             report(f"{who} is loading its model; waiting for it.")
             deadline = time.monotonic() + machine.loading_seconds
         if time.monotonic() >= deadline:
-            raise NoProvider(
-                f"{who} is still loading its model.",
-                f"Try again, or name it: --model {entry.name}:MODEL waits.",
-            )
+            hint = f"Try again, or name it: --model {entry.name}:MODEL waits."
+            raise NoProvider(f"{who} is still loading its model.", hint)
         time.sleep(0.25)
 
 

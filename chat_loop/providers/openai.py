@@ -44,6 +44,8 @@ class OpenAIProvider(wire.WireProvider):
     def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
         """Accept the arguments of `WireProvider`."""
         super().__init__(model, entry, **settings)
+        fixed_temperature = model.startswith(entry.quirks.fixed_temperature)
+        self._unknown_parameters = {"temperature"} if fixed_temperature else set()  # to the server
         self._is_openai = self.name == "openai"
         self._call_extras: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
         """Name and arguments of a call -> what the service wants back with it: Gemini's signature,
@@ -60,7 +62,7 @@ class OpenAIProvider(wire.WireProvider):
             key = {"Authorization": f"Bearer {client.api_key}"}
             key = {} if self.entry.kind == "azure" else key  # whose client knows several ways
             self._sdk_headers = {**dict.fromkeys(names, openai.omit), **key}
-        return openai, client, openai.OpenAIError, ()
+        return openai, client, openai.OpenAIError
 
     def _make_client(self, openai: Any, http: Any) -> Any:
         """Make the SDK's client. Raises `ProviderError` without a key."""
@@ -73,26 +75,24 @@ class OpenAIProvider(wire.WireProvider):
                 api_key=key, base_url=base_url, max_retries=0, http_client=http
             )
         except openai.OpenAIError as error:
-            raise self.missing_key_error() from error
+            raise self.key_error() from error
         if not client.api_key:
-            raise self.missing_key_error()
+            raise self.key_error()
         return client
 
     async def _prepare(self, request: Request) -> None:
         """Let Ollama load the model and report its window: it silently drops what does not fit."""
-        address = str(self._client.base_url)
+        if self.name != "ollama" or self._window_is_known:
+            return
+        address, key = str(self._client.base_url), self._api_key or ""
         with suppress(self._sdk_error, *self._failures):
-            url = f"{root_of(address)}/api/generate"
-            await self._answer(url, {"model": self.model})
-            key = self._api_key or ""
-            self.learn(
-                await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
-            )
+            await self._answer(f"{root_of(address)}/api/generate", {"model": self.model})
+            reported = await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
+            self.learn(reported)
             if not self._window_is_known:  # one that is too old to say it
                 self._fallback = Capabilities(window=OLLAMA_TOKENS).with_fallback(self._fallback)
                 self.learn(NO_CAPABILITIES)
-        texts = (request.system, *(message.whole for message in request.messages))
-        size = sum(map(estimate, texts))
+        size = sum(map(estimate, (request.system, *(each.whole for each in request.messages))))
         if size > self.window.tokens:
             error = ContextTooLong(
                 f"The conversation has about {size:,} tokens, and Ollama gave {self.model} a "
@@ -178,29 +178,22 @@ class OpenAIProvider(wire.WireProvider):
         extra = self._call_extras.get(_key(call), ({}, ""))[0]
         return {"id": identity, "type": "function", "function": function, **extra}
 
-    def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
+    def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
         message = error.message.lower()
-        if isinstance(error, ContextTooLong):
-            return
-        refuses_tools = "tool" in message and status in (400, 404, 422, 500, 501)
-        if request.tools and self.calls_tools and refuses_tools:
-            names = [tool.name for tool in request.tools]
+        names = [tool.name for tool in request.tools] if self.calls_tools else []
+        if names and "tool" in message and status in (400, 404, 422, 500, 501):
             # the fault of one of them must not cost the others
             if not replies.find_refused_tool(error.message, names) and "schema" not in message:
                 self.calls_tools = False
-                wire.mark_adapted(error, f"{self.model} is offered no tools from now on.")
-            return
-        if status in (400, 422) and any(word in message for word in UNKNOWN_PHRASES):
+                return f" {self.model} is offered no tools from now on."
+        elif status in (400, 422) and any(word in message for word in UNKNOWN_PHRASES):
             sent = self._body(request)
             for name in ("stream_options", "temperature", *LIMITS):
                 if name in sent and name in message:
                     self._unknown_parameters.add(name)
-                    wire.mark_adapted(error)
-                    return
-        refused = capabilities.refuses_images(request, status, error, takes_images=self._is_openai)
-        if refused and not self._is_openai:
-            self.learn(Capabilities(images=False), "set")
+                    return ""
+        return super()._adapt(status, error, request)
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
         if event.get("error"):
@@ -210,16 +203,15 @@ class OpenAIProvider(wire.WireProvider):
     def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a reply, and remember what goes back with its calls."""
         reasoning = "".join(reply.thoughts) if self.entry.quirks.wants_reasoning else ""
-        for call, extra in zip(reply.calls.complete(), reply.calls.extras(), strict=True):
+        for call, piece in zip(reply.calls.complete(), reply.calls, strict=True):
             try:
-                text = json.dumps(extra, ensure_ascii=False, allow_nan=False)
-                text.encode()  # halves of surrogate pairs cannot be sent back
+                text = json.dumps(piece.extra, ensure_ascii=False, allow_nan=False)
+                fits = len(text.encode()) <= MAX_EXTRA  # halves of surrogate pairs cannot be sent
             except (ValueError, RecursionError):
-                text = ""
-            fits = extra and 0 < len(text) <= MAX_EXTRA
-            if fits or reasoning:
+                fits = False
+            if reasoning or (piece.extra and fits):
                 self._call_extras.pop(_key(call), None)  # so that it becomes the newest
-                self._call_extras[_key(call)] = extra if fits else {}, reasoning
+                self._call_extras[_key(call)] = piece.extra if fits else {}, reasoning
             reasoning = ""
         while len(self._call_extras) > MAX_REPLAYED:
             del self._call_extras[next(iter(self._call_extras))]
@@ -229,14 +221,12 @@ class OpenAIProvider(wire.WireProvider):
 class AzureProvider(OpenAIProvider):
     """A deployment of an Azure OpenAI resource; the model is the deployment's name."""
 
-    model_hint = "The model is the name of a deployment of yours; --model azure:DEPLOYMENT."
-
     def _make_client(self, openai: Any, http: Any) -> Any:
         endpoint, version = azure_address(self.entry, os.environ)
         token = os.environ.get(AZURE_TOKEN, "") if AZURE_TOKEN in self.entry.keys else ""
         key = "" if token else self.entry.key(os.environ)
         if not (token or key):
-            raise self.missing_key_error()
+            raise self.key_error()
         shared = {"max_retries": 0, "http_client": http}
         if not version:
             return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, **shared)
@@ -257,14 +247,10 @@ def read_chunk(event: object, reply: Reply, *, think_tags: bool = True) -> Itera
         delta = value_at(choice, "delta")
         yield from _deltas(delta, reply, think_tags=think_tags)
         for piece in list_at(delta, "tool_calls"):
-            function = value_at(piece, "function")
-            name, arguments = (
-                text_at(function, "name"),
-                replies.arguments_text(value_at(function, "arguments")),
-            )
-            reply.calls.add(value_at(piece, "index"), text_at(piece, "id"), name, arguments)
-            if isinstance(extra := value_at(piece, "extra_content"), Mapping):
-                reply.calls.add_extra({"extra_content": extra})
+            arguments = replies.arguments_text(value_at(piece, "function", "arguments"))
+            name, extra = text_at(piece, "function", "name"), value_at(piece, "extra_content")
+            index = value_at(piece, "index")
+            reply.calls.add(index, text_at(piece, "id"), name, arguments, extra)
         if refusal := text_at(delta, "refusal"):
             reply.stop = "refusal"
             yield TextDelta(refusal)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import math
 import os
 import re
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from pathlib import Path
@@ -23,8 +25,9 @@ from chat_loop.redact import redact_text
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
 MAX_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
-
 CONTEXT_TOO_LONG = 413  # stands for a full window, which comes with many statuses
+NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
+"""TLS errors of a server whose address should begin with http."""
 
 
 class ErrorRow(msgspec.Struct, frozen=True):
@@ -36,6 +39,12 @@ class ErrorRow(msgspec.Struct, frozen=True):
     kinds: frozenset[str] = frozenset()  # `type` or `code` of errors in streams, without a status
     phrases: tuple[str, ...] = ()  # what a refusal says when it means this, whatever its status
 
+    def make(self, ending: str = "", **words: object) -> ProviderError:
+        """Return the error, whose message and hint are filled with `words`."""
+        message = self.message.format(**words) + ending
+        error: ProviderError = getattr(errors, self.error)(message, self.hint.format(**words))
+        return error
+
 
 class Table(msgspec.Struct, frozen=True):
     """The rows of `refusals.json`, by status, and by the error of httpx or httpx2."""
@@ -45,8 +54,6 @@ class Table(msgspec.Struct, frozen=True):
 
 
 TABLE = msgspec.json.decode(Path(__file__).with_name("refusals.json").read_bytes(), type=Table)
-NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
-"""TLS errors of a server whose address should begin with http."""
 
 
 class OversizedBody(ValueError):
@@ -68,23 +75,19 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         """Return the error for a refusal: by its status, inside a stream (None) by its `body`."""
         headers = headers or {}
         kinds, message = _parts(body)
-        what = f" ({status or next(iter(kinds), 'error')})"
-        if message:
-            ended = message.rstrip("\"'”’»)]}").endswith((".", "!", "?", "…", "。", "！", "？"))
-            what += f": {message}{'' if ended else '.'}"
-        else:
-            what += "."
+        ending = f" ({status or next(iter(kinds), 'error')})"
+        ending += f": {message}" if message else ""
+        if not message.rstrip("\"'”’»)]}").endswith((".", "!", "?", "…", "。", "！", "？")):
+            ending += "."
         if status is None:
             by_kind = {kind: meant for meant, row in TABLE.statuses.items() for kind in row.kinds}
             meanings = (int(kind) if kind.isdecimal() else by_kind.get(kind, 0) for kind in kinds)
             status = next((meant for meant in meanings if 400 <= meant < 600), 500)
-        for meant, meaning in TABLE.statuses.items():
-            if any(
-                phrase in text for phrase in meaning.phrases for text in (*kinds, message.lower())
-            ):
-                status = (
-                    meant if meant != CONTEXT_TOO_LONG or status not in (401, 403, 429) else status
-                )
+        texts = (*kinds, message.lower())
+        for meant, row in TABLE.statuses.items():
+            if any(phrase in text for phrase in row.phrases for text in texts):
+                if meant != CONTEXT_TOO_LONG or status not in (401, 403, 429):
+                    status = meant
                 break
         if 300 <= status < 400:
             return errors.RequestRejected(
@@ -92,47 +95,40 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
                 f"({status}), which is not followed.",
                 "If that address is right, set it as the provider's address.",
             )
-        wait = retry_after(headers.get("retry-after"), datetime.now(UTC))
-        meaning = TABLE.statuses.get(status) or TABLE.statuses[500 if status >= 500 else 400]
-        hint = meaning.hint.format(**asdict(self))
-        if status == 429 and wait is not None:
-            hint = f"Wait {wait:.0f} s, then send the query again."
-        error: ProviderError = getattr(errors, meaning.error)(
-            meaning.message.format(**asdict(self)) + what, hint
-        )
-        error.retry_after = wait if error.retryable else None
+        row = TABLE.statuses.get(status) or TABLE.statuses[500 if status >= 500 else 400]
+        error = row.make(ending, **asdict(self))
+        if error.retryable:
+            error.retry_after = retry_after(headers.get("retry-after"), datetime.now(UTC))
+        if status == 429 and error.retry_after is not None:
+            error.hint = f"Wait {error.retry_after:.0f} s, then send the query again."
         if isinstance(error, errors.ContextTooLong):
-            error.window = window_from_error(what)
+            error.window = window_from_error(ending)
         return error
 
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
         """Return the error for a call that broke: httpx's error, or a ValueError for nonsense."""
-        chain = [*_chain(cause)]
-        reason = next(filter(None, map(_reason, reversed(chain))), "")
-        network = f"Check the network, or the server at {self.host}."
+        reason = root_reason(cause)
         names = (base.__name__ for base in type(cause).__mro__)
-        if meaning := next(filter(None, map(TABLE.network.get, names)), None):
-            words = {**asdict(self), "reason": reason, "text": short(str(cause))}
-            words["absent_hint"] = self.absent_hint or network
-            error: ProviderError = getattr(errors, meaning.error)(
-                meaning.message.format(**words), meaning.hint.format(**words)
-            )
-            numbers = {link.errno for link in chain if isinstance(link, OSError) and link.errno}
-            if is_local_address(f"http://{self.host}") and numbers == {errno.ECONNREFUSED}:
+        if row := next(filter(None, map(TABLE.network.get, names)), None):
+            network = f"Check the network, or the server at {self.host}."
+            words = {**asdict(self), "absent_hint": self.absent_hint or network}
+            error = row.make(**words, reason=reason, text=short(str(cause)))
+            refused = f": {os.strerror(errno.ECONNREFUSED).lower()}"
+            if is_local_address(f"http://{self.host}") and reason == refused:
                 error.retryable = False  # nobody will listen on this machine in a few seconds
             return error
-        if isinstance(cause, OversizedBody) and not started:  # asking again would bring it again
-            hint = "Check the provider's address and its server."
-            return errors.RequestRejected(f"{self.host} sent {cause}.", hint)
         if isinstance(cause, OversizedBody):
             what = f"{self.host} sent {cause}."
+            if not started:  # asking again would bring it again
+                hint = "Check the provider's address and its server."
+                return errors.RequestRejected(what, hint)
         elif isinstance(cause, ValueError):
             what = f"{self.host} sent something that is not the expected stream."
         elif started:
             what = f"The connection to {self.host} ended in the middle of the reply{reason}."
         else:
             what = f"{self.host} closed the connection before it answered{reason}."
-        return self._stream_error(what, started=started)
+        return self.broken_error(what, started=started)
 
     def incomplete_error(self, content_type: str, *, started: bool) -> ProviderError:
         """Return the error for a body that ended without saying why the model stopped."""
@@ -144,9 +140,10 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
                 "Check the provider's address; a login page or a proxy may answer for it.",
             )
         what = f"{self.host} ended the stream before the reply was complete."
-        return self._stream_error(what, started=started)
+        return self.broken_error(what, started=started)
 
-    def _stream_error(self, what: str, *, started: bool) -> ProviderError:
+    def broken_error(self, what: str, *, started: bool) -> ProviderError:
+        """Return the error for a broken stream, which shows some of the reply if it `started`."""
         if started:
             return errors.StreamBroken(what, "Send the query again.")
         return errors.ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
@@ -171,31 +168,24 @@ def retry_after(value: str | None, now: datetime) -> float | None:
     return min(max(0.0, seconds), MAX_WAIT) if math.isfinite(seconds) else None
 
 
-def _chain(error: BaseException | None) -> Iterator[BaseException]:
-    """Yield an error and what caused it, down to the roots; groups have several."""
-    while error is not None:
-        yield error
-        if isinstance(error, BaseExceptionGroup):
-            for inner in error.exceptions:
-                yield from _chain(inner)
-            return
-        error = error.__cause__ or error.__context__
-
-
-def _reason(error: BaseException) -> str:
-    """Return `: ` and the words of the operating system or TLS, or ""."""
+def root_reason(error: BaseException | None) -> str:
+    """Return `: ` and what the operating system or TLS says at the root of an error, or ""."""
     reason = ""
-    if isinstance(error, ssl.SSLCertVerificationError):
-        reason = error.verify_message.lower()
-    elif isinstance(error, ssl.SSLError):  # its errno is none of the system's
-        reason = "TLS: " + (error.reason or "it failed").replace("_", " ").lower()
-        if error.reason in NO_TLS:
-            return ": it does not speak TLS; perhaps the address begins with http, not https"
-    elif isinstance(error, OSError) and error.strerror:
-        # asyncio puts the address where the system's words should be; names that do not resolve
-        # have no errno
-        number = error.errno if error.errno in errno.errorcode else 0
-        reason = (os.strerror(number) if number else error.strerror).lower()
+    while error is not None:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            reason = error.verify_message
+        elif isinstance(error, ssl.SSLError) and error.reason in NO_TLS:
+            reason = "it does not speak TLS; perhaps the address begins with http, not https"
+        elif isinstance(error, ssl.SSLError):
+            reason = "TLS: " + (error.reason or "it failed").replace("_", " ").lower()
+        elif isinstance(error, OSError) and error.errno and error.errno in errno.errorcode:
+            reason = os.strerror(error.errno).lower()  # asyncio puts the address in its place
+        elif isinstance(error, OSError) and error.strerror:  # a name that does not resolve
+            reason = error.strerror.lower()
+        if isinstance(error, BaseExceptionGroup):
+            error = error.exceptions[0]
+        else:
+            error = error.__cause__ or error.__context__
     return short(f": {reason}") if reason else ""
 
 
@@ -213,11 +203,9 @@ def _parts(body: object) -> tuple[tuple[str, ...], str]:
             if isinstance(body.get(key), str) and body[key]:
                 return kinds, short(body[key])
         detail = body.get("detail")  # vLLM and Mistral: a list of the fields that are wrong
-        first = detail[0] if isinstance(detail, list) and detail else None
-        if not isinstance(first, Mapping) or not isinstance(first.get("msg"), str):
-            return kinds, ""
-        names = first["loc"][:8] if isinstance(first.get("loc"), list) else []
-        return kinds, short(f"{'.'.join(map(str, names))}: {first['msg']}".removeprefix(": "))
+        with suppress(RecursionError):
+            return kinds, short(json.dumps(detail)) if isinstance(detail, list) and detail else ""
+        return kinds, ""
     text = body if isinstance(body, str) else ""
     if title := re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL):
         return (), short(title[1])

@@ -46,73 +46,58 @@ class Reply:
         yield Finished(stop=stop, usage=self.usage)
 
 
-class _Call(Struct, eq=False):
+class Call(Struct, eq=False):
+    """A tool call that is being streamed, with the fields that came beside it."""
+
     id: str = ""
     name: str = ""
     pieces: list[str] = []
     length: int = 0
     extra: dict[str, object] = {}
 
+    def takes(self, identity: str, name: str, arguments: str) -> bool:
+        """Return False for a piece that begins another call."""
+        if identity and identity == self.id:
+            return True
+        if identity and self.id:
+            return False
+        if not name or not self.name:
+            return True
+        ended = bool(self.pieces) and self.pieces[-1].endswith("}")
+        return name == self.name and not (ended and arguments.startswith("{"))
 
-class Calls:
+
+class Calls(list[Call]):
     """The tool calls of one reply. Servers leave out the index, the id or the arguments, give every
     call the index 0, repeat its name with every piece, or send the arguments as an object.
     """
 
     def __init__(self) -> None:
-        self._calls: list[_Call] = []
-        self._newest: _Call | None = None
-        self._by_key: dict[object, _Call] = {}  # by id, and by index
+        self._by_key: dict[object, Call] = {}  # by id, by index, and the newest by None
 
-    def add(self, index: object, identity: str, name: str, arguments: str) -> None:
+    def add(
+        self, index: object, identity: str, name: str, arguments: str, extra: object = None
+    ) -> None:
         """Take a piece. Parts that it leaves out are empty; an `index` must be a number."""
-        if not (identity or name or arguments):
-            return
-        index = index if isinstance(index, int) else None
-        call = self._find_call(index, identity, name, arguments)
-        if call is None:
-            call = _Call()
-            if len(self._calls) < MAX_CALLS:
-                self._calls.append(call)
-        self._newest = call
-        if index is not None:
-            self._by_key[index] = call
-        if identity:
-            self._by_key[identity] = call
-        call.id, call.name = call.id or identity, call.name or name
-        if piece := arguments[: MAX_ARGUMENTS - call.length]:
-            call.pieces.append(piece)
-            call.length += len(piece)
-
-    def _find_call(
-        self, index: int | None, identity: str, name: str, arguments: str
-    ) -> _Call | None:
-        """Return the call that a piece belongs to, None when it begins one."""
-        if identity in self._by_key:
-            return self._by_key[identity]
-        call = self._newest if index is None else self._by_key.get(index)
-        if not identity and not name:
-            return call or self._newest
-        if call is None or (identity and call.id):
-            return None
-        if name and call.name:
-            last = call.pieces[-1] if call.pieces else ""
-            if name != call.name or (last.endswith("}") and arguments.startswith("{")):
-                return None  # the name comes again, and the arguments begin anew
-        return call
-
-    def add_extra(self, extra: Mapping[str, object]) -> None:
-        """Take fields that came beside the newest call."""
-        if self._newest is not None:
-            self._newest.extra.update(extra)
+        if identity or name or arguments:
+            index = index if isinstance(index, int) else None
+            call = self._by_key.get(identity) or self._by_key.get(index)
+            if call is None and not identity and not name:
+                call = self._by_key.get(None)
+            if call is None or not call.takes(identity, name, arguments):
+                call = Call()
+                if len(self) < MAX_CALLS:
+                    self.append(call)
+            self._by_key |= {None: call, index: call, identity or index: call}
+            call.id, call.name = call.id or identity, call.name or name
+            call.pieces.append(arguments[: MAX_ARGUMENTS - call.length])
+            call.length += len(call.pieces[-1])
+        if isinstance(extra, Mapping) and None in self._by_key:
+            self._by_key[None].extra["extra_content"] = extra
 
     def complete(self) -> tuple[ToolCall, ...]:
         """Return the calls in the order they began."""
-        return tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self._calls)
-
-    def extras(self) -> tuple[dict[str, object], ...]:
-        """Return the fields that came beside each of the calls."""
-        return tuple(call.extra for call in self._calls)
+        return tuple(ToolCall(call.id, call.name, "".join(call.pieces)) for call in self)
 
 
 class ReasoningSplitter:

@@ -14,7 +14,13 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from msgspec import Struct
 
 from chat_loop.providers.answers import list_at, text_at, value_at
-from chat_loop.providers.capabilities import Capabilities, from_listing, from_ollama, from_props
+from chat_loop.providers.capabilities import (
+    NO_CAPABILITIES,
+    Capabilities,
+    from_listing,
+    from_ollama,
+    from_props,
+)
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 OLLAMA, LM_STUDIO, LLAMA, VLLM = "Ollama", "LM Studio", "llama.cpp", "vLLM"
@@ -114,24 +120,22 @@ def server_at(address: str, key: str = "") -> Server | None:
 
 
 def capabilities_at(address: str, model: str, provider: str, key: str = "") -> Capabilities:
-    """Ask a server of this machine what `model` takes there; NOTHING where it does not say."""
-    root = root_of(address)
-    server = server_at(address, key) or Server()
+    """Ask a server of this machine what `model` takes there, as far as it says."""
+    root, server = root_of(address), server_at(address, key) or Server()
+    usual = {"ollama": OLLAMA, "lmstudio": LM_STUDIO, "llama-server": LLAMA}
+    software = server.software or usual.get(provider, "")
     # a llama-server with one model answers with it, whatever name is asked for
-    only = server.entries[0] if len(server.entries) == 1 and server.software == LLAMA else {}
+    only = server.entries[0] if len(server.entries) == 1 and software == LLAMA else {}
     named = (entry for entry in server.entries if entry.get("id") == model)
-    listing = from_listing(next(named, only))
-    if provider == "ollama" or server.software == OLLAMA:
-        details = _answer(root, "/api/show", key, {"model": model})[2]
-        processes = _answer(root, "/api/ps", key)[2]
-        return from_ollama(details, processes, model).with_fallback(listing)
-    if provider == "lmstudio" or server.software == LM_STUDIO:
-        return from_listing(_answer(root, f"/api/v0/models/{quote(model)}", key)[2]).with_fallback(
-            listing
-        )
-    if provider == "llama-server" or server.software == LLAMA:
-        return from_props(_answer(root, "/props", key)[2]).with_fallback(listing)
-    return listing
+    details = NO_CAPABILITIES
+    if software == OLLAMA:
+        about = _answer(root, "/api/show", key, {"model": model})[2]
+        details = from_ollama(about, _answer(root, "/api/ps", key)[2], model)
+    elif software == LM_STUDIO:
+        details = from_listing(_answer(root, f"/api/v0/models/{quote(model)}", key)[2])
+    elif software == LLAMA:
+        details = from_props(_answer(root, "/props", key)[2])
+    return details.with_fallback(from_listing(next(named, only)))
 
 
 def root_of(address: str) -> str:

@@ -29,7 +29,7 @@ from chat_loop.providers.servers import capabilities_at, is_local_address
 from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
-    from httpx2 import URL, Response
+    from httpx2 import Response
 
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_ANSWER = 4 << 20  # bytes of a list of models and the like
@@ -51,12 +51,10 @@ class WireProvider:
 
     path: str  # where requests are sent
     stream_type = "text/event-stream"
-    key_hint = model_hint = ""  # what to do when the key, or the model, is refused
-    _sdk_headers: Mapping[str, object] = {}  # in place of those that the SDK would send
     _service: Service
     _stream_class: Any  # of the SDK
     _sdk_error: type[Exception]  # raised while it sends; errors of the network are its causes
-    _credentials_errors: tuple[type[Exception], ...]
+    _credentials_errors: tuple[type[Exception], ...] = ()
     _failures: tuple[type[Exception], ...]  # of a refused request, and of a body while it is read
 
     def __init__(
@@ -71,23 +69,12 @@ class WireProvider:
         """`images` is None where the user says nothing, `api_key` to leave it to the SDK."""
         self.model, self.entry, self.name = model, entry, entry.name
         self.calls_tools = entry.tools and not model.startswith(entry.quirks.no_tools)
-        fixed_temperature = model.startswith(entry.quirks.fixed_temperature)
-        self._unknown_parameters = {"temperature"} if fixed_temperature else set()  # to the server
-        self._api_key = api_key
-        if not self.key_hint:
-            setting = f"key for {self.name}: providers.{self.name}.api_key_env names it."
-            keys = " or ".join(entry.keys)
-            self.key_hint = f"Set {keys} to a valid key." if keys else f"Set a valid {setting}"
-        if not self.model_hint:
-            address = "" if entry.needs_key else " The server's address usually ends in /v1."
-            self.model_hint = f"Check the model's name; --model {self.name}:NAME.{address}"
         # a server of this machine may load its model first
-        environment_url = os.environ.get("OPENAI_BASE_URL", "") if self.name == "openai" else ""
-        self.first_event_seconds = (
-            600.0 if is_local_address(entry.base_url or environment_url) else 120.0
-        )
+        self.first_event_seconds = 600.0 if is_local_address(entry.base_url) else 120.0
+        self._api_key = api_key
         self._client: Any = None  # the SDK's
         self._client_lock = threading.Lock()
+        self._sdk_headers: Mapping[str, object] = {}  # in place of those that the SDK would send
         self._refused_tools: set[str] = set()
         self._lookup_task: asyncio.Future[bool | None] | None = None
         self._looked_up = False
@@ -100,15 +87,12 @@ class WireProvider:
         self._fallback = Capabilities(window=window.tokens).with_fallback(guess_capabilities(model))
         self.learn(NO_CAPABILITIES)
 
-    def missing_key_error(self) -> ProviderError:
-        """Return the error for a missing key."""
+    def key_error(self, error: BaseException | None = None) -> ProviderError:
+        """Return the error for a missing key, or for credentials that the SDK cannot read."""
         what = f"There is no key for {self.entry.title}."
-        return errors.AuthenticationFailed(what, self.key_hint)
-
-    def credentials_error(self, error: BaseException) -> ProviderError:
-        """Return the error for credentials that the SDK cannot read."""
-        what = f"The credentials cannot be read: {short(str(error))}"
-        return errors.AuthenticationFailed(what, self.key_hint)
+        if error is not None:
+            what = f"The credentials cannot be read: {short(str(error))}"
+        return errors.AuthenticationFailed(what, self.entry.key_refused)
 
     def learn(self, capabilities: Capabilities, source: str = "server") -> None:
         """Store what a source says of the model; earlier sources take precedence."""
@@ -135,8 +119,8 @@ class WireProvider:
         if not self._window_is_known:
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
 
-    def _connect(self) -> tuple[Any, Any, type[Exception], tuple[type[Exception], ...]]:
-        """Return the SDK, a client, its error, and the errors of unreadable credentials."""
+    def _connect(self) -> tuple[Any, Any, type[Exception]]:
+        """Return the SDK, a client, and its error. Raises `ProviderError`."""
         raise NotImplementedError
 
     def _body(self, request: Request) -> dict[str, object]:
@@ -148,18 +132,11 @@ class WireProvider:
         raise NotImplementedError
 
     async def _fetch_capabilities(self) -> Capabilities | None:
-        """Return what the service says of the model: None for an unknown one, or NOTHING."""
+        """Return what the service says of the model: None for an unknown one."""
         raise NotImplementedError
-
-    def _headers(self) -> Mapping[str, object]:
-        """Return the headers of a request besides the SDK's."""
-        return {**self._sdk_headers, **self.entry.request_headers(os.environ)}
 
     async def _prepare(self, request: Request) -> None:
         """Prepare the service for `request`. Raises `ProviderError`."""
-
-    def _handle_refusal(self, status: int, error: ProviderError, request: Request) -> None:
-        """Learn from a refusal, and say in `error` what helps."""
 
     def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a complete reply."""
@@ -175,16 +152,16 @@ class WireProvider:
         with self._client_lock:
             if self._client is not None:
                 return
-            sdk, client, self._sdk_error, self._credentials_errors = self._connect()
-            address: URL = client.base_url
+            sdk, client, self._sdk_error = self._connect()
+            address = client.base_url
             if address.scheme not in ("http", "https") or not address.host:
                 what = f"{short(str(address))} is not the address of a server."
                 raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
             absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
             self._service = Service(
                 host=address.netloc.decode("ascii"),
-                key_hint=self.key_hint,
-                model_hint=self.model_hint,
+                key_hint=self.entry.key_refused,
+                model_hint=self.entry.model_refused,
                 absent_hint=absent if self.entry.is_local else "",
                 stream=self.stream_type,
             )
@@ -203,12 +180,27 @@ class WireProvider:
         async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
             unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
             with suppress(self._sdk_error):
-                await self._post(unreachable, {"model": "-", "stream": True})
+                await self._open(unreachable, self.path, {"model": "-", "stream": True}, {})
 
-    async def _post(self, client: Any, body: Mapping[str, object], **options: Any) -> Any:
-        """Send a body and return the stream of the answer."""
-        kinds = {"cast_to": object, "stream": True, "stream_cls": self._stream_class}
-        return await client.post(self.path, body=body, **kinds, **options)
+    async def _open(
+        self, client: Any, path: str, body: object, headers: Mapping[str, object]
+    ) -> Any:
+        """Send a body, or ask for a path without one; return the stream of the answer. Raises
+        Refusal, and errors of the SDK.
+        """
+        options: dict[str, Any] = {"cast_to": object, "stream": True}
+        options |= {"stream_cls": self._stream_class, "options": {"headers": headers}}
+        try:
+            if body is None:
+                return await client.get(path, **options)
+            return await client.post(path, body=body, **options)
+        except self._sdk_error as error:
+            if isinstance(error.__cause__, Refusal):
+                raise error.__cause__ from None
+            raise
+
+    def _headers(self) -> Mapping[str, object]:
+        return {**self._sdk_headers, **self.entry.request_headers(os.environ)}
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`."""
@@ -218,6 +210,7 @@ class WireProvider:
         request = replace(request, tools=tools)
         reply, stream = Reply(), None
         try:
+            await self._prepare(request)
             stream = await self._send(request)
             async with aclosing(self._events(stream, reply)) as events:
                 async for event in events:
@@ -241,40 +234,55 @@ class WireProvider:
 
     async def _send(self, request: Request) -> Any:
         """Return the stream of a good answer. Raises Refusal and `ProviderError`."""
-        if self.name == "ollama" and not self._window_is_known:
-            await self._prepare(request)
         try:
-            return await self._post(
-                self._client, self._body(request), options={"headers": self._headers()}
-            )
-        except (self._sdk_error, *self._credentials_errors) as error:
-            if isinstance(error.__cause__, Refusal):
-                raise error.__cause__ from error
-            if isinstance(error, self._credentials_errors):
-                raise self.credentials_error(error) from error
+            return await self._open(self._client, self.path, self._body(request), self._headers())
+        except self._credentials_errors as error:
+            raise self.key_error(error) from error
+        except self._sdk_error as error:
             raise self._service.failure_error(error.__cause__ or error, started=False) from error
 
     def _failure(self, cause: Exception, request: Request, reply: Reply) -> ProviderError | None:
         """Return the error of a broken call after learning from it, None if the reply was whole."""
-        if isinstance(cause, ProviderError):
+        status = 0
+        if isinstance(cause, Refusal):
+            status = cause.status
+            error = self._service.refusal_error(status, cause.body, cause.headers)
+        elif isinstance(cause, ProviderError):
             error = cause
-        elif isinstance(cause, Refusal):
-            error = self._service.refusal_error(cause.status, cause.body, cause.headers)
-            self._handle_refusal(cause.status, error, request)
-        elif reply.stop is not None:
-            return None
+        elif reply.stop is None:
+            return self._service.failure_error(cause, started=reply.started)
         else:
-            error = self._service.failure_error(cause, started=reply.started)
-        if isinstance(error, errors.ContextTooLong):
-            if 0 < (error.window or 0) < self.window.tokens:
-                self.learn(Capabilities(window=error.window or 0), "set")
-            return error
-        name = find_refused_tool(error.message, [tool.name for tool in request.tools])
-        refused = isinstance(error, errors.RequestRejected | errors.Overloaded)
-        if name and refused and not error.adapted:
-            self._refused_tools.add(name)
-            mark_adapted(error, f"The tool {name} is left out from now on.")
+            return None
+        if not isinstance(error, errors.ContextTooLong):
+            left_out = self._adapt(status, error, request)
+            if left_out is not None:
+                error.message += left_out
+                error.retryable, error.adapted, error.retry_after = True, True, 0.0
+        elif 0 < (error.window or 0) < self.window.tokens:
+            self.learn(Capabilities(window=error.window or 0), "set")
         return error
+
+    def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
+        """Learn from a refusal. Return a sentence on what the next attempt leaves out, or ""; None
+        when it would be the same.
+        """
+        name = find_refused_tool(error.message, [tool.name for tool in request.tools])
+        if name and isinstance(error, errors.RequestRejected | errors.Overloaded):
+            self._refused_tools.add(name)
+            return f" The tool {name} is left out from now on."
+        words = ("image", "vision", "multimodal", "mmproj")
+        if (
+            status in (400, 404, 415, 422, 500, 501)
+            and any(message.images for message in request.messages)
+            and any(word in error.message.lower() for word in words)
+        ):
+            error.retryable = False
+            error.hint = "The next message goes without images."
+            if self.entry.kind in ("anthropic", "bedrock") or self.name == "openai":
+                error.hint = "/undo takes the message with the image out of the conversation."
+            else:
+                self.learn(Capabilities(images=False), "set")
+        return None
 
     async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
         """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
@@ -305,27 +313,11 @@ class WireProvider:
         return None if answer is NO_CAPABILITIES else answer is not None
 
     async def _answer(self, path: str, body: object = None) -> object:
-        """Return the JSON of a short answer to a GET, with a `body` to a POST. Raises ValueError on
-        nonsense, and Oversized.
-        """
-        client, options = self._client, {"headers": self._headers()}
-        kinds = {"cast_to": object, "stream": True, "stream_cls": self._stream_class}
-        content = bytearray()
-        try:
-            if body is None:
-                stream = await client.get(path, options=options, **kinds)
-            else:
-                stream = await client.post(path, body=body, options=options, **kinds)
-        except self._sdk_error as error:
-            raise error.__cause__ if isinstance(error.__cause__, Refusal) else error from None
-        try:
-            async with aclosing(stream.response.aiter_bytes()) as pieces:
-                async for piece in pieces:
-                    content += piece
-                    if len(content) > LARGEST_ANSWER:
-                        raise OversizedBody(f"more than {LARGEST_ANSWER >> 20} MB in one answer")
-        finally:
-            await stream.response.aclose()
+        """Return the JSON of a short answer. Raises ValueError on nonsense, and as `_open` does."""
+        stream = await self._open(self._client, path, body, self._headers())
+        content = await read_body(stream.response, LARGEST_ANSWER)
+        if len(content) >= LARGEST_ANSWER:
+            raise OversizedBody(f"more than {LARGEST_ANSWER >> 20} MB in one answer")
         return json.loads(content)
 
     async def close(self) -> None:
@@ -336,12 +328,6 @@ class WireProvider:
         client, self._client = self._client, None
         if client is not None:
             await client.close()
-
-
-def mark_adapted(error: ProviderError, message: str = "") -> None:
-    """Mark an error whose request is sent again at once, without what was refused."""
-    error.message += f" {message}" if message else ""
-    error.retryable, error.adapted, error.retry_after = True, True, 0.0
 
 
 def http_library(sdk: Any) -> Any:
@@ -373,16 +359,25 @@ async def _refuse(response: Response) -> None:
     """Raise Refusal for a status that is no success. The SDKs would read a body of any size."""
     if response.is_success:
         return
-    content = bytearray()
-    async with aclosing(response.aiter_bytes()) as pieces:
-        async for piece in pieces:
-            content += piece[: (1 << 20) - len(content)]  # more of it would say no more
-            if len(content) >= 1 << 20:
-                break
+    content = await read_body(response, 1 << 20)  # more of it would say no more
     body: object = content.decode(response.encoding or "utf-8", "replace")
     with suppress(ValueError, RecursionError):
         body = json.loads(content)
     raise Refusal(response.status_code, body, response.headers)
+
+
+async def read_body(response: Response, limit: int) -> bytes:
+    """Return the body of an answer, at most its first `limit` bytes, and close it."""
+    content = bytearray()
+    try:
+        async with aclosing(response.aiter_bytes()) as pieces:
+            async for piece in pieces:
+                content += piece[: limit - len(content)]
+                if len(content) >= limit:
+                    break
+    finally:
+        await response.aclose()
+    return bytes(content)
 
 
 async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:

@@ -216,7 +216,7 @@ def test_uncompact_at_once_makes_a_sibling_of_the_empty_child(tmp_path: Path) ->
 def test_uncompact_that_does_not_fit_is_offered_in_part(tmp_path: Path) -> None:
     long = tuple(f"{number} " + "word " * 300 for number in range(1, 9))
     talk = talk_of(tmp_path, *long, "then", compacted_after=8, window=Window(8_192))
-    talk.conversation.agent.provider.window = Window(2_600)  # type: ignore[misc]  # as when the model was changed
+    talk.conversation.agent.provider.window = Window(2_600)  # as when the model was changed
     plan = asyncio.run(talk.conversation.planner().uncompact())
     assert plan.left_out > 0
     assert [exchange.query.text for exchange in plan.carried][-1] == "then"
