@@ -31,7 +31,6 @@ FILE = ".index.sqlite"
 VERSION = 9
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
-MAX_INTEGER = (1 << 63) - 1  # the largest that SQLite stores
 MAX_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
 
 _SUMMARIES = "FROM message_summaries"
@@ -223,14 +222,9 @@ class Index:
             gone = {identity for _, identity, _ in stamps}.difference(stamp.id for stamp in files)
         return Stale(changed, tuple(gone))
 
-    def links(self, latest: int = MAX_INTEGER) -> dict[str, Link]:
-        """Return the links of all sessions, last used first, then undated and later ones."""
-        select = "SELECT CAST(link AS TEXT) FROM sessions WHERE"
-        rows = [
-            *self.ask(f"{select} used <= ? ORDER BY used DESC, id DESC", (latest,)),
-            # the plus keeps SQLite from reading every row in the order of the ids
-            *self.ask(f"{select} used IS NULL OR used > ? ORDER BY +id DESC", (latest,)),
-        ]
+    def links(self) -> dict[str, Link]:
+        """Return the links of all sessions, last used first, undated last."""
+        rows = self.ask("SELECT CAST(link AS TEXT) FROM sessions ORDER BY used DESC, id DESC")
         try:
             decoded = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
         except msgspec.MsgspecError as error:
@@ -239,13 +233,13 @@ class Index:
             raise self.damage()
         return {link.id: link for link in decoded}
 
-    def rows(self, ids: Sequence[str], latest: int = MAX_INTEGER) -> dict[str, SessionRow]:
-        """Return the indexed ones of these sessions, without dates after `latest`."""
+    def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
+        """Return the indexed ones of these sessions."""
         rows: dict[str, SessionRow] = {}
         for identity, text, used in self.ask(
-            "SELECT sessions.id, CAST(row AS TEXT), CASE WHEN used <= ? THEN "
-            "CAST(used AS INTEGER) END FROM json_each(?) JOIN sessions ON sessions.id = value",
-            (latest, json.dumps(ids)),
+            "SELECT sessions.id, CAST(row AS TEXT), CAST(used AS INTEGER) FROM json_each(?) "
+            "JOIN sessions ON sessions.id = value",
+            (json.dumps(ids),),
         ):
             try:
                 row = _ROWS.decode(text)

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from chat_loop.errors import SessionError
-from chat_loop.library import embedding
 from chat_loop.library.library import Library
+from chat_loop.library.semantic import start_process
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index
@@ -85,7 +85,7 @@ class Indexer:
         """Start a process if something has no vectors, unless one is running or has failed."""
         is_free = self._process is None or self._process.poll() == 0
         if self._embeds and is_free and not self._closed:
-            self._process = embedding.start(index, os.getpid())
+            self._process = start_process(index, os.getpid())
 
     def _pause(self, done: int, of: int) -> None:
         """Let others work; stop between two transactions when the indexer is closed."""

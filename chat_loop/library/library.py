@@ -26,7 +26,7 @@ SOON_FILES, SOON_BYTES = 100, 1 << 20
 """So much that changed is read into the index at once while a chat waits; of more, the rows alone
 are read, into an index in memory.
 """
-AHEAD = timedelta(days=1)  # a later date comes from a wrong clock
+AHEAD = timedelta(days=1)  # a later date comes from a wrong clock, and is taken for none
 LONG = 4 << 20  # bytes; a part of a longer session is not counted
 TRIES = 12  # attempts at an index that other processes keep changing
 
@@ -66,12 +66,12 @@ class Library:
 
     def links(self) -> dict[str, Link]:
         """Return the links between all sessions, last used first. Raises SessionError."""
-        return self.ask(lambda index: index.links(self._latest()), texts=False)
+        return self.ask(lambda index: index.links(), texts=False)
 
     def rows_of(self, ids: Iterable[str]) -> dict[str, SessionRow]:
         """Return the sessions with these ids. Raises SessionError."""
         unique_ids = list(dict.fromkeys(ids))
-        return self.ask(lambda index: index.rows(unique_ids, self._latest()), texts=False)
+        return self.ask(lambda index: index.rows(unique_ids), texts=False)
 
     def rows(
         self,
@@ -90,13 +90,8 @@ class Library:
         Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
-        if wanted and (wanted.since or wanted.before):  # what has no plausible date does not match
-            plausible = self.now() + AHEAD
-            wanted = replace(wanted, before=min(wanted.before or plausible, plausible))
-
         def find(index: Index) -> tuple[list[SessionRow], int]:
-            latest = self._latest()
-            links = index.links(latest)
+            links = index.links()
             every = conversations(links, here) if fold else {one: {one: ALL} for one in links}
             found = [one for one in every if everything or one == here or links[one].is_listed]
             if wanted:
@@ -105,7 +100,7 @@ class Library:
                 found = [one for one in found if one in newest and matching & every[one].keys()]
             listed = found if limit is None else found[:limit]
             taken = {session for one in listed for session in every[one]}
-            sessions = index.rows([*taken], latest)
+            sessions = index.rows([*taken])
             if len(sessions) < len(taken):
                 raise index.damage()
             numbers = conversation_numbers(every) if fold else {}
@@ -128,7 +123,7 @@ class Library:
 
     def listed_in(self, index: Index) -> list[str]:
         """Return the same as `listed`, from an up-to-date index. Raises IndexUnavailable."""
-        links = index.links(self._latest())
+        links = index.links()
         return [one for one in conversations(links) if links[one].is_listed]
 
     def compactions(self, ids: Iterable[str]) -> dict[str, str]:
@@ -171,7 +166,8 @@ class Library:
         from chat_loop.library import index, refresh
 
         memory = self._in_memory = self._in_memory or index.Index(self.directory, in_memory=True)
-        refresh.refresh(memory, memory.stale(files), rows_only=True, progress=self._progress)
+        stale, latest = memory.stale(files), self.now() + AHEAD
+        refresh.refresh(memory, stale, latest, rows_only=True, progress=self._progress)
         return question(memory)
 
     def _ask_folder(
@@ -205,7 +201,8 @@ class Library:
                     )
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
-                self._count += refresh(index, stale, progress=self._progress if much else None)
+                progress = self._progress if much else None
+                self._count += refresh(index, stale, self.now() + AHEAD, progress=progress)
             except IndexUnavailable as error:
                 if self._index is not None:
                     self._index.close()
@@ -219,10 +216,6 @@ class Library:
             f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
             "moment."
         )
-
-    def _latest(self) -> int:
-        """Return the latest plausible time of a record, in microseconds."""
-        return partial.to_microseconds(self.now() + AHEAD) or 0
 
 
 def _conversation(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -28,13 +29,14 @@ MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in 
 def refresh(
     index: Index,
     stale: Stale,
+    latest: datetime | None = None,
     *,
     rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
     """Read what is stale, or its `rows_only`, in short transactions; return how many files it was.
 
-    Raises IndexUnavailable.
+    A date after `latest` is taken for none. Raises IndexUnavailable.
     """
     if stale.gone:
         index.drop(stale.gone)
@@ -43,10 +45,14 @@ def refresh(
     for done, stamp in enumerate(stale.files, 1):
         path = index.directory / f"{stamp.id}.md"
         if rows_only:
-            row = without_secrets(partial.row(path))
-            batch.append(IndexedSession(row=row, size=stamp.size, changed=stamp.changed))
+            row = partial.row(path)
+            session = IndexedSession(row=row, size=stamp.size, changed=stamp.changed)
         else:
-            batch.append(_read(path, stamp))
+            session = _read(path, stamp)
+        row = without_secrets(session.row)
+        if latest and row.updated and row.updated > latest:
+            row = replace(row, updated=None)
+        batch.append(replace(session, row=row))
         size += stamp.size
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale.files):
             index.put(batch)
@@ -70,7 +76,7 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
             if session is not None:
                 row = replace(row, spent=(*session.usage_of_models.items(),))
     return IndexedSession(
-        row=without_secrets(row or partial.row(path)),
+        row=row or partial.row(path),
         size=size,
         changed=changed,
         exchanges=[indexed_exchange(one) for one in session.exchanges] if session else (),

@@ -11,12 +11,11 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import ranking, terms
-from chat_loop.library.embedding import start_detached
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import AROUND, Position, Question, RankedExchange
-from chat_loop.library.semantic import SemanticIndex
+from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import sentences
@@ -112,7 +111,7 @@ def search_all(
             numbers = {one: number for number, one in enumerate(library.listed_in(index), 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
         if standalone and semantic is not None and not semantic.problem:
-            start_detached(index)
+            start_process(index, NO_PARENT)
         return hits
 
     if not library.directory.exists():

@@ -1,16 +1,25 @@
-"""Search by meaning: the vectors of an index's exchanges, known by a digest of their texts.
+"""Search by meaning: the vectors of an index's exchanges, known by a digest of their texts, and the
+process that makes them: `python -m chat_loop.library.semantic FOLDER PARENT`.
 
-Nothing heavy is loaded before something is embedded or searched.
+Nothing heavy is loaded before something is embedded or searched. The model takes 200 MB and a core
+for as long as it embeds; a process gives both back.
 """
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 import threading
+import time
 from collections.abc import Collection, Sequence
+from contextlib import closing
 from importlib.util import find_spec
+from pathlib import Path
 from typing import TYPE_CHECKING
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import IndexUnavailable, ModelError, SessionLocked
+from chat_loop.sessions.files import take_lock
 
 if TYPE_CHECKING:
     from chat_loop.library import vectors
@@ -23,6 +32,10 @@ SPACE = "minilm-l6-v2-int8/128/2"
 """
 BATCH = 8  # exchanges that are embedded between two looks at whether to go on
 NEAREST = 60
+LOCK = ".embedding"
+NICE = 10
+NO_PARENT = 0
+ALONE_SECONDS = 60.0  # of a process without a parent: a search on the command line leaves one
 
 
 def available() -> bool:
@@ -136,3 +149,48 @@ def unembedded(index: Index, limit: int) -> list[tuple[bytes, str, str]]:
         "ORDER BY s.changed DESC, e.position LIMIT ?",
         (SPACE, limit),
     )
+
+
+def start_process(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
+    """Start a process if something has no vectors. It ends with its parent, or without one
+    (NO_PARENT) when it is done.
+    """
+    if not (available() and unembedded(index, 1)):
+        return None
+    command = (sys.executable, "-P", "-m", "chat_loop.library.semantic")
+    quiet = subprocess.DEVNULL
+    try:
+        process = subprocess.Popen(
+            [*command, str(index.directory), str(parent)],
+            stdin=quiet,
+            stdout=quiet,
+            stderr=quiet,
+            start_new_session=True,
+        )
+    except OSError:
+        return None
+    if parent == NO_PARENT:
+        process.returncode = 0  # it is not waited for
+    return process
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Embed until everything has vectors or is no longer needed; return the exit code."""
+    from chat_loop.library.index import Index
+
+    directory, parent = Path(arguments[0]), int(arguments[1])
+    until = time.monotonic() + ALONE_SECONDS
+    os.nice(NICE)
+    semantic = SemanticIndex()
+    try:
+        with closing(take_lock(directory, LOCK)), closing(Index(directory, patient=True)) as index:
+            while os.getppid() == parent or (parent == NO_PARENT and time.monotonic() < until):
+                if not semantic.embed_batch(index):
+                    return 1 if semantic.problem else 0
+    except (SessionLocked, IndexUnavailable, OSError):
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    raise SystemExit(main(sys.argv[1:]))

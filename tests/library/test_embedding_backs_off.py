@@ -11,12 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.library import embedding as embedding_module
-from chat_loop.library.embedding import LOCK
 from chat_loop.library.index import Index
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.refresh import refresh
-from chat_loop.library.semantic import SemanticIndex, available, unembedded
+from chat_loop.library.semantic import LOCK, NO_PARENT, SemanticIndex, available, main, unembedded
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.skipif(not available(), reason="searching by meaning is
 
 NOTING = """
 import os, sys
-if "chat_loop.library.embedding" in sys.orig_argv:
+if "chat_loop.library.semantic" in sys.orig_argv:
     with open(os.environ["STARTED"], "a") as file:
         file.write("started\\n")
 """
@@ -90,10 +88,7 @@ def test_a_search_on_the_command_line_leaves_one_behind(tmp_path: Path, index: I
     assert select.select([reading], [], [], 60) == ([reading], [], [])
     assert os.read(reading, 100) == b"started\n"
     os.close(reading)
-    assert embedding_module.main([str(tmp_path / "sessions"), str(embedding_module.NO_PARENT)]) in (
-        0,
-        1,
-    )
+    assert main([str(tmp_path / "sessions"), str(NO_PARENT)]) in (0, 1)
 
 
 def wrong_model(tmp_path: Path) -> Path:

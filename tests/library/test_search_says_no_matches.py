@@ -80,7 +80,7 @@ def _home(tmp_path_factory: pytest.TempPathFactory) -> Path:
         put(folder, simple(identity, at(11, day), *texts, parent=parent))
         parent = identity
     assert run(home, "sessions", "reindex").returncode == 0
-    command = [sys.executable, "-m", "chat_loop.library.embedding", str(folder), str(os.getpid())]
+    command = [sys.executable, "-m", "chat_loop.library.semantic", str(folder), str(os.getpid())]
     subprocess.run(command, check=True, timeout=60)
     return home
 
