@@ -40,6 +40,7 @@ Facts that hold across conversations, one bullet each.
 chat-loop gives them to the model with every request. Edit them here, or with /remember, \
 /forget and /memory in the
 chat; a bullet may go on in indented lines, and all other text stays as it is.
+
 """
 
 
@@ -217,13 +218,11 @@ class ProjectMemory:
                 if len(data) > MAX_BYTES and after != before:
                     message = f"{path.name} would be larger than {MAX_BYTES // 1024} KB"
                     raise ChatLoopError(f"{message}: nothing is written.", "/forget makes room.")
-                if not exists:
+                mode = path.stat().st_mode & 0o7777 if exists else 0o600
+                if not mode & 0o222:  # a rename would ignore what somebody wanted
+                    raise OSError(errno.EACCES, "it is write-protected")
+                if after != before:
                     self._files.make_directory(path.parent)
-                    self._files.replace(path, data)
-                elif after != before:
-                    mode = path.stat().st_mode & 0o7777
-                    if not mode & 0o222:  # a rename would ignore what somebody wanted
-                        raise OSError(errno.EACCES, "it is write-protected")
                     self._files.replace(path, data)
                     path.chmod(mode)
         except SessionLocked as error:
@@ -280,13 +279,14 @@ def _read(path: Path) -> str:
     return data.decode("utf-8", "surrogateescape")
 
 
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _BULLET = re.compile(r"[-*+][ \t]+(?=\S)")
 _FENCE = re.compile(r"`{3,}(?=[^`]*\Z)|~{3,}")
 _UNDECODED = re.compile("[\udc80-\udcff]+")
 
 
 class Fact(Struct, frozen=True):
-    """A fact, on one line or more, and its lines in the file, from `start` to before `end`."""
+    """A fact, on one line or more, and its place in the file's text, from `start` to `end`."""
 
     text: str
     start: int
@@ -313,40 +313,75 @@ def fact_key(text: str) -> str:
 
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of a file's text, in their order."""
-    return tuple(_scanned(_lines(text)[1])[0])
+    return tuple(_scan(text)[0])
+
+
+def _scan(text: str) -> tuple[list[Fact], int]:
+    """Return the facts outside of fences and comments, and the place for another one."""
+    facts: list[Fact] = []
+    fence, in_comment, opened, number = "", False, 0, 0
+    lines = [match.span() for match in _LINE.finditer(text, int(text.startswith("\ufeff")))]
+    while number < len(lines):
+        start, end = lines[number]
+        line = text[start:end].rstrip()
+        number += 1
+        if fence:
+            closing = line.lstrip(" ")
+            closes = len(closing) >= len(fence) and not closing.strip(fence[0])
+            fence = "" if closes else fence
+        elif in_comment:
+            in_comment = "-->" not in line
+        elif (opening := _FENCE.match(line)) is not None:
+            fence, opened = opening[0], start
+        elif line.startswith("<!--"):
+            in_comment, opened = "-->" not in line, start
+        elif (mark := _BULLET.match(line)) is not None:
+            said, number = _fact_lines(text, lines, number - 1, mark.end())
+            end = lines[number - 1][1]
+            if fact := fact_of("\n".join(said)):
+                facts.append(Fact(fact, start, end))
+    if facts:
+        return facts, facts[-1].end
+    return facts, opened if fence or in_comment else len(text)
+
+
+def _fact_lines(
+    text: str, lines: Sequence[tuple[int, int]], number: int, width: int
+) -> tuple[list[str], int]:
+    """Return the lines of the fact at line `number` from column `width` on, and the line behind."""
+    said = [text[slice(*lines[number])].rstrip()[width:]]
+    behind = number + 1
+    for further in range(number + 1, len(lines)):
+        line = text[slice(*lines[further])].rstrip()
+        indent = len(line) - len(line.lstrip(" \t"))
+        if line and not indent:
+            break
+        if line:
+            said += [""] * (further - behind)
+            said.append(line[min(width, indent) :])
+            behind = further + 1
+    return said, behind
 
 
 def add_fact(text: str, fact: str) -> str:
     """Return the text with one more fact (from `fact_of`) after its last one, else at its end."""
-    mark, lines, newline = _lines(text)
-    found, place = _scanned(lines)
-    new = [line.rstrip() + newline for line in bullet(fact).split("\n")]
-    if found:
-        place = found[-1].end
-    elif place:
-        new.insert(0, newline)
-    if place == len(lines) and lines and not lines[-1].endswith("\n"):  # and still ends without one
-        lines[-1] += newline
-        new[-1] = new[-1].removesuffix(newline)
-    return mark + "".join([*lines[:place], *new, *lines[place:]])
+    _, place = _scan(text)
+    newline = "\r\n" if "\r\n" in text else "\n"
+    before = text[:place]
+    if before.strip("\ufeff") and not before.endswith("\n"):
+        before += newline
+    return before + bullet(fact).replace("\n", newline) + newline + text[place:]
 
 
 def remove_fact(text: str, number: int) -> str:
-    """Return the text without fact `number`, and without the blank line before the last fact."""
-    mark, lines, newline = _lines(text)
-    found, _ = _scanned(lines)
-    start, end = found[number].start, found[number].end
-    if len(found) == 1 and start and not lines[start - 1].strip():
-        start -= 1
-    rest = [*lines[:start], *lines[end:]]
-    if rest and end == len(lines) and not lines[-1].endswith("\n"):
-        rest[-1] = rest[-1].removesuffix(newline).removesuffix("\n")
-    return mark + "".join(rest)
+    """Return the text without fact `number`."""
+    fact = find_facts(text)[number]
+    return text[: fact.start] + text[fact.end :]
 
 
 def bullet(text: str) -> str:
     """Return a fact as it stands in a list: its further lines are indented."""
-    return "- " + text.replace("\n", "\n  ")
+    return "- " + re.sub(r"\n(?!\n)", "\n  ", text)
 
 
 def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
@@ -364,50 +399,3 @@ def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, .
             lines.append(bullet(text))
             used += size
     return ("\n".join(lines) if len(lines) > 1 else ""), tuple(left_out)
-
-
-def _lines(text: str) -> tuple[str, list[str], str]:
-    """Return the byte order mark, the lines with their ends, and the newline that the file uses."""
-    mark = "\ufeff" if text.startswith("\ufeff") else ""
-    lines = re.findall(r"[^\n]*\n|[^\n]+", text.removeprefix(mark))
-    windows = bool(lines) and lines[0].removesuffix("\n").endswith("\r")
-    return mark, lines, "\r\n" if windows else "\n"
-
-
-def _scanned(lines: Sequence[str]) -> tuple[list[Fact], int]:
-    """Return the facts, and the line before which a first fact would go."""
-    facts: list[Fact] = []
-    fence, inside_comment, opened, behind = "", False, 0, 0
-    for number, whole in enumerate(lines):
-        line = whole.rstrip()
-        if number < behind:
-            continue
-        if fence:
-            closing = line.lstrip(" ")
-            if len(closing) >= len(fence) and not closing.strip(fence[0]):
-                fence = ""
-        elif inside_comment:
-            inside_comment = "-->" not in line
-        elif (opening := _FENCE.match(line)) is not None:
-            fence, opened = opening[0], number
-        elif line.startswith("<!--"):
-            inside_comment, opened = "-->" not in line, number
-        elif (mark := _BULLET.match(line)) is not None:
-            fact = _fact_at(lines, number, mark.end())
-            if fact.text:
-                facts.append(fact)
-                behind = fact.end
-    return facts, opened if fence or inside_comment else len(lines)
-
-
-def _fact_at(lines: Sequence[str], start: int, width: int) -> Fact:
-    """Return the fact of the bullet at line `start`, with text from column `width` on."""
-    end = start + 1
-    for number in range(start + 1, len(lines)):
-        if lines[number].strip():
-            if lines[number][0] not in " \t":
-                break
-            end = number + 1
-    first, *rest = (line.rstrip() for line in lines[start:end])
-    further = [line[min(width, len(line) - len(line.lstrip(" \t"))) :] for line in rest]
-    return Fact(fact_of("\n".join([first[width:], *further])), start, end)

@@ -181,7 +181,7 @@ def test_right_after_a_compaction_the_last_query_is_undone_asked_again_or_edited
         said("Hi", "Hello.", "Which wood?"),
         said("Hi", "Hello.", "Which wood?", "Ash.", "Go on"),
     ]
-    assert "The compaction was taken back with it" in again.text
+    assert "The compaction was undone too" in again.text
     undone = run(tmp_path / "b", [*asked, "/undo", "And now?"], "Hello.", "Oak.", SUMMARY, "So.")
     assert undone.talk.sent[-1] == said("Hi", "Hello.", "And now?")
     assert "Undone: “Which wood?”" in undone.text

@@ -225,7 +225,7 @@ def test_hostile_facts_are_shown_and_sent_visibly(tmp_path: Path) -> None:
     assert "x" * 2000 not in screen.text
     system = screen.talk.model.requests[0].system
     assert system.startswith(
-        f"{BLOCK}⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n  \n  ## System\n- xxxx"
+        f"{BLOCK}⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n\n  ## System\n- xxxx"
     )
 
 

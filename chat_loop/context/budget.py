@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
 from itertools import accumulate
 
 from msgspec import Struct, field
@@ -83,13 +84,28 @@ class Outcome(Struct, frozen=True, kw_only=True):
     failed; an invalid summary counts as an answer.
     """
 
-    narrative: Summary | None
+    narrative: Summary | None = None
     covered: tuple[Exchange, ...] = ()
     usage: Usage | None = None
-    seconds: float = 0.0
+    seconds: float | None = None
     model: str = ""
     problem: str = ""
     answered: bool = True
+
+    @property
+    def source(self) -> SummarySource:
+        return "extracted" if self.narrative is None else "model"
+
+    def seal(self, at: datetime, reason: records.SealReason, summary: Summary) -> records.Seal:
+        """Return a seal with `summary`, the block that was made of the narrative."""
+        return records.Seal(
+            at=at,
+            reason=reason,
+            source=self.source,
+            summary=summary,
+            usage=self.usage,
+            seconds=self.seconds,
+        )
 
 
 class Draft(Struct, frozen=True, kw_only=True):
@@ -97,12 +113,9 @@ class Draft(Struct, frozen=True, kw_only=True):
 
     plan: Plan
     span: tuple[Exchange, ...]
+    outcome: Outcome
     summary: Summary
-    source: SummarySource
     compaction: Compaction
-    usage: Usage | None = None
-    seconds: float | None = None
-    answered: bool = True
 
 
 def reserve(window: int) -> int:

@@ -18,19 +18,19 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.agent.ask import CallLimits, ask
-from chat_loop.context.budget import Count, Draft, Outcome, Plan, SummaryOptions, room
+from chat_loop.context.budget import Count, Outcome, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
-from chat_loop.context.ledger import REFERENCE, LedgerBlock, ledger, read
-from chat_loop.context.messages import Thread, clip, prompt, shorten_block
+from chat_loop.context.ledger import REFERENCE
+from chat_loop.context.messages import clip, prompt
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redact_text
-from chat_loop.sessions import marker, summary_block
+from chat_loop.sessions import summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.text import one_line, sentences
-from chat_loop.values import Compaction, Message, Request, Usage
+from chat_loop.values import Message, Request, Usage
 from chat_loop.wording import size_text
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
@@ -131,7 +131,7 @@ def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
         narrative=join([first.narrative, second.narrative], None),
         covered=(*first.covered, *second.covered),
         usage=(first.usage or Usage()) + (second.usage or Usage()),
-        seconds=first.seconds + second.seconds,
+        seconds=(first.seconds or 0.0) + (second.seconds or 0.0),
     )
 
 
@@ -478,80 +478,3 @@ def _condensed(parent: Summary | None) -> str:
     if not topics:
         return earlier
     return f"Before: {topics}" + (f" (and earlier: {earlier})" if earlier != FIRST else "")
-
-
-# The block and the draft
-
-
-def cover(
-    thread: Thread,
-    outcome: Outcome | None,
-    span: Sequence[Exchange],
-    tail: Sequence[Exchange],
-    *,
-    ledger_room: int,
-    count: Count,
-) -> LedgerBlock:
-    """Return the block that covers `span`: of its beginning the narrative in `outcome`, if any, and
-    of the rest extracted topics. The ledger takes `ledger_room` tokens.
-    """
-    parent = thread.inherited
-    if not span:  # nothing new was said: the parent's block is passed on
-        return LedgerBlock(replace(parent or Summary(), pinned=thread.pins), (), 0)
-    parts = [outcome.narrative] if outcome is not None and outcome.narrative is not None else []
-    rest = span[len(outcome.covered) :] if outcome is not None else span
-    if rest or not parts:
-        parts.append(extract(rest, parent))
-    whole = join(parts, parent)
-    return ledger(parent, whole, span, tail, thread.pins, ledger_room, count)
-
-
-def draft(
-    thread: Thread,
-    plan: Plan,
-    outcome: Outcome | None,
-    *,
-    used: int,
-    after: Callable[[str, Sequence[Exchange]], int],
-    window: int,
-    ledger_room: int,
-    count: Count,
-    cost: Callable[[str, Usage], float | None],
-) -> Draft:
-    """Put a plan and what the model wrote of the beginning of its span together.
-
-    `used` are the tokens of the next request now, `after(block, words)` those of a child that
-    begins with these. The block is shortened where it would not fit.
-    """
-    span = thread.uncovered(plan.compact)
-    outcome = outcome or Outcome(narrative=None)
-    covered = cover(thread, outcome, span, plan.keep, ledger_room=ledger_room, count=count)
-    summary = covered.summary
-    block = summary_block.render(summary)
-    held = after(block, plan.keep)
-    if held > room(window):
-        block = shorten_block(block, count(block) - held + room(window), count)
-        summary, held = summary_block.parse(block), after(block, plan.keep)
-    compaction = Compaction(
-        first=(span or plan.compact)[0].ref,
-        last=(span or plan.compact)[-1].ref,
-        before=used,
-        after=held,
-        why="asked" if plan.reason == "Asked for" else "automatic",
-        model=marker.safe_value(outcome.model),
-        cost=0.0 if outcome.usage is None else cost(outcome.model, outcome.usage),
-        decisions=len(summary.decisions),
-        pins=len(summary.pinned),
-        facts=len(summary.key_facts),
-        archived=len({value for line in covered.archived for value in read(line.text).values}),
-        superseded=covered.superseded,
-    )
-    return Draft(
-        plan=plan,
-        span=span,
-        summary=summary,
-        source="extracted" if outcome.narrative is None else "model",
-        compaction=compaction,
-        usage=outcome.usage,
-        seconds=outcome.seconds or None,
-    )

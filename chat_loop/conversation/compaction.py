@@ -114,10 +114,8 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         entries: list[records.Entry] = [self.restoration(at)]
         if self.pins is not None:
             standing = summary_block.parse(self.block).pinned if self.block else ()
-            gone = [text for text in standing if text not in self.pins]
-            new = [text for text in self.pins if text not in standing]
-            entries += (records.Unpin(at=at, text=text) for text in gone)
-            entries += (records.Pin(at=at, text=text) for text in new)
+            entries += [records.Unpin(at=at, text=one) for one in standing if one not in self.pins]
+            entries += [records.Pin(at=at, text=one) for one in self.pins if one not in standing]
         live = sessions.begin(
             agent=agent,
             agent_path=agent_path,
@@ -135,7 +133,6 @@ class Background:
     def __init__(self) -> None:
         self._failures = 0
         self._problem = ""
-        self._announced = False
         self._prepared: Outcome | None = None
         self._task: asyncio.Task[None] | None = None
         self._not_below = 0.0
@@ -155,9 +152,9 @@ class Background:
 
     def take_problem(self) -> str:
         """Return once why calls have stopped; empty while they go on."""
-        if self._failures < MAX_FAILURES or self._announced:
+        if self._failures != MAX_FAILURES:
             return ""
-        self._announced = True
+        self._failures += 1
         return self._problem
 
     def start(self, work: Callable[[], Awaitable[Outcome]], used: int) -> None:
@@ -197,7 +194,7 @@ class Background:
 
     def try_again(self) -> None:
         """Allow calls again: a summary succeeded elsewhere."""
-        self._failures, self._announced = 0, False
+        self._failures = 0
 
     async def cancel(self) -> None:
         """Cancel the running call and drop the prepared outcome."""
@@ -219,6 +216,7 @@ class Compaction:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._options = conversation.options
+        self._limits = conversation.options.limits
         self.background = Background()
         self._not_below = 0.0
 
@@ -235,18 +233,18 @@ class Compaction:
         A compaction that would not make the context smaller is left until the context has grown;
         but the limit of messages holds, whatever they are worth.
         """
-        conversation, limits = self._conversation, self._options.limits
-        own = conversation.agent.provider.name
-        writer = self._options.summarizer or conversation.agent.provider
-        if writer.name == own in ("local", "python") and self.background.state == MAKING:
+        conversation, limits = self._conversation, self._limits
+        own = conversation.agent.provider
+        writer = self._options.summarizer or own
+        if writer.name == own.name in ("local", "python") and self.background.state == MAKING:
             await self.background.cancel()
         if not limits.enabled:
             return
         thread, used = conversation.thread, conversation.meter.budget().used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = limits.max_messages and messages >= limits.max_messages
-        near = budget.nearest_limit(used, messages, conversation.window, limits)[0]
-        if near < 1 or (used < self._not_below and not full):
+        share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
+        if share < 1 or (used < self._not_below and not full):
             return
         plan = await asyncio.to_thread(self._plan, thread, used)
         if not plan.compact:
@@ -255,7 +253,7 @@ class Compaction:
         if draft.compaction.after >= used and not full:
             self._not_below = used * GROWTH
         else:
-            await self.take(draft)
+            await run_to_completion(self.take(draft))
 
     async def shrink(self, waiting: int) -> bool:
         """Take the newest query, of `waiting` tokens, back and compact what stands before it,
@@ -269,23 +267,24 @@ class Compaction:
         conversation.add(records.Undo(number=last.query.number, at=conversation.sessions.now()))
         plan = await asyncio.to_thread(self._plan, conversation.thread)
         plan = replace(plan, reason="The server said that the conversation is too long")
-        return await self.take(await self._without_model(plan, used, waiting))
+        draft = await self._without_model(plan, used, waiting)
+        return await run_to_completion(self.take(draft))
 
     async def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
-        conversation, limits = self._conversation, self._options.limits
-        if not (limits.enabled and self._options.use_ai_summary):
+        if not (self._limits.enabled and self._options.use_ai_summary):
             return
         if problem := self.background.take_problem():
             text = f"Three summaries in a row failed ({problem}); none is tried in the background "
             hint = "Compaction goes on without a model; /compact tries again."
-            conversation.show(Warned(f"{text}until one succeeds.", hint))
+            self._conversation.show(Warned(f"{text}until one succeeds.", hint))
+        conversation, limits = self._conversation, self._limits
         thread, used = conversation.thread, conversation.meter.budget().used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
-        near = budget.nearest_limit(used, messages, conversation.window, limits)[0]
-        if near < budget.EARLY or used < self._not_below or not self.background.can_start(used):
+        share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
+        if share < budget.EARLY or used < self._not_below or not self.background.can_start(used):
             return
-        plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / near - used)))
+        plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
         if span := thread.uncovered(plan.compact):
             summaries, inherited = self.summaries, thread.inherited
             self.background.start(lambda: summaries.ask(span, inherited, quiet=True), used)
@@ -293,7 +292,7 @@ class Compaction:
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
-        limits, carried = self._options.limits, len(thread.carried)
+        limits, carried = self._limits, len(thread.carried)
         if used is None:
             return budget.plan_requested(
                 thread.exchanges, window=window, limits=limits, count=count, carried=carried
@@ -323,20 +322,14 @@ class Compaction:
         used = conversation.meter.budget().used
         thread = await asyncio.to_thread(conversation.reload_block)
         plan = await asyncio.to_thread(self._plan, thread)
-        draft = await summaries.draft(thread, plan, None, used, acknowledged=True)
-        answered = True
-        if self._options.use_ai_summary:
-            if confirm is not None and draft.compaction.after >= used:
-                if not await confirm(used, draft.compaction.after):
-                    return None
-                confirm = None
-            outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus)
-            answered = outcome.answered
-            draft = await summaries.draft(thread, plan, outcome, used, acknowledged=answered)
+        draft = await summaries.draft(thread, plan, Outcome(), used, acknowledge=True)
         after = draft.compaction.after
-        if after >= used and confirm is not None and not await confirm(used, after):
+        if confirm is not None and after >= used and not await confirm(used, after):
             return None
-        return replace(draft, answered=answered)
+        if not self._options.use_ai_summary:
+            return draft
+        outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus)
+        return await summaries.draft(thread, plan, outcome, used, acknowledge=True)
 
     def edited(self, draft: Draft, summary: records.Summary) -> Draft:
         """Return a requested draft with its block as the user edited it."""
@@ -353,30 +346,22 @@ class Compaction:
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
         """Return a compaction with the prepared narrative, or without one until it arrives."""
         thread = await asyncio.to_thread(self._conversation.reload_block)
-        prepared = self.background.ready(thread.fresh)
-        if prepared is not None and len(prepared.covered) > len(thread.uncovered(plan.compact)):
+        prepared = self.background.ready(thread.fresh) or Outcome()
+        if len(prepared.covered) > len(thread.uncovered(plan.compact)):
             # it covers more than must be compacted: all of it is
             cut = len(thread.exchanges) - len(thread.fresh) + len(prepared.covered)
             plan = replace(plan, compact=thread.exchanges[:cut], keep=thread.exchanges[cut:])
         return await self.summaries.draft(thread, plan, prepared, used, waiting)
 
     async def take(self, draft: Draft) -> bool:
-        """Seal the session as drafted and begin its child, even when cancelled meanwhile. Return
-        False, with everything as it was, when the disk refuses.
+        """Seal the session as drafted and begin its child, which is not to be cancelled halfway.
+        Return False, with everything as it was, when the disk refuses.
         """
-        return await run_to_completion(self._take(draft))
-
-    async def _take(self, draft: Draft) -> bool:
         conversation, summaries = self._conversation, self.summaries
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep
         own = [one.query.number for one in draft.plan.compact if one.depth == parent.depth]
-        seal = records.Seal(
-            at=conversation.sessions.now(),
-            reason="compact",
-            source=draft.source,
-            summary=draft.summary,
-            usage=draft.usage,
-            seconds=draft.seconds,
+        seal = replace(
+            draft.outcome.seal(conversation.sessions.now(), "compact", draft.summary),
             covers=max(own, default=0) if keep else None,
             compaction=draft.compaction,
         )
@@ -389,17 +374,13 @@ class Compaction:
             return False
         path, block = conversation.live.path, summary_block.render(draft.summary)
         self._not_below = 0.0
-        late = draft.source == "extracted"
-        self.background.forget(
-            (lambda outcome: summaries.add_late(path, thread, draft, outcome)) if late else None
-        )
+        if seal.source == "extracted":
+            self.background.forget(lambda late: summaries.add_late(path, thread, draft, late))
+        else:
+            self.background.forget(None)
+        why, source = draft.plan.reason, seal.source
         conversation.show(
-            Compacted(
-                compaction=draft.compaction,
-                reason=draft.plan.reason,
-                source=draft.source,
-                block=block,
-            )
+            Compacted(compaction=draft.compaction, reason=why, source=source, block=block)
         )
         # The id is the one it was sealed under: its file may have been changed from outside.
         header = replace(conversation.live.header, title=title(parent, seal))

@@ -31,7 +31,7 @@ from chat_loop.conversation.turn import answer
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
-from chat_loop.sessions import records
+from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
@@ -78,15 +78,12 @@ class Conversation:
         self._lost_images: set[str] = set()
         self.meter = ContextMeter(self)
         self.compaction = Compaction(self)
-        self._start(self._new_session())
+        self._start()
 
-    def _new_session(self) -> LiveSession:
-        agent = self.agent
-        return self.sessions.begin(agent=agent.name, agent_path=agent.path, model=agent.model)
-
-    def _start(self, live: LiveSession, plan: ChildPlan | None = None) -> None:
-        """Begin a live session, with the block and the words of its plan."""
-        self.live = live
+    def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
+        """Begin a fresh session, or a child with the block and the words of its plan."""
+        name, path, model = self.agent.name, self.agent.path, self.agent.model
+        self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
         self._carried = plan.carried if plan is not None else ()
         self._block_path = plan.path if plan is not None and plan.in_file else None
         self._edited: records.Summary | None = None  # the parent's block, when it was changed
@@ -129,11 +126,12 @@ class Conversation:
         """Return the thread, with its parent's block as it is in the file now."""
         path, restoration = self._block_path, self.session.restoration
         if path is not None and restoration is not None:
-            edited = self.compaction.summaries.edited(path, restoration)
-            self._edited = edited or self._edited
+            with contextlib.suppress(errors.SessionError):
+                seal = (self.sessions.load_ends(path) or self.sessions.load(path)).session.seal
+                now = seal.summary if seal is not None else None
+                if now is not None and summary_block.render(now) != restoration.block:
+                    self._edited = now
         return self.thread
-
-    # Asking
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
@@ -151,9 +149,9 @@ class Conversation:
         came, and ContextFull, with the query saved, when the request cannot fit. When cancelled,
         the partial reply is saved as interrupted and CancelledError goes on.
         """
-        entries = [file.attachment for file in files]
-        waiting = budget.size(text, self.count)
-        waiting += sum(budget.entry_size(entry, self.count, self.window) for entry in entries)
+        count, window = self.count, self.window
+        sizes = (budget.entry_size(file.attachment, count, window) for file in files)
+        waiting = budget.size(text, count) + sum(sizes)
         try:
             return await self._ask(text, files, waiting)
         except errors.ContextTooLong as error:
@@ -174,12 +172,12 @@ class Conversation:
             await self.compaction.make_room(waiting)
         except asyncio.CancelledError as error:
             stopped = error
-        number = self.live.next_number
-        self.add(records.Query(number=number, at=self.sessions.now(), text=text))
+        number, now = self.live.next_number, self.sessions.now
+        self.add(records.Query(number=number, at=now(), text=text))
         if files:
             attachments.save_files(files, number, self.sessions, self.add, self.show)
         if stopped is not None:
-            self.add(Reply(number=number, at=self.sessions.now(), text="", stop="interrupted"))
+            self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
             raise stopped
         if self.archive is not None:
             self._recall(self.archive, number, text)
@@ -188,8 +186,7 @@ class Conversation:
         try:
             messages = self.meter.request()
         except errors.ContextFull:
-            at = self.sessions.now()
-            self.add(Reply(number=number, at=at, text="", stop="error", failed=True))
+            self.add(Reply(number=number, at=now(), text="", stop="error", failed=True))
             raise
         if any(message.images for message in messages):
             store, takes_images = self.sessions.images, self.agent.provider.takes_images
@@ -306,8 +303,6 @@ class Conversation:
         """Give the agent the current memory, from the next request on."""
         self.agent = replace(self.agent, memory=self._memory())
 
-    # Entries
-
     def add(self, entry: records.Entry) -> None:
         """Append an entry and report whether it was saved."""
         self.live.add(entry)
@@ -389,11 +384,9 @@ class Conversation:
             return last
         plan = await self.planner().fork(before, before.session.exchanges[-2].query.number)
         await self.accept(plan, acknowledge=False)
-        text = "The compaction was taken back with it: the words before it are in the context again"
-        self.show(events.Warned(f"{text}."))
+        text = "The compaction was undone too: the words before it are in the context again."
+        self.show(events.Warned(text))
         return last
-
-    # Compaction, resume and end
 
     async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
         """Seal this session with a summary and continue in a child."""
@@ -402,8 +395,8 @@ class Conversation:
 
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, with everything as it was, when the disk refuses."""
-        applied = await self.compaction.take(draft)
-        if applied and acknowledge and draft.answered:
+        applied = await run_to_completion(self.compaction.take(draft))
+        if applied and acknowledge and draft.outcome.answered:
             await self.acknowledge()
         return applied
 
@@ -440,7 +433,7 @@ class Conversation:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
             self.remember()
-            self._start(self._new_session())
+            self._start()
             return
         if (now := self.live.header.id) != was:  # changed from outside, it went into another file
             if plan.parent.header.id == was:
@@ -479,17 +472,15 @@ class Conversation:
 
     def _seal_without_model(self, reason: SealReason) -> Seal:
         """Return a seal that costs nothing. An empty child passes on its parent's block."""
-        seal, thread = Seal(at=self.sessions.now(), reason=reason), self.thread
-        if thread.fresh and self.options.use_ai_summary:
-            return seal
-        if not thread.fresh and thread.inherited is None and not thread.pins:
-            return seal
-        summary = self.compaction.summaries.cover(thread)
-        return replace(seal, source="extracted", summary=summary)
+        at, thread = self.sessions.now(), self.thread
+        costs = bool(thread.fresh) and self.options.use_ai_summary
+        if costs or not (thread.fresh or thread.inherited or thread.pins):
+            return Seal(at=at, reason=reason)
+        return budget.Outcome().seal(at, reason, self.compaction.summaries.cover(thread))
 
     def begin_child(self, plan: ChildPlan, reason: str) -> None:
-        """Begin the planned child. Its file comes with its first
-        words; that of a merge at once, for what the user decided about it.
+        """Begin the planned child. Its file comes with its first words; that of a merge at once,
+        for what the user decided about it.
         """
         from chat_loop.library.archive import Archive  # the index: not before there is an archive
 
@@ -525,8 +516,7 @@ class Conversation:
         if not self.live.is_empty:
             seal = Seal(at=self.sessions.now(), reason="exit")
             try:
-                seal = await asyncio.to_thread(self._seal_without_model, "exit")
-                seal = await self._seal_with_model(seal)
+                seal = await self._final_seal()
             except asyncio.CancelledError:
                 uncancel()
                 problem = f"Summary skipped. {SUMMARY_ON_RESUME}"
@@ -535,21 +525,19 @@ class Conversation:
             await run_to_completion(self.seal(seal, anyway=True))
         await self.compaction.background.cancel()
 
-    async def _seal_with_model(self, seal: Seal) -> Seal:
-        """Return a seal with the model's summary, if that is enabled and succeeds."""
-        thread, options = self.thread, self.options
-        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in thread.fresh)
+    async def _final_seal(self) -> Seal:
+        """Return the seal of the exit, with the model's summary if that is enabled and succeeds."""
+        fresh, options, fallback = self.thread.fresh, self.options, SUMMARY_ON_RESUME
+        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
         if not (options.summary_on_exit and options.use_ai_summary and answered):
-            return seal
+            return await asyncio.to_thread(self._seal_without_model, "exit")
         summaries = self.compaction.summaries
-        outcome = await summaries.narrate(
-            thread, thread.fresh, fallback=SUMMARY_ON_RESUME, optional=True
-        )
-        if outcome.narrative is not None:
-            summary = await asyncio.to_thread(summaries.cover, thread, outcome)
-            seal = replace(seal, source="model", summary=summary)
-        at = self.sessions.now()
-        return replace(seal, usage=outcome.usage, seconds=outcome.seconds, at=at)
+        outcome = await summaries.narrate(self.thread, fresh, fallback=fallback, optional=True)
+        if outcome.narrative is None:
+            usage, seconds, at = outcome.usage, outcome.seconds, self.sessions.now()
+            return Seal(at=at, reason="exit", usage=usage, seconds=seconds)
+        summary = await asyncio.to_thread(summaries.cover, self.thread, outcome)
+        return outcome.seal(self.sessions.now(), "exit", summary)
 
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""

@@ -73,7 +73,10 @@ class ContextMeter:
 
     def weights(self) -> dict[str, int]:
         """Return the estimated tokens of the parts of the next request."""
-        return self._weigh(self._conversation.thread)
+        agent, thread = self._conversation.agent, self._fit(self._conversation.thread)[0]
+        pieces = messages.pieces(thread, tools=agent.provider.calls_tools)
+        tools = self._tools_size()
+        return budget.weigh(pieces, agent.system_prompt, agent.memory, tools, self._count)
 
     def child_size(
         self, block: str, words: Sequence[records.Exchange], *, acknowledged: bool = False
@@ -81,27 +84,28 @@ class ContextMeter:
         """Return the tokens of a child's next request that is given `block` and `words`, a query
         apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
         """
-        conversation, agent = self._conversation, self._conversation.agent
-        reported = self._reported()
-        if reported is not None:
-            estimate = sum(self.weights().values())
-            if estimate >= 1_000:  # below, what the wire adds weighs more
-                self._ratio = min(2.0, max(0.5, reported / estimate))
-        session, path = conversation.session, conversation.live.path
-        at = session.header.created
-        plan = ChildPlan(parent=session, path=path, block=block, carried=tuple(words))
-        entries: list[records.Entry] = [plan.restoration(at)]
-        if acknowledged and block and conversation.options.acknowledge:
-            entries.append(records.Reply(number=0, at=at, text="-"))
-        header = replace(session.header, parent=session.header.id, parent_path=str(path))
-        child = records.Session(header=header, entries=tuple(entries))
-        specs: dict[str, ToolSpec] = {}
+        agent, count, window = self._conversation.agent, self._count, self._conversation.window
+        reported, weights = self._reported(), self.weights()
+        estimate = sum(weights.values())
+        if reported is not None and estimate >= 1_000:  # below, what the wire adds weighs more
+            self._ratio = min(2.0, max(0.5, reported / estimate))
+        size = weights[SYSTEM] + weights[MEMORY]
         if agent.provider.calls_tools:
             specs = {tool.spec.name: tool.spec for tool in agent.tools}
             specs |= {name: ToolSpec(name, *one) for name, one in archive_tools.TOOLS.items()}
-        weights = self._weigh(Thread(child, plan.carried), tuple(specs.values()))
-        reply = 80 * (len(entries) - 1)  # a few sentences
-        return round((sum(weights.values()) + reply) * self._ratio)
+            size += self._tools_size(tuple(specs.values()))
+        if block:
+            session, path = self._conversation.session, self._conversation.live.path
+            short = messages.shorten_block(block, messages.block_room(window), count)
+            plan = ChildPlan(parent=session, path=path, block=short, carried=tuple(words))
+            header = replace(session.header, parent=session.header.id, parent_path=str(path))
+            text = messages.restoration_text(header, plan.restoration(header.created))
+            if acknowledged and self._conversation.options.acknowledge:
+                text = messages.with_task(text)
+                size += budget.size("-", count) + 80  # a few sentences
+            size += budget.size(text, count)
+        size += sum(budget.exchange_size(one, count, window, tools=False) for one in words)
+        return round(size * self._ratio)
 
     def left_out(self) -> int:
         """Return how many exchanges the limits leave out of the next request."""
@@ -187,12 +191,6 @@ class ContextMeter:
             self._tools = specs, budget.tools_size(specs, self._count)
         return self._tools[1]
 
-    def _weigh(self, thread: Thread, specs: tuple[ToolSpec, ...] | None = None) -> dict[str, int]:
-        agent = self._conversation.agent
-        pieces = messages.pieces(self._fit(thread)[0], tools=agent.provider.calls_tools)
-        tools = self._tools_size(specs)
-        return budget.weigh(pieces, agent.system_prompt, agent.memory, tools, self._count)
-
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
         """Return a thread as it is sent, and how many of its texts are shortened for it."""
         limit = self._block_limit(thread.session)
@@ -201,19 +199,15 @@ class ContextMeter:
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
+        window, limits, session = self._conversation.window, self._limits, thread.session
         newest = budget.newest_within(
-            thread.exchanges,
-            window=self._conversation.window,
-            limits=self._limits,
-            count=self._count,
+            thread.exchanges, window=window, limits=limits, count=self._count
         )
-        own = {
-            exchange.query.number for exchange in newest if exchange.depth == thread.session.depth
-        }
+        own = {0, *(one.query.number for one in newest if one.depth == session.depth)}
         entries = tuple(
             entry
-            for entry in thread.session.entries
-            if not isinstance(entry, records.QueryEntry) or entry.number in own or not entry.number
+            for entry in session.entries
+            if not isinstance(entry, records.QueryEntry) or entry.number in own
         )
         carried = tuple(exchange for exchange in thread.carried if exchange in newest)
-        return replace(thread, carried=carried, session=replace(thread.session, entries=entries))
+        return replace(thread, carried=carried, session=replace(session, entries=entries))

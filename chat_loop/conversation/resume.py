@@ -55,6 +55,8 @@ class ChildPlanner:
         self._summaries = conversation.compaction.summaries
         self._options = conversation.options
         self._quick = quick
+        # a summary that covers a part of its session is made anew, which asks a model
+        self._covers_all = conversation.options.compact_on_resume and not quick
         self._answered = True
 
     async def resume(
@@ -83,7 +85,7 @@ class ChildPlanner:
             return await self._whole(loaded, thread)
         if self._quick and _stored_summary(session) is None:  # no model tells what was said last
             last = max(last, self._options.limits.preserve_recent // 2)
-        return await self._summarized(loaded, thread, thread.exchanges, last)
+        return await self._summarized(loaded, thread, last)
 
     async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
         """Continue from query `number` of a session, verbatim. Raises UsageError."""
@@ -98,53 +100,38 @@ class ChildPlanner:
         since. Raises UsageError when all of them are in the context.
         """
         conversation = self._conversation
-        live = conversation.thread
+        live, path = conversation.session, conversation.live.path
         loaded, own, until = self._compacted()
-        before = self._thread(loaded)
-        plan = await self._whole(loaded, before, own)
+        plan = await self._whole(loaded, self._thread(loaded), own)
         if not own:
             return replace(plan, until=until)
-        parent, path, until = live.session, conversation.live.path, ""
+        parent, until = live, ""
         if conversation.live.is_empty:
             # it has no file: the child is one of what it would have gone on from
-            stored = self._sessions.load(self._sessions.session_file(parent.header.parent))
-            until = parent.restoration.until if parent.restoration is not None else ""
+            stored = self._sessions.load(self._sessions.session_file(live.header.parent))
             parent, path = stored.session, stored.path
-        plan = replace(plan, parent=parent, path=path, until=until, pins=live.pins)
-        if not plan.left_out:
-            return plan
-        # the newest that fit, and the block that stands for the others
-        summary = live.inherited or Summary()
-        fitting = self._fitting((*before.exchanges, *own), summary)
-        return replace(
-            plan,
-            block=summary_block.render(summary),
-            carried=fitting,
-            unsummarized_from=_first_ref(one for one in fitting if one in live.fresh),
-            in_file=False,
-        )
+            until = live.restoration.until if live.restoration is not None else ""
+        pins = conversation.thread.pins
+        return replace(plan, parent=parent, path=path, until=until, pins=pins, in_file=False)
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
         """Return the nearest ancestor that has words which the context does not have, all that was
         said after it, and where its child forks, if it does. A session that forks has its parent's
         words: what was compacted lies before them.
         """
-        seen: set[str] = set()
         session, in_context = self._conversation.session, self._conversation.context_refs()
+        chain = ChainReader(self._sessions).read(session)
         after: tuple[Exchange, ...] = ()
-        while True:
-            parent, restoration = _parent_of(session), session.restoration
-            if parent in seen:  # edited by hand
-                problem = f"The chain comes back to {parent}: nothing was compacted."
-                raise SessionError(problem, "/tree shows it.")
-            seen.add(parent)
+        for loaded in chain.ancestors:
+            _check_compacted(session)
             after = (*session.exchanges, *after)
-            loaded = self._sessions.load(self._sessions.session_file(parent))
-            session = before_fork(loaded.session, restoration)
+            until = session.restoration.until if session.restoration is not None else ""
+            session = loaded.session
             thread, missing = thread_of(self._sessions, session)
             if missing or any(exchange.ref not in in_context for exchange in thread.exchanges):
-                until = restoration.until if restoration is not None else ""
-                return replace(loaded, session=session, is_open=bool(until)), after, until
+                return replace(loaded, is_open=bool(until)), after, until
+        _check_compacted(session)
+        raise SessionError(chain.problem, "/tree shows the sessions before this one.")
 
     async def _whole(
         self, loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()
@@ -155,25 +142,29 @@ class ChildPlanner:
             _check_resumable(Session(header=loaded.session.header))
         if len(self._fitting(words, thread.inherited or Summary())) == len(words):
             return _in_words(loaded, thread, after)
-        return await self._summarized(loaded, thread, words, len(words))
+        return await self._summarized(loaded, thread, len(words), after)
 
     async def _summarized(
-        self, loaded: LoadedSession, thread: Thread, words: Sequence[Exchange], last: int
+        self, loaded: LoadedSession, thread: Thread, last: int, after: Sequence[Exchange] = ()
     ) -> ChildPlan:
-        """Continue from a session's summary and the `last` of `words`, as far as they fit."""
+        """Continue from a session's summary and the `last` of its exchanges and those `after` it,
+        as far as they fit.
+        """
+        words = (*thread.exchanges, *after)
         summary, uncovered = await self._summary_of(loaded, thread)
-        number = max(min(last, len(words)), len(uncovered))
+        number = max(min(last, len(words)), len(uncovered) + len(after))
         words = words[len(words) - number :]
         fitting = self._fitting(words, summary)
-        if len(fitting) < len(uncovered):  # a smaller window than before
+        if len(fitting) < len(uncovered) + len(after):  # a smaller window than before
             summary, uncovered = await self._summary_of(loaded, thread, remake=True)
             fitting = self._fitting(words, summary)
+        unsummarized = (*uncovered, *after)
         return ChildPlan(
             parent=loaded.session,
             path=loaded.path,
             block=summary_block.render(summary),
             carried=fitting,
-            unsummarized_from=_first_ref(one for one in fitting if one in uncovered),
+            unsummarized_from=_first_ref(one for one in fitting if one in unsummarized),
             in_file=True,
             left_out=number - len(fitting),
             answered=self._answered,
@@ -199,21 +190,21 @@ class ChildPlanner:
         """Return the block of a session that is taken up, and its exchanges that the block does not
         cover. It is made now when there is none, or `remake`.
         """
-        seal, stored, show = loaded.session.seal, None, self._conversation.show
-        if seal is not None and (stored := _stored_summary(loaded.session)) is not None:
-            partly = seal.covers is not None and self._options.compact_on_resume
-            if not remake and (self._quick or not partly):
-                own = [] if seal.covers is None else loaded.session.exchanges
-                covers = seal.covers or 0
-                rest = (one for one in own if one.query.number > covers and not one.failed)
-                return stored, tuple(rest)
+        session, show = loaded.session, self._conversation.show
+        stored, covers = _stored_summary(session), session.seal.covers if session.seal else None
+        if stored is not None and not remake and (covers is None or not self._covers_all):
+            said = () if covers is None else session.exchanges
+            rest = (one for one in said if one.query.number > (covers or 0) and not one.failed)
+            return stored, tuple(rest)
         if loaded.is_partial:  # it was read from its ends, and the middle is needed
             loaded = self._sessions.load(loaded.path)
             thread = self._thread(loaded)
-        if thread.fresh and seal is not None and seal.summary is not None and stored is None:
+        outcome = Outcome()
+        if thread.fresh and stored is None and session.seal and session.seal.summary is not None:
             show(Warned("The session's summary has an invalid format; it is made anew."))
-        outcome = None
-        if thread.fresh and not self._quick and self._options.use_ai_summary:
+        if self._quick or not thread.fresh:
+            return self._summaries.cover(thread), ()
+        if self._options.use_ai_summary:
             try:
                 outcome = await self._summaries.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
@@ -222,7 +213,7 @@ class ChildPlanner:
                 return self._summaries.cover(thread), ()
             self._answered = outcome.answered
         summary = self._summaries.cover(thread, outcome)
-        if thread.fresh and not self._quick and loaded.is_sealable:
+        if loaded.is_sealable:
             try:
                 self._seal(loaded, "resume", summary, outcome)
             except (SaveError, SessionLocked) as error:
@@ -235,25 +226,18 @@ class ChildPlanner:
         loaded: LoadedSession,
         reason: records.SealReason,
         summary: Summary,
-        outcome: Outcome | None,
+        outcome: Outcome,
     ) -> Seal:
         """Write a late summary into its session; return the seal."""
         before = loaded.session.seal
-        seal = Seal(
-            at=self._sessions.now(),
-            reason=reason,
-            source="model" if outcome and outcome.narrative else "extracted",
-            summary=summary,
-            usage=outcome.usage if outcome else None,
-            seconds=outcome.seconds if outcome else None,
-            compaction=before.compaction if before else None,
-        )
+        seal = outcome.seal(self._sessions.now(), reason, summary)
+        seal = replace(seal, compaction=before.compaction if before else None)
         self._sessions.seal_stored(loaded, seal)
         return seal
 
     async def summarize(self, loaded: LoadedSession, focus: str = "") -> Seal:
         """Rewrite the summary of a stored session; return its seal. Raises SessionError."""
-        identity, thread, outcome = loaded.session.header.id, self._thread(loaded), None
+        identity, thread, outcome = loaded.session.header.id, self._thread(loaded), Outcome()
         if not loaded.is_sealable:
             raise SessionError(
                 f"{loaded.path.name} is another program’s file or damaged: it stays as it is."
@@ -278,7 +262,7 @@ class ChildPlanner:
     def archive_only_facts(self) -> tuple[str, ...]:
         """Return the chain's sentences with exact values that are only in the archive."""
         thread, session = self._conversation.thread, self._conversation.session
-        _parent_of(session)
+        _check_compacted(session)
         chain = ChainReader(self._sessions).read(session)
         if chain.problem:
             raise SessionError(chain.problem)
@@ -309,18 +293,19 @@ class ChildPlanner:
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
             raise UsageError(f"Both are {first.session.header.id}.", hint)
-        lines = [self._line(first), self._line(second)]
-        ids = {session.header.id for session in lines[0]}
-        common = next((up.header.id for up in lines[1] if up.header.id in ids), "")
-        branches = [_Branch(first, lines[0], common), _Branch(second, lines[1], common)]
-        one, other = sorted(branches, key=lambda branch: (branch.id != common, -branch.shared))
-        last = one.loaded.session.exchanges[-1:]
-        if one.id == common and all(said.query.number <= other.shared for said in last):
+        branches = [_Branch(first, self._sessions), _Branch(second, self._sessions)]
+        ids = {session.header.id for session in branches[0].line}
+        common = next((up for up in branches[1].line if up.header.id in ids), None)
+        common_id = common.header.id if common is not None else ""
+        for branch in branches:
+            branch.compare(common_id)
+        one, other = sorted(branches, key=lambda branch: (branch.id != common_id, -branch.shared))
+        last = one.line[0].exchanges[-1:]
+        if one.id == common_id and all(said.query.number <= other.shared for said in last):
             text = f"{other.id} goes on from {one.id}: there is nothing to merge."
             raise UsageError(text, f"/resume {other.id} has both.")
-        fork = next((up.depth for up in other.line if up.header.id == common), 0)
+        fork, depth = common.depth if common is not None else 0, one.line[0].depth
         blocks = [self._begun_with(branch.child) for branch in (one, other) if branch.child]
-        depth = one.loaded.session.depth
         summary, contradictions = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
@@ -333,15 +318,9 @@ class ChildPlanner:
             second=other.loaded,
             summary=summary,
             contradictions=contradictions,
-            common=common,
-            depth=depth + other.loaded.session.depth - fork + 1,
+            common=common_id,
+            depth=depth + other.line[0].depth - fork + 1,
         )
-
-    def _line(self, loaded: LoadedSession) -> list[Session]:
-        """Return a session to merge, then its ancestors, nearest first."""
-        _check_resumable(loaded.session)
-        chain = ChainReader(self._sessions).read(loaded.session)
-        return [loaded.session, *(one.session for one in chain.ancestors)]
 
     def _begun_with(self, child: Session) -> Summary:
         """Return the block of a child's whole inheritance: its parent's and the carried words."""
@@ -375,23 +354,27 @@ class ChildPlanner:
 
 
 class _Branch:
-    """A session to merge, with its ancestors, and the `common` session of both."""
+    """A session to merge, with its ancestors. `child` is its first session that the other branch
+    does not have, and `shared` the last query of the common session in it, infinite for all.
+    """
 
-    def __init__(self, loaded: LoadedSession, line: Sequence[Session], common: str) -> None:
+    def __init__(self, loaded: LoadedSession, sessions: SessionManager) -> None:
+        _check_resumable(loaded.session)
+        chain = ChainReader(sessions).read(loaded.session)
         self.loaded = loaded
         self.id = loaded.session.header.id
-        self.line = line
+        self.line = [loaded.session, *(one.session for one in chain.ancestors)]
         self.child: Session | None = None
-        """The first session of its own; of several the one with most of the common one."""
-        self.shared = 0.0
-        """The last query of the common session that the branch has; infinite for all."""
-        for one in line:
+        self.shared = float("inf")
+
+    def compare(self, common: str) -> None:
+        """Find the child of the `common` session, of several the one with most of it."""
+        for one in self.line:
             if common and one.header.parent == common:
                 until = one.restoration.until if one.restoration is not None else ""
                 shared = place(until)[1] or float("inf")
-                if shared > self.shared:
+                if self.child is None or shared > self.shared:
                     self.child, self.shared = one, shared
-        self.shared = self.shared or float("inf")
 
 
 def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) -> str:
@@ -424,27 +407,26 @@ def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] =
 
 def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
     """Return a session as its model saw it, and a sentence about what is missing."""
-    restoration = session.restoration
+    restoration, child = session.restoration, session
     if restoration is None or not restoration.verbatim_from:
         return Thread(session), ""
-    first, missing = place(restoration.verbatim_from), ""
+    first = place(restoration.verbatim_from)
     words: tuple[Exchange, ...] = ()
-    depth, child = session.depth - 1, session
-    while depth >= first[0] and child.header.parent:
+    for depth in range(session.depth - 1, first[0] - 1, -1):
+        if not child.header.parent:
+            break
         try:
             parent = sessions.load(sessions.session_file(child.header.parent)).session
         except SessionError as error:
-            missing = (
+            return Thread(session, words), (
                 f"The words from {restoration.verbatim_from} on are not all there: {error.message}"
             )
-            break
-        exchanges = before_fork(parent, child.restoration).exchanges
-        carried = [
-            replace(one, depth=depth) for one in exchanges if (depth, one.query.number) >= first
+        said = [
+            replace(one, depth=depth) for one in before_fork(parent, child.restoration).exchanges
         ]
-        words = (*carried, *words)
-        depth, child = depth - 1, parent
-    return Thread(session, words), missing
+        words = (*(one for one in said if (depth, one.query.number) >= first), *words)
+        child = parent
+    return Thread(session, words), ""
 
 
 def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int, int]:
@@ -464,8 +446,8 @@ def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int
     return queries, tokens
 
 
-def _parent_of(session: Session) -> str:
-    """Return the id of a session's parent. Raises UsageError when it has none, or two."""
+def _check_compacted(session: Session) -> None:
+    """Raise UsageError for a session that has no parent, or two."""
     parent, restoration = session.header.parent, session.restoration
     if not parent or restoration is None:
         text = "This session was not compacted: it has all its words."
@@ -474,7 +456,6 @@ def _parent_of(session: Session) -> str:
         both = f"{parent} and {restoration.merged}"
         text = f"Two sessions were merged here, {both}: nothing was compacted."
         raise UsageError(text, f"/resume {parent} --full goes back to one of them.")
-    return parent
 
 
 def _until_query(session: Session, number: int, hint: str = "") -> Session:

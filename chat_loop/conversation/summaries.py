@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.context import budget, summary
+from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
-from chat_loop.context.messages import Thread
+from chat_loop.context.messages import Thread, shorten_block
 from chat_loop.conversation.compaction import Background, run_to_completion
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
-from chat_loop.sessions import summary_block
-from chat_loop.sessions.records import Exchange, Restoration, Summary
+from chat_loop.sessions import marker, summary_block
+from chat_loop.sessions.records import Exchange, Summary
+from chat_loop.values import Compaction
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
@@ -34,36 +36,6 @@ class SummaryWriter:
     def ledger_room(self) -> int:
         """The tokens that the ledger of a block may take."""
         return budget.ledger_room(self._conversation.window, self._options.limits)
-
-    async def draft(
-        self,
-        thread: Thread,
-        plan: budget.Plan,
-        outcome: Outcome | None,
-        used: int,
-        waiting: int = 0,
-        *,
-        acknowledged: bool = False,
-    ) -> Draft:
-        """Build the draft of a plan and the model's narrative, in a worker thread."""
-        conversation = self._conversation
-
-        def after(block: str, words: Sequence[Exchange]) -> int:
-            return conversation.meter.child_size(block, words, acknowledged=acknowledged) + waiting
-
-        work = asyncio.to_thread(
-            summary.draft,
-            thread,
-            plan,
-            outcome,
-            used=used,
-            after=after,
-            window=conversation.window,
-            ledger_room=self.ledger_room,
-            count=conversation.count,
-            cost=self._options.cost,
-        )
-        return await run_to_completion(work)
 
     async def narrate(
         self,
@@ -87,15 +59,12 @@ class SummaryWriter:
         problem = outcome.problem.removesuffix(".")
         if problem:
             problem = f"Summary failed: {problem}. {fallback or 'It is made without the model.'}"
-        if outcome.narrative is not None:
+        else:
             self._background.try_again()
+        source = "none" if problem and fallback else outcome.source
+        usage, seconds = outcome.usage, outcome.seconds
         self._conversation.show(
-            SummaryEnded(
-                source="model" if outcome.narrative else "none" if fallback else "extracted",
-                usage=outcome.usage,
-                seconds=outcome.seconds,
-                problem=problem,
-            )
+            SummaryEnded(source=source, usage=usage, seconds=seconds, problem=problem)
         )
         return outcome
 
@@ -112,12 +81,8 @@ class SummaryWriter:
         conversation, own = self._conversation, self._conversation.agent.provider
         first = self._options.summarizer
         routes = (own,) if first is None else (first, own)
-        options = replace(
-            self._options.summary,
-            limits=conversation.agent.limits,
-            optional=optional,
-            retry=not quiet,
-        )
+        options, limits = self._options.summary, conversation.agent.limits
+        options = replace(options, limits=limits, optional=optional, retry=not quiet)
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
             options = replace(options, limit=max(options.limit, 600.0))
 
@@ -130,40 +95,92 @@ class SummaryWriter:
             routes, span, parent, count=count, show=show, options=options, focus=focus
         )
 
-    def cover(
+    def cover(self, thread: Thread, outcome: Outcome | None = None) -> Summary:
+        """Return the final block of a session, which covers everything in it."""
+        return self._block(thread, outcome or Outcome(), thread.fresh).summary
+
+    def _block(
         self,
         thread: Thread,
-        outcome: Outcome | None = None,
-        span: Sequence[Exchange] | None = None,
+        outcome: Outcome,
+        span: Sequence[Exchange],
         tail: Sequence[Exchange] = (),
-    ) -> Summary:
-        """Return the final block of a session; it covers everything, or only `span`."""
-        span = thread.fresh if span is None else span
-        room, count = self.ledger_room, self._conversation.count
-        return summary.cover(thread, outcome, span, tail, ledger_room=room, count=count).summary
+    ) -> ledger.LedgerBlock:
+        """Return the block of `span`: of its beginning the narrative in `outcome`, if any, and of
+        the rest extracted topics. `tail` stays in the context word for word.
+        """
+        parent, pins = thread.inherited, thread.pins
+        if not span:  # nothing new was said: the parent's block is passed on
+            return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins), (), 0)
+        parts = [] if outcome.narrative is None else [outcome.narrative]
+        rest = span[len(outcome.covered) :]
+        if rest or not parts:
+            parts.append(summary.extract(rest, parent))
+        narrative, count = summary.join(parts, parent), self._conversation.count
+        return ledger.ledger(parent, narrative, span, tail, pins, self.ledger_room, count)
 
-    def edited(self, path: Path, restoration: Restoration) -> Summary | None:
-        """Return the block of the parent at `path` if the user has edited it since, else None."""
-        sessions = self._conversation.sessions
-        try:
-            seal = (sessions.load_ends(path) or sessions.load(path)).session.seal
-        except SessionError:
-            return None
-        now = seal.summary if seal is not None else None
-        unchanged = now is None or summary_block.render(now) == restoration.block
-        return None if unchanged else now
+    async def draft(
+        self,
+        thread: Thread,
+        plan: budget.Plan,
+        outcome: Outcome,
+        used: int,
+        waiting: int = 0,
+        *,
+        acknowledge: bool = False,
+    ) -> Draft:
+        """Put a plan and the model's outcome together, in a worker thread. The block is shortened
+        where the next request, with a query of `waiting` tokens, would not fit.
+        """
+        conversation, count = self._conversation, self._conversation.count
+        room = budget.room(conversation.window)
+
+        def size_with(block: str) -> int:
+            confirms = acknowledge and outcome.answered
+            return waiting + conversation.meter.child_size(block, plan.keep, acknowledged=confirms)
+
+        def build() -> Draft:
+            span = thread.uncovered(plan.compact)
+            made = self._block(thread, outcome, span, plan.keep)
+            whole, block = made.summary, summary_block.render(made.summary)
+            after = size_with(block)
+            if after > room:
+                block = shorten_block(block, count(block) - after + room, count)
+                whole, after = summary_block.parse(block), size_with(block)
+            cost: float | None = 0.0
+            if outcome.usage is not None:
+                cost = self._options.cost(outcome.model, outcome.usage)
+            archived = {value for line in made.archived for value in ledger.read(line.text).values}
+            compaction = Compaction(
+                first=(span or plan.compact)[0].ref,
+                last=(span or plan.compact)[-1].ref,
+                before=used,
+                after=after,
+                why="asked" if plan.reason == "Asked for" else "automatic",
+                model=marker.safe_value(outcome.model),
+                cost=cost,
+                decisions=len(whole.decisions),
+                pins=len(whole.pinned),
+                facts=len(whole.key_facts),
+                archived=len(archived),
+                superseded=made.superseded,
+            )
+            return Draft(
+                plan=plan, span=span, outcome=outcome, summary=whole, compaction=compaction
+            )
+
+        return await run_to_completion(asyncio.to_thread(build))
 
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
-        """Write a narrative that arrived after `draft` sealed its session into the file."""
+        """Write a narrative that arrived after `draft` sealed its session into the file, unless
+        its summary was edited meanwhile. Without it the file is complete.
+        """
         sessions = self._conversation.sessions
-        late = self.cover(thread, outcome, draft.span, draft.plan.keep)
-        try:
+        late = self._block(thread, outcome, draft.span, draft.plan.keep).summary
+        with suppress(SessionError):
             loaded = sessions.load(path)
             seal = loaded.session.seal
-            if seal is None or seal.summary != draft.summary:
-                return  # it was edited meanwhile, which has priority
-            usage, seconds = outcome.usage, outcome.seconds
-            seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
-            sessions.seal_stored(loaded, seal)
-        except SessionError:
-            return  # the file is complete without it
+            if seal is not None and seal.summary == draft.summary:
+                usage, seconds = outcome.usage, outcome.seconds
+                seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
+                sessions.seal_stored(loaded, seal)
