@@ -20,7 +20,6 @@ from benchmarks.support.loopback import Loopback, failing
 from chat_loop.library.index import index_status
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
-from chat_loop.subcommands.doctor import fault_of
 from tests.pty_chat import PtyChat
 from tests.test_choose import closed_port
 from tests.test_headless import ECHO, run
@@ -110,33 +109,13 @@ def test_looking_changes_nothing(tmp_path: Path) -> None:
     assert not fresh.exists()
 
 
-CHARACTERS = "has blanks, quotation marks or other characters that no key has"
-PLACEHOLDER = "is a placeholder, or too short for a key"
-
-
-@pytest.mark.parametrize(
-    ("key", "fault"),
-    [
-        (SECRET, ""),
-        (f"{SECRET}\n", CHARACTERS),
-        (f"{SECRET} x", CHARACTERS),
-        (f'"{SECRET}"', CHARACTERS),
-        ("sk-🔑🔑🔑🔑🔑🔑", CHARACTERS),
-        ("your-api-key-here", PLACEHOLDER),
-        ("...", PLACEHOLDER),
-        ("abc", PLACEHOLDER),
-    ],
-)
-def test_keys_that_cannot_be_right(key: str, fault: str) -> None:
-    assert fault_of(key) == fault
-
-
 def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
-    keys = {"OPENAI_API_KEY": SECRET, "GROQ_API_KEY": f"{SECRET} "}
+    keys = {"OPENAI_API_KEY": SECRET, "GROQ_API_KEY": f"{SECRET} ", "XAI_API_KEY": "..."}
     result = run(tmp_path, "doctor", keys=keys)
     text = result.stdout.decode()
     assert result.returncode == 1
-    assert f"✗ Keys            GROQ_API_KEY {CHARACTERS}.\n" in text
+    for name in ("GROQ_API_KEY", "XAI_API_KEY"):
+        assert f"✗ Keys            {name} is no key: it is too short, or has blanks" in text
     assert "✓ Keys            set: OPENAI_API_KEY\n" in text
     assert SECRET not in text + result.stderr.decode()
     assert "✓ Model           openai:" in text
@@ -182,20 +161,18 @@ def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
 
 
 @posix
-@pytest.mark.parametrize("cols", [40, 80])
-def test_on_a_terminal_lines_are_broken_between_words(cols: int) -> None:
+def test_on_a_terminal_lines_are_broken_between_words() -> None:
     with tempfile.TemporaryDirectory() as home:  # a short path: a long one is left whole
         (Path(home) / "config.yaml").write_text("model: [x\n")
         env = {"CHAT_LOOP_HOME": home, "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
         with PtyChat(
-            [sys.executable, "-m", "chat_loop", *ECHO, "doctor"], env=env, rows=100, cols=cols
+            [sys.executable, "-m", "chat_loop", *ECHO, "doctor"], env=env, rows=100, cols=80
         ) as terminal:
             assert terminal.exit_code() == 1
             *found, empty, _ = terminal.text().rstrip().split("\n")
     assert empty == ""
-    indent = " " * (4 if cols == 40 else 18)
-    assert all(line[:2] in ("✓ ", "! ", "✗ ") or line.startswith(indent) for line in found)
-    assert all(len(line) < cols for line in found)
+    assert all(line[:2] in ("✓ ", "! ", "✗ ") or line.startswith(" " * 18) for line in found)
+    assert all(len(line) < 80 for line in found)
     assert " ".join(" ".join(found).split()).count("→ Fix this before starting chat-loop.") == 1
 
 
@@ -280,20 +257,10 @@ def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:
         f"""
 mcp:
   here: {{command: touch, args: [{mark}]}}
-  nowhere: {{command: no-such-command-here}}
-  keyless: {{command: touch, env: {{TOKEN: "${{UNSET_TOKEN}}"}}}}
-  far: {{url: "https://wiki.example/mcp"}}
-  idle: {{command: x, enabled: false}}
 """
     )
-    found = examined(tmp_path, *ECHO, code=1)
-    assert {name: one(found, name)[:2] for name in found if name.startswith("MCP")} == {
-        "MCP here": ("ok", "described; --connect tries it"),
-        "MCP nowhere": ("problem", "Its command no-such-command-here is not found."),
-        "MCP keyless": ("problem", "The environment variable UNSET_TOKEN is not set."),
-        "MCP far": ("ok", "described; --connect tries it"),
-        "MCP idle": ("ok", "switched off"),
-    }
+    found = examined(tmp_path, *ECHO)
+    assert one(found, "MCP")[1] == "1 server in the config; --connect tries it"
     assert not mark.exists()
 
 

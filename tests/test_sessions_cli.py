@@ -169,11 +169,11 @@ def test_filters_keep_the_numbers_of_the_list(
             ),
         ),
         (("show", "0"), 1, "There is no session 0"),
-        (("show", "sally"), 1, "3 sessions begin with sally.\nType more of the id.\n"),
+        (("show", "sally"), 1, "3 sessions begin with sally.\nchat-loop sessions list shows"),
         (
             ("show", "home kim"),
             1,
-            "2 sessions fit “home kim”.\nchat-loop sessions list 'home kim'\n",
+            "2 sessions fit “home kim”.\nchat-loop sessions list shows",
         ),
         (("show", "no such words"), 1, "No session fits “no such words”.\n"),
         (("show", "a/b"), 1, "That is not a session id"),

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from msgspec import Struct, field
 
-from chat_loop.commands.references import PAGE, AmbiguousSession, find_session
+from chat_loop.commands.references import AmbiguousSession, find_session
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.display.lists import show_sessions
@@ -110,8 +111,7 @@ class Chat(Struct, kw_only=True):
 
         def listed() -> list[str]:
             if not self.listed:
-                most = max(PAGE, int(reference[:9]) + 1)
-                self.number_rows(self.library.rows(most, here=self.here_id)[0])
+                self.listed = [one for one in self.library.listed() if one != self.here_id]
             return self.listed
 
         try:
@@ -136,22 +136,19 @@ class Chat(Struct, kw_only=True):
 
     async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:
         """Run `look` in a thread with progress; return its result and the index problem, if any."""
-        waited = True
+        is_waited_for = True  # the thread goes on after Ctrl-C
 
         def progress(done: int, of: int) -> None:
-            if waited:  # the thread goes on when it is not waited for any more
+            if is_waited_for:
                 self.display.progress(done, of)
 
-        library = Library(self.sessions.directory, self.sessions.now, progress)
-
-        def work() -> T:
-            try:
-                return look(library)
-            finally:
-                library.close()
+        def work() -> tuple[T, str]:
+            library = Library(self.sessions.directory, self.sessions.now, progress)
+            with contextlib.closing(library):
+                return look(library), library.trouble
 
         try:
-            return await asyncio.to_thread(work), library.trouble
+            return await asyncio.to_thread(work)
         finally:
-            waited = False
+            is_waited_for = False
             self.display.stop_waiting()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry
 from chat_loop.context.budget import messages_in, parts
-from chat_loop.conversation.compaction import Confirm
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
@@ -30,43 +31,42 @@ async def compact(chat: Chat, argument: str) -> None:
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
-    arguments = registry.arguments("compact", argument)
-    if "preview" in arguments.flags:
-        await _preview(chat, arguments.words)
-    elif "diff" not in arguments.flags:
-        confirm = None if "force" in arguments.flags else _ask_for(chat)
-        await chat.conversation.compact(arguments.words, confirm)
-    elif not (sentences := chat.conversation.planner().archive_only_facts()):
-        chat.display.line("Every sentence with an exact value is in the context.", "dim")
-    else:
-        count = plural(len(sentences), "sentence")
-        chat.display.prose(f"{count} with exact values stand in the archive only:")
-        for line in sentences[:MAX_SENTENCES]:
-            chat.display.prose(f"- {line}", indent=2)
-        if len(sentences) > MAX_SENTENCES:
-            text = (
-                f"… and {len(sentences) - MAX_SENTENCES:,} more; /history --full shows everything."
-            )
-            chat.display.line(text, "dim")
+    focus, options = registry.arguments("compact", argument)
+    display = chat.display
+    if "preview" in options:
+        await _preview(chat, focus)
+        return
+    if "diff" not in options:
+        confirm = None if "force" in options else partial(_confirm_growth, chat)
+        await chat.conversation.compact(focus, confirm)
+        return
+    sentences = chat.conversation.planner().archive_only_facts()
+    if not sentences:
+        display.line("Every sentence with an exact value is in the context.", "dim")
+        return
+    display.prose(
+        f"{plural(len(sentences), 'sentence')} with exact values stand in the archive only:"
+    )
+    for line in sentences[:MAX_SENTENCES]:
+        display.prose(f"- {line}", indent=2)
+    if more := len(sentences[MAX_SENTENCES:]):
+        display.line(f"… and {more:,} more; /history --full shows everything.", "dim")
 
 
-def _ask_for(chat: Chat) -> Confirm:
-    """Return what asks the user about a compaction that gains nothing."""
-
-    async def confirm(before: int, after: int) -> bool:
-        sizes = f"{before:,} tokens now, about {after:,} after."
-        if not chat.can_ask:
-            chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
-            return False
-        agreed = await chat.confirm(f"{sizes} Compact anyway? [y/N] ")
-        if not agreed:
-            chat.display.line("Not compacted.", "dim")
-        return agreed
-
-    return confirm
+async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
+    """Ask about a compaction that would not make the context smaller."""
+    sizes = f"{before:,} tokens now, about {after:,} after."
+    if not chat.can_ask:
+        chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
+        return False
+    agreed = await chat.confirm(f"{sizes} Compact anyway? [y/N] ")
+    if not agreed:
+        chat.display.line("Not compacted.", "dim")
+    return agreed
 
 
 async def _preview(chat: Chat, focus: str) -> None:
+    """Show a compaction and let the user edit, take or refuse it."""
     compaction = chat.conversation.compaction
     draft = await compaction.draft(focus)
     if draft is None:
@@ -115,7 +115,7 @@ async def summarize(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     before = messages_in(conversation.thread.exchanges)
     chat.display.line("Summarizing conversation history...")
-    draft = await conversation.compaction.draft(argument, _ask_for(chat))
+    draft = await conversation.compaction.draft(argument, partial(_confirm_growth, chat))
     if draft is not None and await conversation.take(draft, acknowledge=False):
         after = 1 + messages_in(conversation.thread.exchanges)
         panels.show_summary(chat.display, draft.compaction, draft.summary, before, after)
@@ -132,9 +132,9 @@ async def context(chat: Chat, argument: str) -> None:
         display.prose(f"Auto-compacts at {conversation.trigger:,} tokens.", "dim")
     else:
         display.prose("Automatic compaction is off; compact makes room.", "dim")
-    if conversation.meter.left_out():
-        count = plural(conversation.meter.left_out(), "exchange")
+    if left_out := conversation.meter.left_out():
         limits = "context.max_history_messages or max_history_tokens"
+        count = plural(left_out, "exchange")
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:

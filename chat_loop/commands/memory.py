@@ -12,8 +12,6 @@ from chat_loop.redact import redact_text
 from chat_loop.tokens import estimate
 from chat_loop.wording import plural
 
-MAX_FACT = 2_000
-"""Characters of a fact that are shown."""
 _REFERENCE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z")
 """Where in the chain a decision was made, at its end: it means nothing outside of the chain."""
 
@@ -27,21 +25,17 @@ async def remember(chat: Chat, argument: str) -> None:
     fact = fact_of(rest if project else argument)
     if not fact:
         raise usage_error("remember")
-    path, is_first = memory.target(project=project), not memory.state.facts
-    safe = redact_text(fact)
+    path, safe = memory.target(project=project), redact_text(fact)
     if safe != fact:
         chat.display.warn("Secrets are not written into the memory. Without it:")
         chat.display.line(f"   {safe}")
         if not await chat.confirm("Note it so? (y/n) "):
             chat.display.line("Nothing is noted.", "dim")
             return
-    if not memory.add(path, [safe]):
+    if memory.add(path, [safe]):
+        _show_noted(chat, memory, 1)
+    else:
         chat.display.line(f"That is in {memory.place.display_path(path)} already.", "dim")
-        return
-    _show_noted(chat, memory, 1)
-    if memory.state.own and is_first:
-        text = "That is your own memory: it counts where a project has no MEMORY.md."
-        chat.display.prose(f"{text} /remember --project TEXT begins one here.", "dim")
 
 
 @registry.command("memory", "Memory", argument="[propose]", flags=("project",))
@@ -51,31 +45,31 @@ async def show_memory(chat: Chat, argument: str) -> None:
     /memory propose             choose among the pins and decisions of this conversation
     /memory propose --project   and note them in the project's MEMORY.md
     """
-    memory, display, words = _memory(chat), chat.display, argument.split()
-    if words[:1] == ["propose"] and words[1:] in ([], ["--project"]):
-        await _propose(chat, memory, project=len(words) > 1)
+    memory, display = _memory(chat), chat.display
+    words, options = registry.arguments("memory", argument)
+    if words == "propose":
+        await _propose(chat, memory, project="project" in options)
         return
-    if words:
+    if words or options:
         raise usage_error("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
-    state = memory.state
+    state, where = memory.state, memory.place.display_path(memory.state.path)
     if state.problem:
         raise ChatLoopError(state.problem)
-    where = memory.place.display_path(state.path)
     if not state.facts:
         text = f"/remember TEXT notes one in {where}, /remember --project TEXT in this project."
         display.prose("There are no facts yet.")
         display.prose(text, "dim")
         return
     display.line(f"Your own memory: {where}" if state.own else f"Memory: {where}")
-    width = len(str(len(state.facts)))
     for number, fact in enumerate(state.facts):
-        line, left_out = _numbered(number + 1, fact, width), number in state.left_out
-        display.line(f"{line} (left out)" if left_out else line, "dim" if left_out else "")
-    display.line(
-        f"~{estimate(state.block):,} of at most {memory.place.max_tokens:,} tokens.", "dim"
-    )
+        if number in state.left_out:
+            display.line(f"{_numbered(number, fact)} (left out)", "dim")
+        else:
+            display.line(_numbered(number, fact))
+    used = f"~{estimate(state.block):,} of at most {memory.place.max_tokens:,} tokens."
+    display.line(used, "dim")
     if state.left_out:
         count = plural(len(state.left_out), "fact")
         display.warn(
@@ -101,16 +95,16 @@ async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
         text = "There is nothing to propose: no pin or decision that the memory does not have."
         chat.display.prose(text, "dim")
         return
-    numbered = {str(number): fact for number, fact in enumerate(offered.values(), 1)}
-    for number, fact in numbered.items():
-        chat.display.line(_numbered(int(number), fact, len(str(len(numbered)))))
+    for number, fact in enumerate(offered.values()):
+        chat.display.line(_numbered(number, fact))
     where = memory.place.display_path(path)
     answer = await chat.ask(f"Which ones go into {where}? (numbers, all, or nothing) ")
     if answer in ("", "n", "no", "none", "nothing"):
         chat.display.line("Nothing is noted.", "dim")
         return
-    picked = [*numbered] if answer == "all" else answer.replace(",", " ").split()
-    if not numbered.keys() >= {*picked}:
+    numbered = {str(number): fact for number, fact in enumerate(offered.values(), 1)}
+    picked = {*numbered} if answer == "all" else {*answer.replace(",", " ").split()}
+    if not picked <= numbered.keys():
         raise UsageError(f"Nothing is noted: the proposals are numbered from 1 to {len(numbered)}.")
     chosen = [fact for number, fact in numbered.items() if number in picked]
     _show_noted(chat, memory, memory.add(path, chosen))
@@ -126,7 +120,7 @@ async def forget(chat: Chat, argument: str) -> None:
     if not state.facts:
         raise UsageError("There is nothing to forget.", "/memory shows the facts.")
     number = pick("forget", [fact_key(fact) for fact in state.facts], fact_key(argument))
-    chat.display.line(_numbered(number + 1, state.facts[number], 1))
+    chat.display.line(_numbered(number, state.facts[number]))
     memory.remove(number)
     chat.conversation.remember()
     left, where = plural(len(memory.state.facts), "fact"), memory.place.display_path(state.path)
@@ -136,22 +130,19 @@ async def forget(chat: Chat, argument: str) -> None:
 def _show_noted(chat: Chat, memory: ProjectMemory, added: int) -> None:
     """Put what was added into effect, and say where it went and whether the model gets it."""
     chat.conversation.remember()
-    state, count = memory.state, len(memory.state.facts)
-    where = memory.place.display_path(state.path)
-    chat.display.line(f"Noted in {where} ({plural(count, 'fact')}).", "dim")
-    if left_out := sum(number in state.left_out for number in range(count - added, count)):
-        what = "it" if added == 1 else f"{plural(left_out, 'fact')} of them"
+    state, where = memory.state, memory.place.display_path(memory.state.path)
+    chat.display.line(f"Noted in {where} ({plural(len(state.facts), 'fact')}).", "dim")
+    if any(number >= len(state.facts) - added for number in state.left_out):
         chat.display.warn(
-            f"There is no room for {what}: the memory takes {memory.place.max_tokens:,} tokens, "
+            f"There is no room for it: the memory takes {memory.place.max_tokens:,} tokens, "
             "and the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )
 
 
-def _numbered(number: int, fact: str, width: int) -> str:
-    text = fact if len(fact) <= MAX_FACT else f"{fact[: MAX_FACT - 1]}…"
-    indent = " " * (width + 2)
-    return f"{number:>{width}}  " + text.replace("\n", f"\n{indent}")
+def _numbered(number: int, fact: str) -> str:
+    """Return the line of the fact at a place that counts from 0."""
+    return f"{number + 1}  " + fact.replace("\n", "\n   ")
 
 
 def _memory(chat: Chat) -> ProjectMemory:

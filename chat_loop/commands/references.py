@@ -18,8 +18,6 @@ PAGE = 20
 class AmbiguousSession(SessionNotFound):
     """Several sessions fit: `rows` are the first of them, `more` counts the others."""
 
-    several = True
-
     def __init__(self, reference: str, rows: Sequence[SessionRow], more: int) -> None:
         text = f"{len(rows) + more} sessions fit “{reference[:40]}”."
         super().__init__(text, "Say which one by its number.")
@@ -39,18 +37,17 @@ def find_session(
     """
     if reference in ("last", "current"):
         identity = sessions.current()
-        if identity and identity != here and sessions.session_file(identity).is_file():
-            return sessions.session_file(identity)
-        rows, _ = library.rows(2, here=here)
-        path = next((row.path for row in rows if not row.current), None)
-        if path is None:
+        if not identity or identity == here or not sessions.session_file(identity).is_file():
+            rows, _ = library.rows(2, here=here)
+            identity = next((row.id for row in rows if not row.current), "")
+        if not identity:
             raise SessionNotFound("There is no session to go on with.", "A message begins one.")
-        return path
-    numbered = reference.isascii() and reference.isdigit()
+        return sessions.session_file(identity)
+    is_number = reference.isascii() and reference.isdigit()
     try:
-        return sessions.find(reference, listed() if numbered else ())
+        return sessions.find(reference, listed() if is_number else ())
     except SessionNotFound as error:
-        if numbered or error.is_ambiguous or not reference.strip():
+        if is_number or error.is_ambiguous or not reference.strip():
             raise
         rows, more = library.rows(PAGE, wanted=SessionFilter(words=reference), here=here)
         rows = [row for row in rows if not row.current]

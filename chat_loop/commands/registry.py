@@ -49,14 +49,11 @@ class Command(Struct, frozen=True):
     def details(self) -> list[str]:
         """Return the lines after that paragraph: examples in two columns, and joined prose."""
         lines: list[str] = []
-        prose = False
         for line in cleandoc(self.run.__doc__ or "").partition("\n\n")[2].splitlines():
-            in_columns = "  " in line or not line
-            if prose and not in_columns:
+            if lines and lines[-1] and line and "  " not in f"{lines[-1]}·{line}":
                 lines[-1] += f" {line}"
             else:
                 lines.append(line)
-            prose = not in_columns
         return lines
 
     @property
@@ -84,14 +81,6 @@ class Unknown(Struct, frozen=True):
     name: str
     nearest: str
     argument: str = ""
-
-
-class Arguments(Struct, frozen=True):
-    """The words of an argument, and the options among them."""
-
-    words: str
-    values: dict[str, str] = field(default_factory=dict)
-    flags: frozenset[str] = frozenset()
 
 
 class Registry(Struct):
@@ -133,42 +122,34 @@ class Registry(Struct):
         near = get_close_matches(name.lower(), self.names(), 1, 0.5)
         return Unknown(name, near[0] if near else "", argument)
 
-    def arguments(self, name: str, argument: str) -> Arguments:
-        """Return the words and options of a command's argument. Raises UsageError for an option
-        that it does not have.
+    def arguments(self, name: str, argument: str) -> tuple[str, dict[str, str]]:
+        """Return the words of a command's argument, and its options; a flag's value is empty.
 
         A value is the next word, what stands between double quotes, or what follows `=`. After
-        `--` there are words only.
+        `--` there are words only. Raises UsageError for an option that the command does not have.
         """
         command = self.named(name)
         assert command is not None
         words: list[str] = []
-        values: dict[str, str] = {}
-        flags: set[str] = set()
-        rest = argument.split()
-        while rest:
-            part = rest.pop(0)
+        options: dict[str, str] = {}
+        parts = iter(re.findall(r'--\w+="[^"]*"|"[^"]*"(?!\S)|\S+', argument))
+        for part in parts:
             option, equals, value = part.removeprefix("--").partition("=")
             if part == "--":
-                words += rest
-                break
-            if not part.startswith("--"):
+                words += parts
+            elif not part.startswith("--"):
                 words.append(part)
             elif option in command.flags and not equals:
-                flags.add(option)
+                options[option] = ""
             elif option in command.valued:
-                if not equals and rest and not rest[0].startswith("--"):
-                    value = rest.pop(0)
-                while value[:1] == '"' and (value == '"' or value[-1] != '"') and rest:
-                    value += f" {rest.pop(0)}"
-                values[option] = value.strip('"')
-                if not values[option]:
+                options[option] = (value if equals else next(parts, "")).strip('"')
+                if not options[option] or options[option].startswith("--"):
                     hint = f"/help {name} shows how."
                     raise UsageError(f"--{option} of /{name} needs a value.", hint)
             else:
                 hint = f"Options: {', '.join(command.options)}. Put -- before words with a dash."
                 raise UsageError(f"/{name} has no option {part[:40]}.", hint)
-        return Arguments(" ".join(words), values, frozenset(flags))
+        return " ".join(words), options
 
 
 registry = Registry()

@@ -21,8 +21,8 @@ async def retry(chat: Chat, argument: str) -> None:
     It works after an error or an interrupted reply as well. Where a tool has changed something for
     the first answer you are asked first: what it did is not taken back.
     """
-    last = _last(chat)
-    if await _may_ask_again(chat, last):
+    last = await _last(chat)
+    if last is not None:
         await _replace(chat, last, last.query.text)
 
 
@@ -34,10 +34,10 @@ async def edit(chat: Chat, argument: str) -> None:
     your editor, and Ctrl-C or an empty line leaves everything as it is. The old words stay in the
     file. Files go along as they were, as far as the new text still names them.
     """
-    last = _last(chat)
-    before = last.query.text
-    if not await _may_ask_again(chat, last):
+    last = await _last(chat)
+    if last is None:
         return
+    before = last.query.text
     # a query that would be a command is typed behind a blank
     line = before if registry.parse(before) is None else f" {before}"
     if not argument and chat.reader.offer(line):
@@ -62,8 +62,7 @@ async def send_edited(chat: Chat, text: str) -> None:
     When it is not sent, nothing is changed and `text` stands in the line again. Raises UsageError.
     """
     before, chat.replacing = chat.replacing, None
-    if before is None or _last(chat).query != before.query:
-        raise UsageError("The last query is another one by now.", "/edit puts it into the line.")
+    assert before is not None
     try:
         await _replace(chat, before, text)
     finally:
@@ -71,64 +70,52 @@ async def send_edited(chat: Chat, text: str) -> None:
             chat.replacing = before
 
 
-async def _replace(chat: Chat, last: Exchange, text: str) -> None:
-    """Take the last exchange out and leave `text` to be asked. Raises UsageError for its files."""
-    before = last.query.text
-    same = text.strip() == before.strip()
-    files: tuple[QueryFile, ...] | None = tuple(map(QueryFile, last.attached))
-    if not same:
-        files = await _files(chat, last, text)
-    if files is None:
-        chat.display.line("Not sent. Nothing is changed.", "dim")
-        return
-    await chat.conversation.undo()
-    title = "Again" if same else f"Instead of “{shorten(before)}”"
-    chat.display.prose(f"{title}: “{shorten(text)}”", "dim")
-    chat.sending = text, files
-
-
-async def _files(chat: Chat, last: Exchange, text: str) -> tuple[QueryFile, ...] | None:
-    """Return the old files that a changed query names, and new ones once the user agrees, as a
-    name in an editor may have been pasted. None when they shall not be sent.
+async def _last(chat: Chat) -> Exchange | None:
+    """Return the newest exchange; None when its tools changed something and the user says no.
+    Raises UsageError when there is none to ask again.
     """
-    mentioned = mentions(text)
-    names = {name for mention in mentioned for name in mention.names}
-    old_files = tuple(QueryFile(file) for file in last.attached if file.name in names)
-    known = {name for mention in mentions(last.query.text) for name in mention.names}
-    known |= {file.name for file in last.attached}
-    new = [mention for mention in mentioned if not known.intersection(mention.names)]
-    typed = (f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
-    new_files = await chat.conversation.files(" ".join(typed)) if new else ()
-    if not new_files:
-        return old_files
-    if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
-        chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
-    names_text = ", ".join(one_line(file.description, 80) for file in new_files)
-    return (
-        (*old_files, *new_files) if await chat.confirm(f"Send {names_text} along? (y/n) ") else None
-    )
-
-
-def _last(chat: Chat) -> Exchange:
-    """Return the newest exchange. Raises UsageError when there is none to ask again."""
     try:
-        return chat.conversation.last()[0]
+        last = chat.conversation.last()[0]
     except UsageError as error:
         hint = error.hint if chat.conversation.thread.carried else ""
         raise UsageError("Nothing to ask again in this session.", hint) from error
+    if names := changed_by(last, chat.conversation.agent):
+        names_text = ", ".join(one_line(name, 60) for name in names)
+        chat.display.warn(f"For the first answer {names_text} ran; what was changed stays changed.")
+        if not await chat.confirm("Ask again anyway? (y/n) "):
+            chat.display.line("Not asked. Nothing is changed.", "dim")
+            return None
+    return last
 
 
-async def _may_ask_again(chat: Chat, last: Exchange) -> bool:
-    """Ask before a repeat if tools changed something; return True to go ahead."""
-    names = changed_by(last, chat.conversation.agent)
-    if not names:
-        return True
-    names_text = ", ".join(one_line(name, 60) for name in names)
-    chat.display.warn(f"For the first answer {names_text} ran; what was changed stays changed.")
-    agreed = await chat.confirm("Ask again anyway? (y/n) ")
-    if not agreed:
-        chat.display.line("Not asked. Nothing is changed.", "dim")
-    return agreed
+async def _replace(chat: Chat, last: Exchange, text: str) -> None:
+    """Take the last exchange out and leave `text` to be asked. Raises UsageError for its files.
+
+    A changed query keeps the files that it names; new ones go along once the user agrees, as a
+    name in an editor may have been pasted.
+    """
+    before, files = last.query.text, [QueryFile(file) for file in last.attached]
+    is_same = text.strip() == before.strip()
+    if not is_same:
+        mentioned = mentions(text)
+        names = {name for mention in mentioned for name in mention.names}
+        known = {name for mention in mentions(before) for name in mention.names}
+        known |= {file.name for file in last.attached}
+        files = [file for file in files if file.attachment.name in names]
+        new = [mention for mention in mentioned if known.isdisjoint(mention.names)]
+        typed = " ".join(f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
+        new_files = await chat.conversation.files(typed) if new else ()
+        if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
+            chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
+        described = ", ".join(one_line(file.description, 80) for file in new_files)
+        if new_files and not await chat.confirm(f"Send {described} along? (y/n) "):
+            chat.display.line("Not sent. Nothing is changed.", "dim")
+            return
+        files += new_files
+    await chat.conversation.undo()
+    title = "Again" if is_same else f"Instead of “{shorten(before)}”"
+    chat.display.prose(f"{title}: “{shorten(text)}”", "dim")
+    chat.sending = text, tuple(files)
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
@@ -136,10 +123,10 @@ def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:
     of an agent with tools of its own.
     """
     asking = {tool.spec.name for tool in agent.tools if tool.preview is not None}
-    new_files = (
+    names = (
         use.call.name
         for use in exchange.uses
         if agent.own_tools
         or (use.call.name in asking if use.result is None else use.result.text.startswith(ALLOWED))
     )
-    return tuple(dict.fromkeys(new_files))
+    return tuple(dict.fromkeys(names))

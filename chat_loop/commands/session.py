@@ -22,7 +22,7 @@ from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
-from chat_loop.sessions.records import Exchange, Session, Summary, Undo
+from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, plural
@@ -65,8 +65,8 @@ async def sessions(chat: Chat, argument: str) -> None:
     --all                   runs of -p and conversations without a reply as well
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    arguments = registry.arguments("sessions", argument)
-    first, _, rest = arguments.words.partition(" ")
+    words, options = registry.arguments("sessions", argument)
+    first, _, rest = words.partition(" ")
     if first == "browse":
         from chat_loop.commands.browsing import choose_session  # loads the editor's library
 
@@ -76,14 +76,12 @@ async def sessions(chat: Chat, argument: str) -> None:
         chat.notifier.begin()
         if row is not None:
             await resume(chat, f"{row.id} --quick")
-    elif arguments.words == "more":
+    elif words == "more":
         await (chat.list_more or partial(_list, chat))()
     else:
-        every = arguments.words == "all"
-        filters = filter_of(arguments.values, chat.sessions.now(), "" if every else arguments.words)
-        fold, hidden = "unfold" not in arguments.flags, "all" in arguments.flags
-        page = None if every else PAGE
-        await _list(chat, page, wanted=filters, fold=fold, everything=hidden)
+        page, words = (None, "") if words == "all" else (PAGE, words)
+        filters, fold = filter_of(options, chat.sessions.now(), words), "unfold" not in options
+        await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
 
 
 async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: Any) -> None:
@@ -132,13 +130,13 @@ async def resume(chat: Chat, argument: str) -> None:
         if chat.listed:
             chat.display.line("Type resume and a number, or resume last.", "dim")
         return
-    arguments = registry.arguments("resume", argument)
-    whole, quick = "full" in arguments.flags, "quick" in arguments.flags
-    number = arguments.values.get("last", "0")
+    words, options = registry.arguments("resume", argument)
+    whole, quick = "full" in options, "quick" in options
+    number = options.get("last", "0")
     last = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0
-    if not arguments.words or ("last" in arguments.values and (whole or not last)):
+    if not words or ("last" in options and (whole or not last)):
         raise usage_error("resume")
-    loaded = _load(chat, chat.path(arguments.words), None if whole else max(1, last))
+    loaded = _load(chat, chat.path(words), None if whole else max(1, last))
     if not await _confirm_agent(chat, loaded.session):
         return
     conversation, display = chat.conversation, chat.display
@@ -154,21 +152,20 @@ async def resume(chat: Chat, argument: str) -> None:
         text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
         display.prose(text, "dim", indent=2)
     await conversation.accept(plan, acknowledge=not quick)
-    if not plan.block or (confirmed and conversation.options.acknowledge):
-        return
-    # the beginning of each list of the block, and how much else there is
-    summary = summary_block.parse(plan.block)
-    shown: dict[str, tuple[str, ...]] = {}
+    if plan.block and not (confirmed and conversation.options.acknowledge):
+        _show_beginnings(chat, summary_block.parse(plan.block))
+
+
+def _show_beginnings(chat: Chat, summary: Summary) -> None:
+    """Show the beginning of each list of a summary, and how much else there is."""
+    lists: dict[str, tuple[str, ...]] = {}
     for name in ("topics", "decisions", "pending", "pinned", "key_facts"):
         items = getattr(summary, name)
-        shown[name] = tuple(one_line(item, 300) for item in items[:MAX_ITEMS])
-        shown[name] += (f"… and {len(items) - MAX_ITEMS} more",) if len(items) > MAX_ITEMS else ()
+        lists[name] = tuple(one_line(item, 300) for item in items[:MAX_ITEMS])
+        if more := len(items[MAX_ITEMS:]):
+            lists[name] += (f"… and {more} more",)
     background = one_line(summary.background, 600)
-    display.reply(summary_block.render(Summary(background=background, **shown)))
-    rest = [plural(len(summary.files), "file")] if summary.files else []
-    rest += [plural(len(summary.tools), "tool")] if summary.tools else []
-    if rest:
-        display.line(f"and {', '.join(rest)}", "dim")
+    chat.display.reply(summary_block.render(Summary(background=background, **lists)))
 
 
 def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
@@ -326,12 +323,9 @@ async def merge(chat: Chat, argument: str) -> None:
     conversation, display = chat.conversation, chat.display
     planner = conversation.planner()
     draft = await planner.merge(first, second)
-    both = (first.session, second.session)
-    names = [session.header.id for session in both]
-    for describe in (naming.first_words, naming.name_of):  # what tells the two apart best
-        titles = [describe(session)[: lists.MAX_NAME] for session in both]
-        if all(titles) and titles[0] != titles[1]:
-            names = titles
+    ids = [loaded.session.header.id for loaded in (first, second)]
+    titles = [naming.first_words(one.session)[: lists.MAX_NAME] for one in (first, second)]
+    names = titles if all(titles) and titles[0] != titles[1] else ids
 
     def show(number: int, of: int, lines: tuple[str, str]) -> None:
         lists.show_contradiction(display, number, of, names, lines)
@@ -345,8 +339,8 @@ async def merge(chat: Chat, argument: str) -> None:
         return
     plan = planner.merge_into(draft, dropped)
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
-    ids = " and ".join(session.header.id for session in both)
-    display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
+    text = f"Going on with both, {tokens:,} tokens. {' and '.join(ids)} stay as they are."
+    display.prose(text, "dim")
     await conversation.accept(plan)
 
 
@@ -381,19 +375,19 @@ async def search(chat: Chat, argument: str) -> None:
     from chat_loop.library.archive_text import excerpts_of  # loads the index
     from chat_loop.library.search import search_all
 
-    arguments = registry.arguments("search", argument)
-    if not arguments.words:
+    words, options = registry.arguments("search", argument)
+    if not words:
         raise usage_error("search")
-    filters = filter_of(arguments.values, chat.sessions.now())
+    filters = filter_of(options, chat.sessions.now())
     hits, trouble = await chat.look(
-        lambda library: search_all(library, arguments.words, filters, MAX_HITS, chat.semantic)
+        lambda library: search_all(library, words, filters, MAX_HITS, chat.semantic)
     )
     problem = chat.semantic.new_problem() if chat.semantic is not None else ""
     for sentence in filter(None, (trouble, problem)):
         chat.display.warn(sentence)
     chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in hits]
     chat.listed = [identity for identity, _ in chat.hits]
-    marked = tuple(word for word in arguments.words.split() if len(word) > 1)
+    marked = tuple(word for word in words.split() if len(word) > 1)
     shown = []
     for hit in hits:
         speakers = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
@@ -457,8 +451,5 @@ def _exchange(session: Session, number: int) -> Exchange:
     for exchange in session.exchanges:
         if exchange.query.number == number:
             return exchange
-    if any(isinstance(entry, Undo) and entry.number == number for entry in session.entries):
-        text = f"Query {number} of that session was undone."
-        raise SessionError(text, "Its words stand in the file only.")
     text = f"There is no query {number} in that session: {session.numbers}."
     raise SessionError(text, "show without it shows the last.")

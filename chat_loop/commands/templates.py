@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -12,25 +12,19 @@ import msgspec
 from msgspec import Struct
 
 from chat_loop.config import read_yaml, split_front
-from chat_loop.errors import ChatLoopError, ConfigError, os_reason
+from chat_loop.display.text import one_line
+from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import open_regular
 
 MAX_BYTES = 256 * 1024
-"""Bytes of a template."""
-INPUT = "{input}"
 _NAME = re.compile(r"[A-Za-z][\w-]{0,59}")
 
 
-class _Front(Struct, forbid_unknown_fields=True):
-    description: str = ""
-    argument: str = ""
-
-
-class Template(Struct, frozen=True, kw_only=True):
+class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A text with a name. `argument` hints at what follows the name."""
 
-    name: str
-    text: str
+    name: str = ""
+    text: str = ""
     description: str = ""
     argument: str = ""
 
@@ -40,47 +34,39 @@ class Template(Struct, frozen=True, kw_only=True):
 
     def fill(self, given: str) -> str:
         """Return the text with `given` for every `{input}`, or below it when there is none."""
-        if INPUT in self.text:
-            return self.text.replace(INPUT, given)
+        if "{input}" in self.text:
+            return self.text.replace("{input}", given)
         return f"{self.text}\n\n{given}" if given else self.text
 
 
-class Templates:
-    """The templates of a folder, read at each use; `taken` names belong to commands."""
+class Templates(Struct):
+    """The templates of a folder, read at each use; `reserved` names belong to commands."""
 
-    def __init__(self, folder: Path | None = None, reserved: Sequence[str] = ()) -> None:
-        self._folder = folder
-        self._reserved = frozenset(reserved)
+    folder: Path | None = None
+    reserved: Sequence[str] = ()
 
     def names(self) -> list[str]:
         """Return what can be typed after `/`, sorted."""
-        return [name for name in self._files() if name.lower() not in self._reserved]
+        return [name for name in self._files() if name.lower() not in self.reserved]
 
     def ignored_names(self) -> list[str]:
         """Return the files that are not used, as commands have their names."""
-        return [name for name in self._files() if name.lower() in self._reserved]
+        return [name for name in self._files() if name.lower() in self.reserved]
 
     def find(self, name: str) -> Template | None:
         """Return the template of this name. Raises ChatLoopError when its file is none."""
-        names = self.names()
-        alike = [name] if name in names else [one for one in names if one.lower() == name.lower()]
-        return read(self._files()[alike[0]], alike[0]) if alike else None
+        for one in self.names():
+            if one.lower() == name.lower():
+                return read(self._files()[one], one)
+        return None
 
     def nearest(self, name: str) -> str:
         """Return the name closest to a misspelled one, or an empty text."""
         return next(iter(get_close_matches(name.lower(), self.names(), 1, 0.7)), "")
 
-    def all(self, trouble: Callable[[str], None]) -> Iterable[Template]:
-        """Yield every template; tell `trouble` a sentence for each that is none."""
-        for name in self.names():
-            try:
-                yield read(self._files()[name], name)
-            except ChatLoopError as error:
-                trouble(error.message)
-
     def _files(self) -> dict[str, Path]:
         try:
-            paths = sorted(self._folder.iterdir()) if self._folder is not None else []
+            paths = sorted(self.folder.iterdir()) if self.folder is not None else []
         except OSError:
             return {}
         named = [path for path in paths if path.suffix == ".md" and _NAME.fullmatch(path.stem)]
@@ -93,17 +79,15 @@ def read(path: Path, name: str) -> Template:
         with open_regular(Path(os.path.realpath(path))) as (file, _):
             data = file.read(MAX_BYTES + 1)
         if len(data) > MAX_BYTES:
-            raise ValueError(f"it is larger than {MAX_BYTES // 1024} KB")
+            raise ValueError("it is larger than 256 KB")
         front, body = split_front(data.decode("utf-8-sig").replace("\r\n", "\n"))
-        about = msgspec.convert(read_yaml(front.encode(), str(path)) or {}, _Front)
+        template = msgspec.convert(read_yaml(front.encode(), str(path)) or {}, Template)
         if not body.strip():
             raise ValueError("it has no text")
-    except ConfigError as error:
-        raise ChatLoopError(error.message, "Fix or remove it.") from error
     except (OSError, ValueError) as error:
         reason = os_reason(error) if isinstance(error, OSError) else str(error)
         text = f"The template {path} is not used: {reason}."
         raise ChatLoopError(text, "Fix or remove it.") from error
-    description = " ".join(about.description.split())[:200]
-    argument = " ".join(about.argument.split())[:200]
-    return Template(name=name, text=body.strip("\n"), description=description, argument=argument)
+    description, argument = one_line(template.description, 200), one_line(template.argument, 200)
+    text = body.strip("\n")
+    return Template(name=name, text=text, description=description, argument=argument)

@@ -11,8 +11,7 @@ from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
-from chat_loop.export.importing import ImportResult, StoredImport
-from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import shorten
 from chat_loop.wording import plural
 
@@ -40,14 +39,13 @@ async def copy(chat: Chat, argument: str) -> None:
         raise usage_error("copy")
     name, text = await asyncio.to_thread(_text_of, chat, what)
     if what == "code":
-        chosen = await _block(chat, text, number.strip())
+        chosen = await _choose_block(chat, text, number.strip())
         if chosen is None:
             chat.display.line("Nothing is copied.", "dim")
             return
         name, text = chosen
     how = await asyncio.to_thread(clipboard.put, chat.display, text)
-    lines = plural(text.removesuffix("\n").count("\n") + 1, "line")
-    size = f"{plural(len(text), 'character')}, {lines}"
+    size = f"{plural(len(text), 'character')}, {_lines_text(text)}"
     chat.display.prose(f"Copied {name}: {size}, {how}.", "dim")
     if printable(text) != text.replace("\r\n", "\n"):
         hint = "Look at it before you paste it into a shell."
@@ -56,15 +54,15 @@ async def copy(chat: Chat, argument: str) -> None:
 
 def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     """Return the name of what can be copied, and its text. Raises UsageError."""
-    exchanges, broken = chat.conversation.thread.exchanges, ""
+    exchanges, problem = chat.conversation.thread.exchanges, ""
     if what == "all" or not exchanges:
-        sessions, broken = chat.chain()
+        sessions, problem = chat.chain()
         exchanges = tuple(one for session in sessions for one in session.exchanges)
     if what == "query" and exchanges:
         return COPY_CHOICES["query"], exchanges[-1].query.text
     if what == "all" and exchanges:
         name = f"all of the conversation, {plural(len(exchanges), 'query')}"
-        name += ", without what is missing of the chain" if broken else ""
+        name += ", without what is missing of the chain" if problem else ""
         parts = []
         for one in exchanges:
             parts.append(f"**You:** {one.query.text}")
@@ -77,8 +75,8 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     raise UsageError("There is nothing to copy yet.")
 
 
-async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
-    """Return the block of code of a reply with that number, or that the user chooses."""
+async def _choose_block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
+    """Return the name and text of the block of code with a number, or that the user chooses."""
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
 
     blocks = code_blocks(text)
@@ -86,16 +84,19 @@ async def _block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
         raise UsageError("There is no code in the last reply.", "/copy copies all of it.")
     if not number and len(blocks) > 1:
         for position, (language, code) in enumerate(blocks, 1):
-            first = next((line for line in code.split("\n") if line.strip()), "")
-            lines = plural(code.removesuffix("\n").count("\n") + 1, "line")
-            about = ", ".join(filter(None, (one_line(language, 20), lines)))
-            chat.display.prose(f"{position:>3}  {one_line(first, 60)}  ({about})", indent=5)
+            about = ", ".join(filter(None, (one_line(language, 20), _lines_text(code))))
+            first = one_line(code.lstrip().partition("\n")[0], 60)
+            chat.display.prose(f"{position:>3}  {first}  ({about})", indent=5)
         number = await chat.ask(f"Which one? (1 to {len(blocks)}, nothing for none) ")
         if not number:
             return None
     texts = [code for _, code in blocks]
     place = pick("copy", texts, number or "1")
     return f"block {place + 1} of {len(blocks)}", texts[place]
+
+
+def _lines_text(text: str) -> str:
+    return plural(text.removesuffix("\n").count("\n") + 1, "line")
 
 
 @registry.command(
@@ -110,38 +111,22 @@ async def export(chat: Chat, argument: str) -> None:
     --one                   only its newest session, without those before it
     --secrets               keep keys and passwords, which are left out otherwise
     """
-    arguments = registry.arguments("export", argument)
-    target, form = _unquote(arguments.words), arguments.values.get("as", "")
-    exporting.export_format(form, target)  # before a file is looked for
-    if "session" not in arguments.values and not chat.own_id:
+    words, options = registry.arguments("export", argument)
+    target, form = _unquote(words), exporting.export_format(options.get("as", ""), _unquote(words))
+    if "session" not in options and not chat.own_id:
         hint = "--session N exports a saved conversation."
         raise UsageError("There is nothing to export yet.", hint)
-    loaded = chat.load(arguments.values.get("session", "."))
-    one, secrets = "one" in arguments.flags, "secrets" in arguments.flags
-    report, complaints = await asyncio.to_thread(
-        write_document, chat.sessions, loaded, target, form, one=one, secrets=secrets
-    )
-    chat.display.line(report)
-    for complaint in complaints:
+    loaded = chat.load(options.get("session", "."))
+
+    def write() -> tuple[exporting.ExportReport, str]:
+        chain, problem = exporting.chain_of(chat.sessions, loaded, whole="one" not in options)
+        written = exporting.write_export(chain, target, form, secrets="secrets" in options)
+        return written, problem
+
+    written, problem = await asyncio.to_thread(write)
+    chat.display.line(written.report)
+    for complaint in filter(None, (problem, *written.complaints)):
         chat.display.warn(one_line(complaint, 300))
-
-
-def write_document(
-    sessions: SessionManager,
-    loaded: LoadedSession,
-    target: str,
-    form: str,
-    *,
-    one: bool,
-    secrets: bool,
-) -> tuple[str, list[str]]:
-    """Write a conversation, or `one` session, to a file; return the report, and complaints.
-    Raises UsageError and SaveError.
-    """
-    kind = exporting.export_format(form, target)  # before a file is looked for
-    chain, broken = exporting.chain_of(sessions, loaded, whole=not one)
-    written = exporting.write_export(chain, target, kind, secrets=secrets)
-    return written.report, [*([broken] if broken else []), *written.complaints]
 
 
 @registry.command("import", "Sessions", argument="FILE|FOLDER")
@@ -168,8 +153,8 @@ async def import_(chat: Chat, argument: str) -> None:
 
 
 def store_imports(
-    sessions: SessionManager, parts: Iterable[ImportResult]
-) -> tuple[list[StoredImport], list[str]]:
+    sessions: SessionManager, parts: Iterable[importing.ImportResult]
+) -> tuple[list[importing.StoredImport], list[str]]:
     """Store imported sessions with their images; return what became of each, and complaints."""
     document = importing.combine_imports(parts)
     stored = importing.store(sessions, document.sessions)

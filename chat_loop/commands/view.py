@@ -22,7 +22,7 @@ from chat_loop.display.rows import Cost
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import renders, show_themes
-from chat_loop.errors import UsageError
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.redact import redact_text
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
@@ -80,24 +80,31 @@ async def show_help(chat: Chat, argument: str) -> None:
         display.prose(OTHER_KEYS, "dim")
         return
     if argument:
-        _show_command(chat, argument)
+        _help_about(chat, argument.lstrip("/#"))
         return
     width = min(WIDEST, max(len(command.usage) for command in registry.commands))
     room = display.console.width - width - 4 if display.is_terminal else 1_000
     for title, members in families(registry.commands):
         display.line(title, "bold")
-        rows = {}
-        for command in members:
-            text = command.help
+        rows = {command.usage: command.help for command in members}
+        for usage, text in rows.items():
             if len(text) > room:  # cut to its first clause
-                text = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
-            rows[command.usage] = text
+                rows[usage] = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
         _columns(display, rows, width)
-    troubles: list[str] = []
-    templates = {}
-    for one in chat.templates.all(troubles.append):
-        about = one.description or one.text.partition("\n")[0]
-        templates[one.usage] = one_line(about, 100)
+    _list_templates(chat)
+    display.prose(MORE_HELP)
+    display.prose(RULE, "dim")
+
+
+def _list_templates(chat: Chat) -> None:
+    display, templates, troubles = chat.display, {}, []
+    for name in chat.templates.names():
+        try:
+            if template := chat.templates.find(name):
+                about = template.description or template.text.partition("\n")[0]
+                templates[template.usage] = one_line(about, 100)
+        except ChatLoopError as error:
+            troubles.append(error.message)
     if templates:
         display.line("Templates:")
         _columns(display, templates, max(map(len, templates)))
@@ -106,8 +113,6 @@ async def show_help(chat: Chat, argument: str) -> None:
     for name in chat.templates.ignored_names():
         text = f"The template {name} is not used: /{name} is a command."
         display.warn(text, "Give its file another name.")
-    display.prose(MORE_HELP)
-    display.prose(RULE, "dim")
 
 
 def _columns(display: DisplayManager, rows: Mapping[str, str], width: int) -> None:
@@ -120,24 +125,23 @@ def _columns(display: DisplayManager, rows: Mapping[str, str], width: int) -> No
             display.prose(f"    {text}", indent=4)
 
 
-def _show_command(chat: Chat, argument: str) -> None:
+def _help_about(chat: Chat, name: str) -> None:
     """Show the help of a command, or a template. Raises UsageError when it is neither."""
-    display, command = chat.display, registry.named(argument.lstrip("/#"))
-    if command is not None:
+    display = chat.display
+    if command := registry.named(name):
         display.line(command.usage)
         display.prose(f"  {command.help}", indent=2)
         for line in command.details:
             example = re.match(r"\S[^\n]{0,40}?   *(?=\S)", line)
             display.prose(f"  {line}", indent=2 + (example.end() if example else 0))
-        return
-    template = chat.templates.find(argument.lstrip("/"))
-    if template is None:
-        raise UsageError(f"There is no command /{argument[:40]}.", "help lists them.")
-    display.line(template.usage)
-    if template.description:
-        display.prose(f"  {template.description}", indent=2)
-    for line in template.text.split("\n"):
-        display.line(f"  {line}")
+    elif template := chat.templates.find(name):
+        display.line(template.usage)
+        if template.description:
+            display.prose(f"  {template.description}", indent=2)
+        for line in template.text.split("\n"):
+            display.line(f"  {line}")
+    else:
+        raise UsageError(f"There is no command /{name[:40]}.", "help lists them.")
 
 
 def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
@@ -151,35 +155,34 @@ async def history(chat: Chat, argument: str) -> None:
     """Show what was said along the chain: its summaries, then the messages that stand in the
     context.
     """
-    arguments = registry.arguments("history", argument)
-    if arguments.words:
+    words, options = registry.arguments("history", argument)
+    if words:
         raise usage_error("history")
     conversation = chat.conversation
-    sessions, broken = chat.chain()
-    known = {exchange.ref for exchange in conversation.thread.exchanges}
+    sessions, problem = chat.chain()
+    in_context = {exchange.ref for exchange in conversation.thread.exchanges}
     summarized: list[panels.SessionHistory] = []
     recent: list[tuple[int, Exchange]] = []
     total = 0
     for session in sessions:
         covered: list[int] = []  # the numbers of the messages that only a summary stands for
         for exchange in session.exchanges:
-            numbers = range(total + 1, total + messages_in([exchange]) + 1)
-            total += len(numbers)
-            live = session is sessions[-1]
-            if exchange.ref in known or (exchange.failed and (recent or live)):
-                recent.append((numbers[0], exchange))
+            first, total = total + 1, total + messages_in([exchange])
+            if exchange.ref in in_context or (
+                exchange.failed and (recent or session is sessions[-1])
+            ):
+                recent.append((first, exchange))
             elif not exchange.failed:
-                covered += numbers
+                covered += range(first, total + 1)
         if covered:
             summary = session.seal.summary if session.seal else None
-            summarized.append(
-                panels.SessionHistory(covered[0], covered[-1], session.header.id, summary)
-            )
+            identity = session.header.id
+            summarized.append(panels.SessionHistory(covered[0], covered[-1], identity, summary))
     if not total:
         raise UsageError("Nothing was said yet.")
-    if broken:
-        chat.display.warn(broken)
-    full, agent = "full" in arguments.flags, conversation.agent.name
+    if problem:
+        chat.display.warn(problem)
+    agent, full = conversation.agent.name, "full" in options
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 
@@ -189,30 +192,27 @@ async def stats(chat: Chat, argument: str) -> None:
     kept.
     """
     conversation = chat.conversation
-    sessions, broken = chat.chain()
-    live, cost = conversation.session, conversation.options.cost
-    pairs = list(accounting(live.totals))
+    sessions, problem = chat.chain()
+    session, cost, budget = sessions[-1], conversation.options.cost, conversation.budget
+    pairs = [*accounting(session.totals)]
     if len(sessions) > 1:
-        totals = [session.totals for session in sessions]
+        totals = [one.totals for one in sessions]
         pairs += [
             ("Sessions in the chain", str(len(sessions))),
             ("Queries in the chain", str(sum(one.queries for one in totals))),
             ("Tokens in the chain", f"{sum(one.combined for one in totals):,}"),
         ]
-    summaries = [session.seal.usage for session in sessions if session.seal and session.seal.usage]
-    if summaries:
+    if summaries := [one.seal.usage for one in sessions if one.seal and one.seal.usage]:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
-    used = live.usage_of_models
+    used = session.usage_of_models or {conversation.agent.model: Usage()}
     if len(used) > 1:
         pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
-    price = session_cost(live, cost) if used else cost(conversation.agent.model, Usage())
-    pairs.append(("Cost of the session", dollars_text(price)))
+    pairs.append(("Cost of the session", dollars_text(cost_of_models(used, cost))))
     chat.display.lines(pairs)
-    if broken:
-        chat.display.warn(broken)
+    if problem:
+        chat.display.warn(problem)
     tokens, context, compacted = chain_measures(sessions)
     if len(tokens) > 1:
-        budget = conversation.budget
         full, window = f"{'~' if budget.estimated else ''}{budget.used:,}", budget.window.tokens
         panels.show_plots(chat.display, tokens, context, compacted, used=full, window=window)
     panels.show_compactions(chat.display, sessions)
@@ -228,15 +228,13 @@ def chain_measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], l
     for session in sessions:
         number = 0
         for entry in session.entries:
-            if not isinstance(entry, Reply) or not entry.number or entry.usage is None:
-                continue
-            if entry.number != number:
-                number = entry.number
-                tokens.append(0)
-                context.append(0)
-            usage = entry.usage
-            tokens[-1] += usage.total
-            context[-1] = usage.input + usage.output - usage.reasoning  # as the budget counts
+            if isinstance(entry, Reply) and entry.number and (usage := entry.usage) is not None:
+                if entry.number != number:
+                    number = entry.number
+                    tokens.append(0)
+                    context.append(0)
+                tokens[-1] += usage.total
+                context[-1] = usage.input + usage.output - usage.reasoning  # as the budget counts
         if session.seal is not None and session.seal.compaction is not None:
             compacted.append(len(tokens))
     return tokens, context, compacted
@@ -267,9 +265,9 @@ async def info(chat: Chat, argument: str) -> None:
     chat.display.lines((label, value) for label, value in pairs if value)
 
 
-def session_cost(session: Session, cost: Cost) -> float | None:
-    """Return what a session's replies cost in US dollars; None when a price is unknown."""
-    costs = [cost(model, usage) for model, usage in session.usage_of_models.items()]
+def cost_of_models(used: Mapping[str, Usage], cost: Cost) -> float | None:
+    """Return what the usage of models costs in US dollars; None when a price is unknown."""
+    costs = [cost(model, usage) for model, usage in used.items()]
     known = [one for one in costs if one is not None]
     return sum(known) if len(known) == len(costs) else None
 
@@ -284,7 +282,7 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         window=budget.window,
         estimated=budget.estimated,
         tokens=tokens,
-        cost=session_cost(session, cost) if tokens else None,
+        cost=cost_of_models(session.usage_of_models, cost) if tokens else None,
         session=name if live.is_empty else name or live.header.id,
         unsaved=not live.is_empty and not live.is_saved,
         summary=conversation.compaction.background.state,
@@ -302,27 +300,26 @@ async def config(chat: Chat, argument: str) -> None:
     count over both.
     """
     display, settings = chat.display, settings_of(chat.config)
-    if not argument:
-        if path := dict(chat.facts).get("Config", ""):
-            missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240 - one look
-            display.line(f"Config: {one_line(path, 2000)}{missing}")
-        changed = [(key, text) for key, (text, default) in settings.items() if text != default]
-        if not changed:
+    if argument:
+        key = argument.strip().rstrip(".:")
+        wanted = {name: one for name, one in settings.items() if f"{name}.".startswith(f"{key}.")}
+        if not wanted:
+            sections = {name.partition(".")[0] for name in settings}
+            near = get_close_matches(key, [*settings, *sections], 1)
+            hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
+            raise UsageError(f"There is no setting {key[:60]}.", hint)
+        for name, (text, default) in wanted.items():
+            wanted[name] = text if text == default else f"{text} (by default: {default})", ""
+    else:
+        path = dict(chat.facts).get("Config", "")
+        exists = Path(path).expanduser().exists()  # noqa: ASYNC240 - one look
+        missing = "" if exists else " (there is none yet)"
+        display.line(f"Config: {one_line(path, 2000)}{missing}")
+        wanted = {name: one for name, one in settings.items() if one[0] != one[1]}
+        if not wanted:
             text = "All settings are at their defaults; config.example.yaml shows them."
             display.line(text, "dim")
-        display.lines(changed)
-        return
-    key = argument.strip().rstrip(".:")
-    rows = []
-    for name, (text, default) in settings.items():
-        if f"{name}.".startswith(f"{key}."):
-            rows.append((name, text if text == default else f"{text} (by default: {default})"))
-    if not rows:
-        known = sorted({*settings, *(name.partition(".")[0] for name in settings)})
-        near = get_close_matches(key, known, 1)
-        hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
-        raise UsageError(f"There is no setting {key[:60]}.", hint)
-    display.lines(rows)
+    display.lines((name, text) for name, (text, _) in wanted.items())
 
 
 def settings_of(config: Config) -> dict[str, tuple[str, str]]:
@@ -331,15 +328,14 @@ def settings_of(config: Config) -> dict[str, tuple[str, str]]:
 
     def collect(value: object, default: object, parts: tuple[str, ...]) -> None:
         if isinstance(value, Struct):
-            defaults = asdict(default if isinstance(default, Struct) else type(value)())
+            defaults = default if isinstance(default, Struct) else type(value)()
             for name, one in asdict(value).items():
-                collect(one, defaults[name], (*parts, name))
+                collect(one, getattr(defaults, name), (*parts, name))
         elif isinstance(value, Mapping) and value:
             for name, one in value.items():
                 collect(one, None, (*parts, str(name)))
         else:
-            texts = _setting_text(value, parts), _setting_text(default, parts)
-            settings[".".join(parts)] = texts
+            settings[".".join(parts)] = _setting_text(value, parts), _setting_text(default, parts)
 
     collect(config, Config(), ())
     return settings
@@ -375,10 +371,8 @@ async def theme(chat: Chat, argument: str) -> None:
     if name and not renders(display):
         text = "Replies are not rendered here: a theme would change nothing."
         raise UsageError(text, "/theme says why.")
-    if name:
-        display.theme = name
+    display.theme = name or display.theme
     show_themes(display, [name] if name else NAMES)
-    if name:
-        display.prose(f"Until you leave. {default}", "dim")
-    elif renders(display):
-        display.prose(f"/theme NAME switches for this session. {default}", "dim")
+    if renders(display):
+        text = "Until you leave." if name else "/theme NAME switches for this session."
+        display.prose(f"{text} {default}", "dim")

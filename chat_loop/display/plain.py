@@ -142,9 +142,11 @@ class Meter:
             self._draw(text)
 
     def count(self, done: int, total: int, what: str) -> None:
-        """Show how many of `total` items are done, after a short delay."""
+        """Show how many of `total` items are done, after a short delay; erase it at the end."""
         now = time.monotonic()
-        if now - max(self._drawn, self._began + SOON_SECONDS - DRAWN_SECONDS) >= DRAWN_SECONDS:
+        if done == total:
+            self.erase()
+        elif now - max(self._drawn, self._began + SOON_SECONDS - DRAWN_SECONDS) >= DRAWN_SECONDS:
             self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")
 
     def _draw(self, text: str) -> None:

@@ -62,8 +62,8 @@ def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> Sess
         agent=values.get("agent", ""),
         tag=values.get("tag", "").lstrip("#"),
         project=values.get("project", ""),
-        since=moment_of(values["since"], now) if "since" in values else None,
-        before=moment_of(values["before"], now) if "before" in values else None,
+        since=moment_of(values["since"], now) if values.get("since") else None,
+        before=moment_of(values["before"], now) if values.get("before") else None,
     )
 
 

@@ -11,7 +11,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop.commands.session import resolve_contradictions
-from chat_loop.commands.transfer import store_imports, write_document
+from chat_loop.commands.transfer import store_imports
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
@@ -28,24 +28,24 @@ from chat_loop.wording import plural
 T = TypeVar("T")
 
 
-def fork(run: SessionActions, options: argparse.Namespace) -> int:
+def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that goes on from a query of another one; it is resumed later."""
-    loaded = run.load(options.reference)
+    loaded = actions.load(options.reference)
     numbers = [exchange.query.number for exchange in loaded.session.exchanges]
     if not numbers:
         text = f"Session {loaded.session.header.id} has no query to fork after."
         raise UsageError(text, "chat-loop sessions tree shows the sessions before it.")
     number = options.at or numbers[-1]
-    identity = fork_stored(run.sessions, loaded, number)
+    identity = fork_stored(actions.sessions, loaded, number)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."
     err(f"{text} Resume with: chat-loop --resume {identity}")
     return 0
 
 
-def merge(run: SessionActions, options: argparse.Namespace) -> int:
+def merge(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that goes on from two; the user decides where they contradict each other."""
-    first, second = run.load(options.first), run.load(options.second)
+    first, second = actions.load(options.first), actions.load(options.second)
 
     def show(number: int, of: int, lines: tuple[str, str]) -> None:
         if not options.prefer:
@@ -69,15 +69,15 @@ def merge(run: SessionActions, options: argparse.Namespace) -> int:
         await conversation.accept(planner.merge_into(draft, dropped), acknowledge=False)
         return conversation.live.header.id
 
-    identity = _in_conversation(run, first.session.header, work)
+    identity = _in_conversation(actions, first.session.header, work)
     out(f"{identity}\n")
     err(f"Merged. Resume with: chat-loop --resume {identity}")
     return 0
 
 
-def compact(run: SessionActions, options: argparse.Namespace) -> int:
+def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     """Make the summary of a stored session, or make it anew."""
-    loaded = run.load_named(options)
+    loaded = actions.load_named(options)
     header, seal = loaded.session.header, loaded.session.seal
     try:  # before a model is paid for what cannot be kept
         take_lock(loaded.path.parent, loaded.path.stem).close()
@@ -101,53 +101,55 @@ def compact(run: SessionActions, options: argparse.Namespace) -> int:
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
-    return _in_conversation(run, header, work)
+    return _in_conversation(actions, header, work)
 
 
 def _in_conversation(
-    run: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
+    actions: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
 ) -> T:
     """Do `work` with a conversation that only makes summaries and begins sessions, in the name of
     the agent of `header`. Raises NoProvider.
     """
-    agent, summarizer = run.models()
+    agent, summarizer = actions.app.agent_and_summarizer()
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
-    options, count = options_of(run.config, summarizer), TokenCounter().count
+    options, count = options_of(actions.config, summarizer), TokenCounter().count
 
-    async def run_work() -> T:
-        conversation = Conversation(agent, run.sessions, count=count, show=tell, options=options)
+    async def run() -> T:
+        conversation = Conversation(
+            agent, actions.sessions, count=count, show=tell, options=options
+        )
         try:
             return await work(conversation)
         finally:
             conversation.close()
             await agent.provider.close()
 
-    return asyncio.run(run_work())
+    return asyncio.run(run())
 
 
-def export(run: SessionActions, options: argparse.Namespace) -> int:
+def export(actions: SessionActions, options: argparse.Namespace) -> int:
     """Write a conversation as one document: to a file, or (-) to standard output."""
-    loaded, secrets = run.load(options.reference), options.secrets
-    if options.file != "-":
-        report, complaints = write_document(
-            run.sessions, loaded, options.file, options.form, one=options.one, secrets=secrets
-        )
-        err(report)
-    else:
-        form = exporting.export_format(options.form, "")
-        chain, broken = exporting.chain_of(run.sessions, loaded, whole=not options.one)
+    loaded, target = actions.load(options.reference), options.file
+    form = exporting.export_format(options.form, "" if target == "-" else target)
+    chain, broken = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
+    complaints = [broken] if broken else []
+    if target == "-":
         images, lost = exporting.images_of(chain)
-        out_bytes(exporting.export_bytes(chain, form, secrets=secrets, images=images))
-        complaints = [*([broken] if broken else []), *lost]
+        out_bytes(exporting.export_bytes(chain, form, secrets=options.secrets, images=images))
+        complaints += lost
         if images and form == "markdown":
             count = plural(len(images), "image")
             complaints.append(f"{count} cannot be in it: export to a file, or as json.")
+    else:
+        written = exporting.write_export(chain, target, form, secrets=options.secrets)
+        err(written.report)
+        complaints += written.complaints
     for complaint in complaints:
         err(one_line(complaint, 300))
     return 0
 
 
-def import_(run: SessionActions, options: argparse.Namespace) -> int:
+def import_(actions: SessionActions, options: argparse.Namespace) -> int:
     """Take in exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
     parts = []
     for name in options.files:
@@ -159,7 +161,7 @@ def import_(run: SessionActions, options: argparse.Namespace) -> int:
                 parts.append(importing.read_import(importing.file_path(name)))
         except SessionError as error:
             parts.append(importing.ImportResult(complaints=(error.message,)))
-    stored, complaints = store_imports(run.sessions, parts)
+    stored, complaints = store_imports(actions.sessions, parts)
     for complaint in complaints:
         err(one_line(complaint, 300))
     for one in stored:

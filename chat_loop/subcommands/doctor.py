@@ -1,6 +1,6 @@
 """`chat-loop doctor`: check what is installed, stored and set, and say what to do about it.
 
-A check yields findings and changes nothing. Only `online` and `connected` speak to a service.
+A check yields findings and changes nothing. Only --online and --connect speak to a service.
 """
 
 from __future__ import annotations
@@ -12,11 +12,10 @@ import os
 import platform
 import re
 import shutil
-import stat
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from importlib import metadata
 from importlib.util import find_spec
@@ -29,15 +28,14 @@ from msgspec.structs import replace
 from chat_loop import __version__, errors
 from chat_loop.agent import mcp_servers
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.config import Config, Paths, expand_home, expand_variables, find_paths, load_config
+from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.errors import ChatLoopError
 from chat_loop.library.index import index_status
 from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.providers.wire import WireProvider
-from chat_loop.sessions import partial as folder_listing
+from chat_loop.sessions import partial as listing
 from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import mcp, providers
@@ -50,16 +48,10 @@ FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
 )
-MAX_READ_BYTES = 32 << 20
-"""Bytes of the newest sessions that are read whole, to find damage in their middle."""
+MAX_LOADED = 100
+"""The newest sessions, which are read whole to find damage in their middle."""
 MAX_DAMAGED = 10
-MIN_FREE_BYTES = 100_000_000
-"""Bytes of a disk."""
 ONLINE_SECONDS = 60.0
-NARROW = 60
-"""Below this many columns of a terminal the text stands below the name."""
-WIDTH = 15
-"""Columns of a finding's name."""
 SIGNS = {"ok": "✓+", "warning": "!!", "problem": "✗x"}
 """The sign of each state, and its stand-in where only ASCII can be shown."""
 
@@ -95,33 +87,25 @@ class Installation(Struct, frozen=True):
 
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is there; return 1 when there is a problem."""
-    report_lines = []
+    columns, symbols = plain.terminal_columns(), plain.shows_symbols()
+    report = []
     for finding in findings(options):
-        report_lines.append(finding)
-        if not options.as_json:
-            plain.out(report(finding))
-    states = Counter(finding.state for finding in report_lines)
+        report.append(finding)
+        sign = SIGNS[finding.state][0 if symbols else 1]
+        lines = [f"{sign} {one_line(finding.name, 60):<15} {one_line(finding.text, 1_000)}"]
+        if finding.hint:
+            arrow = "→" if symbols else "->"
+            lines.append(f"{'':18}{arrow} {one_line(finding.hint, 1_000)}")
+        for line in () if options.as_json else lines:
+            plain.out((wrapped(line, columns - 1, 18) if columns else line) + "\n")
+    states = Counter(finding.state for finding in report)
     problems, warnings = states["problem"], states["warning"]
     if options.as_json:
-        plain.out_json({"findings": report_lines, "problems": problems, "warnings": warnings})
+        plain.out_json({"findings": report, "problems": problems, "warnings": warnings})
     else:
         also = f", {plural(warnings, 'warning')}" if warnings else ""
         plain.out(f"\n{plural(problems, 'problem') if problems else 'No problems'}{also}.\n")
     return int(problems > 0)
-
-
-def report(finding: Finding) -> str:
-    """Return the lines of a finding, broken between words where the output is a terminal."""
-    columns, symbols = plain.terminal_columns(), plain.shows_symbols()
-    sign = SIGNS[finding.state][0 if symbols else 1]
-    name, text = one_line(finding.name, 60), one_line(finding.text, 1_000)
-    lines, indent = [f"{sign} {name:<{WIDTH}} {text}"], WIDTH + 3
-    if 0 < columns < NARROW:
-        lines, indent = [f"{sign} {name}", f"    {text}"], 4
-    if finding.hint:
-        arrow = "→" if symbols else "->"
-        lines.append(f"{' ' * indent}{arrow} {one_line(finding.hint, 1_000)}")
-    return "".join(f"{wrapped(line, columns - 1, indent) if columns else line}\n" for line in lines)
 
 
 def findings(options: argparse.Namespace) -> Iterator[Finding]:
@@ -136,35 +120,31 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
             yield passed(f"Extra {extra}", "not installed", install_hint(extra))
     try:
         paths = find_paths()
-    except ChatLoopError as error:
+    except errors.ChatLoopError as error:
         yield problem("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
         return
     config = Config()
     try:
         path = expand_home(options.config or str(paths.config))
         config = load_config(path, required=bool(options.config))
-        missing = "" if path.exists() else "there is no "
-        yield passed("Config", f"{missing}{path}{': the defaults hold' if missing else ''}")
-    except ChatLoopError as error:
+        there = path.exists()
+        yield passed("Config", str(path) if there else f"there is no {path}: the defaults hold")
+    except errors.ChatLoopError as error:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
     try:
         folder = paths.sessions(config, options.sessions_dir)
-    except ChatLoopError as error:
+    except errors.ChatLoopError as error:
         hint = "sessions.directory in the config names it."
         yield problem("Sessions folder", error.message, hint)
         folder = paths.sessions(Config())
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
     installation = Installation(options, config, paths, folder, machine)
-    checks: list[Callable[[Installation], Iterator[Finding]]] = [
-        *(folders, sessions, locks, index, keys, model),
-        *(connected if options.connect else described, agents, terminal),
-        *([online] if options.online else []),
-    ]
-    for check in checks:
+    checks = [folders, sessions, locks, index, keys, model, servers, agents, terminal]
+    for check in [*checks, online] if options.online else checks:
         name = check.__name__.capitalize()
         try:
             yield from check(installation)
-        except ChatLoopError as error:
+        except errors.ChatLoopError as error:
             yield problem(name, error.message, error.hint.partition("\n")[0])
         except OSError as error:
             text = f"{error.filename or 'This'} cannot be read: {errors.os_reason(error)}."
@@ -174,65 +154,44 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
 
 
 def folders(installation: Installation) -> Iterator[Finding]:
-    """Check that the folders can be written to, are the user's alone, and have room."""
-    yield _folder("Sessions folder", installation.sessions)
-    yield _folder("Data folder", installation.paths.data)
-    yield _folder("Config folder", installation.paths.config.parent)
-    if sys.platform == "win32" or not installation.sessions.is_dir():
-        return
-    files = [
-        installation.paths.history,
-        installation.paths.data / "MEMORY.md",
-        *installation.sessions.glob("*.md"),
-    ]
-    modes = [(file, file.lstat().st_mode) for file in files if os.path.lexists(file)]
-    readable = [file for file, mode in modes if stat.S_ISREG(mode) and mode & 0o077]
-    if readable and installation.sessions.stat().st_mode & 0o077:
-        text = f"{plural(len(readable), 'file')} of conversations, such as {readable[0]},"
-        hint = f"chmod -R go= {installation.sessions}"
-        yield warning("Privacy", f"{text} can be read by other users.", hint)
-
-
-def _folder(name: str, folder: Path) -> Finding:
-    above = folder
-    while above != above.parent and not os.path.lexists(above):
-        above = above.parent
-    if not (above.is_dir() and os.access(above, os.R_OK | os.W_OK | os.X_OK)):
-        text = f"{above} is not a folder that you can read and write."
-        return problem(name, text, f"chmod u+rwx {above}")
-    if above != folder:
-        return passed(name, f"{folder} is not there yet: it is made when it is needed.")
-    free = shutil.disk_usage(folder).free
-    if free < MIN_FREE_BYTES:
-        return warning(name, f"{folder}: only {size_text(free)} are free on its disk.")
-    if sys.platform != "win32" and folder.stat().st_mode & 0o022:
-        return warning(name, f"{folder} can be changed by other users.", f"chmod go-w {folder}")
-    return passed(name, f"{folder}, {size_text(free)} free")
+    """Check that the folders can be written to, and by the user alone."""
+    for name, folder, private in (
+        ("Sessions folder", installation.sessions, 0o077),
+        ("Data folder", installation.paths.data, 0o022),
+        ("Config folder", installation.paths.config.parent, 0o022),
+    ):
+        above = folder
+        while not os.path.lexists(above):
+            above = above.parent
+        if not (above.is_dir() and os.access(above, os.R_OK | os.W_OK | os.X_OK)):
+            text = f"{above} is not a folder that you can read and write."
+            yield problem(name, text, f"chmod u+rwx {above}")
+        elif above != folder:
+            yield passed(name, f"{folder} is not there yet: it is made when it is needed.")
+        elif sys.platform != "win32" and folder.stat().st_mode & private:
+            act = "changed" if folder.stat().st_mode & 0o022 else "read"
+            yield warning(name, f"{folder} can be {act} by other users.", f"chmod go= {folder}")
+        else:
+            yield passed(name, f"{folder}, {size_text(shutil.disk_usage(folder).free)} free")
 
 
 def sessions(installation: Installation) -> Iterator[Finding]:
     """Check the sessions, of which the newest are read whole."""
-    if not installation.sessions.is_dir():
+    folder = installation.sessions
+    if not folder.is_dir():
         return
-    stamps, manager = (
-        folder_listing.newest_first(installation.sessions),
-        SessionManager(installation.sessions),
-    )
-    damaged, left = [], MAX_READ_BYTES
-    for stamp in stamps:
-        left -= stamp.size
-        if left < 0:
-            break
+    stamps, manager, damaged = listing.newest_first(folder), SessionManager(folder), []
+    for stamp in stamps[:MAX_LOADED]:
         try:
-            loaded = manager.load(installation.sessions / f"{stamp.id}.md")
+            loaded = manager.load(folder / f"{stamp.id}.md")
             if len(loaded.damage) > loaded.torn_records and not loaded.is_foreign:
                 damaged.append(f"{stamp.id}: {loaded.damage[0]}")
         except errors.SessionError as error:
             damaged.append(error.message)
-    if unlisted := folder_listing.misnamed_files(installation.sessions):
+    if unlisted := listing.misnamed_files(folder):
         hint = "Sync tools leave such copies where two machines wrote."
         yield warning("Not listed", unlisted_text(unlisted), hint)
-    states = Counter[str](row.state for row in folder_listing.rows(installation.sessions))
+    states = Counter[str](row.state for row in listing.rows(folder))
     names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
     parts = [plural(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
     parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
@@ -245,7 +204,7 @@ def sessions(installation: Installation) -> Iterator[Finding]:
 def locks(installation: Installation) -> Iterator[Finding]:
     """Check which sessions are open in other processes."""
     locked = []
-    for path in sorted((installation.sessions / LOCK_FOLDER).glob("*.lock"))[:2_000]:
+    for path in sorted((installation.sessions / LOCK_FOLDER).glob("*.lock")):
         try:
             take_lock(installation.sessions, path.stem).close()
         except errors.SessionLocked:
@@ -256,7 +215,7 @@ def locks(installation: Installation) -> Iterator[Finding]:
 
 def index(installation: Installation) -> Iterator[Finding]:
     """Check the index, which is made from the sessions."""
-    status = index_status(installation.sessions, folder_listing.newest_first(installation.sessions))
+    status = index_status(installation.sessions, listing.newest_first(installation.sessions))
     stale = f"{plural(status.stale, 'session')} behind" if status.stale else "up to date"
     if status.trouble:
         yield warning("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
@@ -266,25 +225,17 @@ def index(installation: Installation) -> Iterator[Finding]:
         yield passed("Index", "none yet: it is made when sessions are first listed")
 
 
-def fault_of(key: str) -> str:
-    """Return the obvious fault of a key, without quoting it; "" when there is none."""
-    if not re.fullmatch(r"[!#-&(-~]+", key):
-        return "has blanks, quotation marks or other characters that no key has"
-    placeholders = ("...", "your", "xxx", "<", "changeme", "insert")
-    if len(key) < 8 or key.lower().startswith(placeholders):
-        return "is a placeholder, or too short for a key"
-    return ""
-
-
 def keys(installation: Installation) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(installation.config.providers).values()
     environment = installation.machine.environment
     names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
-    faults = {name: fault_of(environment[name]) for name in names}
-    for name in filter(faults.get, names):
-        yield problem("Keys", f"{name} {faults[name]}.", f"Set it again: export {name}=...")
-    if right := [name for name in names if not faults[name]]:
+    right = [name for name in names if re.fullmatch(r"[!#-&(-~]{8,}", environment[name])]
+    for name in names:
+        if name not in right:
+            text = f"{name} is no key: it is too short, or has blanks or quotation marks."
+            yield problem("Keys", text, f"Set it again: export {name}=...")
+    if right:
         yield passed("Keys", f"set: {', '.join(right)}")
     elif not names:
         yield passed("Keys", "none is set", "chat-loop providers says which there are.")
@@ -322,76 +273,54 @@ def online(installation: Installation) -> Iterator[Finding]:
     # a model that reasons first needs room to say a word
     request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
 
-    async def ask() -> float:
-        """Return the seconds until the end of the reply."""
+    async def ask() -> None:
         try:
             async with asyncio.timeout(ONLINE_SECONDS):
-                await asyncio.to_thread(provider.warm)
-                began = time.monotonic()
                 async for _ in provider.stream(request):
                     pass
-            return time.monotonic() - began
         finally:
             await provider.close()
 
     name = f"{provider.name}:{provider.model}"
+    provider.warm()
+    began = time.monotonic()
     try:
-        yield passed("Online", f"{name} answered in {asyncio.run(ask()):.1f} s")
+        asyncio.run(ask())
+        yield passed("Online", f"{name} answered in {time.monotonic() - began:.1f} s")
     except TimeoutError:
         yield problem("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.")
-    except ChatLoopError as error:
+    except errors.ChatLoopError as error:
         yield problem("Online", f"{name}: {error.message}", error.hint)
 
 
-def described(installation: Installation) -> Iterator[Finding]:
-    """Check whether the MCP servers of the config could be started, without starting one."""
-    if installation.config.mcp and any(find_spec(name) is None for name in ("mcp", "jsonschema")):
-        yield problem("MCP", mcp_servers.MISSING, install_hint("mcp"))
-    known = installation.machine.environment
-    for name, server in installation.config.mcp.items():
-        if not server.enabled:
-            yield passed(f"MCP {name}", "switched off")
-            continue
-        try:
-            environment = {**known, **expand_variables(server.env, known)}
-            expand_variables(server.headers, known)
-        except ChatLoopError as error:
-            yield problem(f"MCP {name}", error.message, error.hint)
-            continue
-        path = server.command
-        if "/" in path:
-            path = str(Path(server.cwd).expanduser() / path)
-        if server.url or shutil.which(path, path=environment.get("PATH")):
-            yield passed(f"MCP {name}", "described; --connect tries it")
-        else:
-            text = f"Its command {server.command} is not found."
-            yield problem(f"MCP {name}", text, "Install it, or name its whole path.")
-    if not installation.config.mcp:
+def servers(installation: Installation) -> Iterator[Finding]:
+    """Check the MCP servers of the config, which are only started with --connect."""
+    configs = installation.config.mcp
+    if not configs:
         yield passed("MCP", "no server in the config")
-
-
-def connected(installation: Installation) -> Iterator[Finding]:
-    """Connect to the MCP servers and report the result of each."""
-    servers = mcp_servers.servers_of(installation.config.mcp)
-    for state in asyncio.run(mcp.connect(servers)) if servers is not None else ():
-        if state.state == "connected":
-            text = f"connected, {plural(len(state.tools), 'tool')}"
-            yield passed(f"MCP {state.name}", text)
-        else:
-            yield problem(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
+    elif find_spec("mcp") is None or find_spec("jsonschema") is None:
+        yield problem("MCP", mcp_servers.MISSING, install_hint("mcp"))
+    elif not installation.options.connect:
+        yield passed("MCP", f"{plural(len(configs), 'server')} in the config; --connect tries it")
+    elif connections := mcp_servers.servers_of(configs):
+        for state in asyncio.run(mcp.connect(connections)):
+            if state.state == "connected":
+                yield passed(f"MCP {state.name}", f"connected, {plural(len(state.tools), 'tool')}")
+            else:
+                yield problem(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
 
 
 def agents(installation: Installation) -> Iterator[Finding]:
-    """Check the agents that have a name, and whether the one that would be used now may run."""
+    """Check the agents that have a name, and that the one that would be used now is approved."""
     registry = AgentRegistry(installation.paths)
     yield passed("Agents", f"{plural(len(registry.all()), 'agent')} with a name")
     if reference := installation.options.agent_reference or installation.config.agent.default:
         file = registry.read(reference)
-        if registry.question(file) is not None:
+        if registry.question(file) is None:
+            yield passed("Agent", str(file.path))
+        else:
             hint = f"chat-loop agents approve {reference}"
             yield warning("Agent", f"{file.path} is not approved.", hint)
-        else:
-            yield passed("Agent", str(file.path))
 
 
 def terminal(installation: Installation) -> Iterator[Finding]:

@@ -3,111 +3,81 @@
 from __future__ import annotations
 
 import argparse
-import shlex
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from msgspec.structs import asdict, replace
 
-from chat_loop.commands.references import AmbiguousSession, find_session
-from chat_loop.config import Config
+from chat_loop.commands.references import find_session
 from chat_loop.conversation.options import costs
 from chat_loop.display import rows as drawn
 from chat_loop.display.plain import Meter, err, out, out_bytes, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
-from chat_loop.library.filters import SessionFilter, filter_of, moment_of
+from chat_loop.library import lineage
+from chat_loop.library.filters import filter_of, moment_of
 from chat_loop.library.index import FIGURES
 from chat_loop.library.library import Library
-from chat_loop.library.lineage import Link, ancestry, old_chains, old_originals, tree
-from chat_loop.sessions import naming, partial, summary_block, trash
+from chat_loop.sessions import naming, summary_block, trash
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
-from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.manager import LoadedSession
+from chat_loop.sessions.partial import misnamed_files, newest_first
 from chat_loop.sessions.records import Seal, Session, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.wording import compaction_text, counts_text, dollars_text, plural
 
 if TYPE_CHECKING:
-    from chat_loop.agent.agent import Agent
     from chat_loop.app import App
-    from chat_loop.providers import Provider
 
 SCHEMA = 2
-"""Of what `sessions list --json` prints; docs/using.md describes it."""
+"""Of what `sessions list --json` prints; docs/sessions.md describes it."""
 FIELDS = (
     *("id", "name", "tags", "agent", "project", "created", "updated", "queries", "tokens"),
     *("parent", "merged", "depth", "compacted", "mode", "answered", "state", "path"),
 )
 """The fields of a session's row in JSON."""
+WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
 
 
 def run(app: App) -> int:
     """Run the action of the command line; return the exit code."""
-    options = app.options
-    run = SessionActions(app.sessions, app.config, app.agent_and_summarizer)
-    action = options.action.replace("-", "_")
+    options, actions = app.options, SessionActions(app)
     try:
-        if action in ("fork", "merge", "compact", "export", "import"):
+        if options.action in ("fork", "merge", "compact", "export", "import"):
             from chat_loop.subcommands import chains  # loads what a list does not need
 
-            return int(getattr(chains, action.replace("import", "import_"))(run, options))
-        return int(getattr(run, action)(options))
+            act = partial(getattr(chains, options.action.replace("import", "import_")), actions)
+        else:
+            act = getattr(actions, options.action.replace("-", "_"))
+        code = int(act(options))
+        if actions.library.trouble:
+            err(actions.library.trouble)
+        return code
     except SaveError as error:
-        if not error.message.startswith("Not saved: "):
-            raise
-        # in a chat it is tried again; here it is not
-        message = error.message.removeprefix("Not saved: ")
-        raise SaveError(message, "Free some space or fix the permissions.") from error
+        error.hint = error.hint.partition(": it is tried again")[0]  # that is true in a chat only
+        raise
     finally:
-        run.progress.erase()
-        run.library.close()
+        actions.library.close()
 
 
 class SessionActions:
     """The actions on a folder of sessions that need no model."""
 
-    def __init__(
-        self,
-        sessions: SessionManager,
-        config: Config,
-        models: Callable[[], tuple[Agent, Provider | None]],
-    ) -> None:
-        self.sessions, self.config, self.models = sessions, config, models
-        self.progress = Meter()
-        self.library = Library(sessions.directory, sessions.now, self._count, thorough=True)
-        self._troubles: set[str] = set()
-
-    def _count(self, done: int, of: int) -> None:
-        if done < of:
-            self.progress.count(done, of, "sessions read")
-        else:
-            self.progress.erase()
-
-    def report_trouble(self) -> None:
-        """Report once why the index was not used."""
-        trouble = self.library.trouble
-        if trouble and trouble not in self._troubles:
-            self._troubles.add(trouble)
-            err(trouble)
-
-    def listed(self) -> list[str]:
-        """Return the ids that the numbers of `sessions list` stand for."""
-        ids = self.library.listed()
-        self.report_trouble()
-        return ids
+    def __init__(self, app: App) -> None:
+        self.app, self.sessions, self.config = app, app.sessions, app.config
+        progress = partial(Meter().count, what="sessions read")
+        self.library = Library(self.sessions.directory, self.sessions.now, progress, thorough=True)
 
     def path(self, reference: str) -> Path:
         """Return the file of the session that is meant. Raises SessionNotFound."""
         try:
-            return find_session(self.sessions, self.library, reference, self.listed)
+            return find_session(self.sessions, self.library, reference, self.library.listed)
         except SessionNotFound as error:
-            if isinstance(error, AmbiguousSession):
-                error.hint = f"chat-loop sessions list {shlex.quote(reference)}"
-            elif not error.is_ambiguous:
-                error.hint = "chat-loop sessions list shows numbers and ids."
+            error.hint = "chat-loop sessions list shows numbers and ids; WORDS after it filter."
             raise
 
     def load(self, reference: str) -> LoadedSession:
@@ -122,46 +92,38 @@ class SessionActions:
             raise UsageError("Which session? Name one.", "For example: --session 3.")
         return self.load(references[0])
 
-    def filter(self, options: argparse.Namespace, words: str = "") -> SessionFilter:
-        """Return the filter that the options make."""
-        names = ("agent", "tag", "project", "since", "before")
-        values = {name: value for name in names if (value := getattr(options, name))}
-        return filter_of(values, self.sessions.now(), words)
-
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""
-        filters, fold = self.filter(options, " ".join(options.words)), not options.unfold
+        fold, cost = not options.unfold, costs(self.config)
+        filters = filter_of(vars(options), self.sessions.now(), " ".join(options.words))
         rows, more = self.library.rows(
             options.limit, wanted=filters, fold=fold, everything=options.all
         )
-        self.report_trouble()
-        whole = fold and not filters and not options.all
-        ids = [row.id for row in rows] if whole else self.listed()
+        is_whole = fold and not filters and not options.all
+        ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
-        cost = costs(self.config)
         if options.as_json:
-            rows_json = []
+            json_rows = []
             for row in rows:
-                values = {**row_values(numbers.get(row.id), row), "cost": drawn.cost_of(row, cost)}
+                values = {**row_values(row, numbers.get(row.id)), "cost": drawn.cost_of(row, cost)}
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
                     values |= {"shared_queries": row.shared, "branch": None}
-                    if row.branch is not None:
-                        at, words = row.branch.at or None, row.branch.words
-                        values["branch"] = {"at": at, "words": words}
-                rows_json.append(values)
+                if fold and row.branch is not None:
+                    values["branch"] = {"at": row.branch.at or None, "words": row.branch.words}
+                json_rows.append(values)
             key = "conversations" if fold else "sessions"
-            out_json({"schema": SCHEMA, key: rows_json, "older": more})
+            out_json({"schema": SCHEMA, key: json_rows, "older": more})
             return int(bool(filters) and not rows)
         if not rows:
-            hidden = bool(partial.newest_first(self.sessions.directory))
+            hidden = bool(newest_first(self.sessions.directory))
             err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
         lines = []
         for row in rows:
             price, counts = drawn.cost_of(row, cost), _counts(row)
             parts = (
                 f"{numbers.get(row.id, ''):>4}",
-                f"{date_text(row):<16}",
+                f"{_date(row):<16}",
                 row.id,
                 row.state,
                 f"{counts}, {dollars_text(price)}" if price else counts,
@@ -172,7 +134,7 @@ class SessionActions:
         out("".join(lines))
         if more:
             err(f"… and {more:,} older")
-        if names := partial.misnamed_files(self.sessions.directory):
+        if names := misnamed_files(self.sessions.directory):
             err(drawn.unlisted_text(names))
         return int(bool(filters) and not rows)
 
@@ -187,7 +149,7 @@ class SessionActions:
             out_bytes(read_part(path)[0])
             return 0
         values = {**asdict(session.header), "name": naming.name_of(session), "tags": session.tags}
-        values |= {"path": str(path), "damage": loaded.damage, "totals": session.totals}
+        values |= {"path": path, "damage": loaded.damage, "totals": session.totals}
         values["entries"] = [
             {"kind": type(entry).__name__.lower(), **asdict(entry)} for entry in session.entries
         ]
@@ -199,23 +161,36 @@ class SessionActions:
         chain = ChainReader(self.sessions).read(session)
         if chain.problem:
             err(chain.problem)
-        sessions = (*(loaded.session for loaded in reversed(chain.ancestors)), session)
-        rows = [_summary_values(one) for one in sessions]
+        rows = []
+        for one in (*(loaded.session for loaded in reversed(chain.ancestors)), session):
+            seal = one.seal or Seal(at=one.header.created, reason="exit")
+            numbers = [exchange.query.number for exchange in one.exchanges]
+            last = max(numbers, default=0) if seal.covers is None else seal.covers
+            covers = bool(numbers) and numbers[0] <= last
+            values: dict[str, object] = {
+                "session": one.header.id,
+                "first": numbers[0] if covers else None,
+                "last": last if covers and seal.summary else None,
+                "at": seal.at if seal.summary else None,
+            }
+            for name in ("source", "usage", "compaction", "summary"):
+                values[name] = getattr(seal, name)
+            rows.append(values)
+            if as_json:
+                continue
+            if seal.summary is None:
+                out(f"{one.header.id}: no summary\n\n")
+                continue
+            covered = f"queries {numbers[0]} to {last}" if covers else "no queries"
+            out(
+                f"{one.header.id}: {covered}, {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n"
+            )
+            if (made := seal.compaction) is not None:
+                price = dollars_text(made.cost)
+                out(f"{compaction_text(made)} · {made.model or 'no model'} · {price}\n")
+            out(f"\n{summary_block.render(seal.summary)}\n\n")
         if as_json:
             out_json(rows)
-            return 0
-        writers = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
-        for row in rows:
-            if row["summary"] is None:
-                out(f"{row['session']}: no summary\n\n")
-                continue
-            covered = f"queries {row['first']} to {row['last']}" if row["first"] else "no queries"
-            by = writers[row["source"]]
-            out(f"{row['session']}: {covered}, {row['at']:%Y-%m-%d %H:%M}, by {by}\n")
-            if (made := row["compaction"]) is not None:
-                cost = dollars_text(made.cost)
-                out(f"{compaction_text(made)} · {made.model or 'no model'} · {cost}\n")
-            out(f"\n{summary_block.render(row['summary'])}\n\n")
         return 0
 
     def search(self, options: argparse.Namespace) -> int:
@@ -225,30 +200,26 @@ class SessionActions:
         from chat_loop.library.semantic import SemanticIndex
 
         semantic = SemanticIndex() if self.config.search.meaning and not options.text else None
-        words, filters = " ".join(options.words), self.filter(options)
+        filters = filter_of(vars(options), self.sessions.now())
+        words = " ".join(options.words)
         hits = search_all(self.library, words, filters, options.limit, semantic, standalone=True)
-        self.progress.erase()
-        self.report_trouble()
         if semantic is not None and semantic.problem:
             err(semantic.problem)
         if not hits and not options.as_json:
             err("No matches.")
         rows = []
         for hit in hits:
-            query, excerpts = hit.exchange.query, excerpts_of(hit, estimate)
-            row: dict[str, object] = {
-                "number": hit.listed,
-                "session": hit.row.id,
-                "name": hit.row.name,
-            }
-            row |= {"tags": hit.row.tags, "query": query.number, "at": query.at}
-            row |= {"strength": round(hit.strength, 3), "related": hit.related}
-            row |= {"excerpts": {who.lower(): text for who, text in excerpts}}
-            rows.append({**row, "path": str(hit.row.path)})
+            row, query, excerpts = hit.row, hit.exchange.query, excerpts_of(hit, estimate)
+            values = row_values(row, hit.listed)
+            values = {name: values[name] for name in ("number", "name", "tags", "path")}
+            values |= {"session": row.id, "query": query.number, "at": query.at}
+            values |= {"strength": round(hit.strength, 3), "related": hit.related}
+            values["excerpts"] = {who.lower(): text for who, text in excerpts}
+            rows.append(values)
             if not options.as_json:
                 related = " · related" if hit.related else ""
                 at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{related}"
-                out(f"{hit.listed or '':>4}  {one_line(hit.row.name, 80)} · {hit.row.id} · {at}\n")
+                out(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}\n")
                 for who, text in excerpts:
                     out(f"      {who.lower()}: {one_line(text, 600)}\n")
         if options.as_json:
@@ -257,26 +228,24 @@ class SessionActions:
 
     def tree(self, options: argparse.Namespace) -> int:
         """Print a chain with its branches, the oldest first."""
-        nodes = tree(self.path(options.reference).stem, self.library.links())
-        self.report_trouble()
+        nodes = lineage.tree(self.path(options.reference).stem, self.library.links())
         rows = self.library.rows_of(node.id for node in nodes)
         if options.as_json:
-            numbers = {identity: number for number, identity in enumerate(self.listed(), 1)}
-            once = [node.id for node in nodes if not node.again]
-            out_json([row_values(numbers.get(one), rows[one]) for one in once])
+            numbers = {identity: number for number, identity in enumerate(self.library.listed(), 1)}
+            once = [rows[node.id] for node in nodes if not node.again]
+            out_json([row_values(row, numbers.get(row.id)) for row in once])
             return 0
         compactions = self.library.compactions(node.id for node in nodes)
         for node in nodes:
             row = rows[node.id]
-            parts = [date_text(row), _counts(row), compactions.get(row.id), one_line(row.name, 60)]
+            parts = [_date(row), _counts(row), compactions.get(row.id), one_line(row.name, 60)]
             about = "as above" if node.again else " · ".join(filter(None, parts))
             out(f"{node.stem}● {row.id}  {about}\n")
         return 0
 
     def stats(self, options: argparse.Namespace) -> int:
         """Print what the sessions of the folder come to."""
-        figures = self.library.figures() if self.listed() else dict.fromkeys(FIGURES, 0)
-        self.progress.erase()
+        figures = self.library.figures() if self.library.listed() else dict.fromkeys(FIGURES, 0)
         if options.as_json:
             out_json(figures)
             return 0
@@ -289,10 +258,7 @@ class SessionActions:
 
     def reindex(self, options: argparse.Namespace) -> int:
         """Rebuild the index from the files."""
-        count = self.library.update_index(rebuild=True)
-        self.progress.erase()
-        self.report_trouble()
-        out(f"{plural(count, 'session')} read into the index.\n")
+        out(f"{plural(self.library.update_index(rebuild=True), 'session')} read into the index.\n")
         return 0
 
     def tag(self, options: argparse.Namespace) -> int:
@@ -335,23 +301,22 @@ class SessionActions:
             return 0
         # all are looked up before one is gone and the numbers change
         ids = [self.path(reference).stem for reference in options.references]
-        rows = [*self.library.rows_of(ids).values()]
-        moved = [row for row in rows if _try_each(trash.move_to_trash, row.path)]
+        rows = self.library.rows_of(ids).values()
+        moved = {row.id: row for row in rows if _try_each(trash.move_to_trash, row.path)}
         if options.as_json:
-            out_json([row_values(None, row) for row in moved])
-        for row in () if options.as_json else moved:
-            back = f"chat-loop sessions restore {row.id} brings it back."
-            out(f"{row.id} is in the trash; {back}\n")
-        moved_ids = {row.id for row in moved}
-        for link in self.library.links().values() if moved_ids else ():
-            for parent in moved_ids.intersection(link.parents):
+            out_json([row_values(row) for row in moved.values()])
+        for identity in () if options.as_json else moved:
+            back = f"chat-loop sessions restore {identity} brings it back."
+            out(f"{identity} is in the trash; {back}\n")
+        for link in self.library.links().values() if moved else ():
+            for parent in moved.keys() & link.parents:
                 text = f"{link.id} goes on from {parent}: it has the summary"
                 err(f"{text}, the words are in the trash.")
         return int(len(moved) < len(rows))
 
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
-        ids = [*dict.fromkeys(options.ids)]
+        ids = dict.fromkeys(options.ids)
         back = [one for one in ids if _try_each(trash.restore, self.sessions.directory, one)]
         out("".join(f"{identity} is back.\n" for identity in back))
         return int(len(back) < len(ids))
@@ -370,10 +335,11 @@ class SessionActions:
             hint = "--yes does without, --dry-run only says what it would do."
             raise UsageError("Nobody is there to agree.", hint)
         (rows, _), links = self.library.rows(fold=False), self.library.links()
-        chosen = old_chains(rows, links, before)
+        chosen = lineage.old_chains(rows, links, before)
         if options.originals:
-            candidates = {row.id for row in old_originals(rows, links, before)}
-            chosen = old_originals(rows, links, before, set(self._needed(candidates, links)))
+            candidates = {row.id for row in lineage.old_originals(rows, links, before)}
+            needed = {*self._needed(candidates, links)}
+            chosen = lineage.old_originals(rows, links, before, needed)
         _print_rows(chosen, as_json=options.as_json)
         count = plural(len(chosen), "session")
         if options.dry_run or not chosen:
@@ -390,27 +356,25 @@ class SessionActions:
             elif _try_each(trash.move_to_trash, row.path):
                 moved += 1
             elif not options.originals:
-                staying |= ancestry([row.id], links)
+                staying |= lineage.ancestry([row.id], links)
         text = f"{plural(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
         err(f"{text} brings one back." if moved else "Nothing is moved.")
         return int(moved < len(chosen))
 
-    def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
+    def _needed(self, candidates: set[str], links: Mapping[str, lineage.Link]) -> Iterator[str]:
         """Yield the sessions whose own words may be needed, as no whole summary stands for them or
         for one that goes on from them.
         """
         for identity in links:
-            family = ancestry([identity], links)
-            if candidates.isdisjoint(family):
-                continue
-            try:
-                loaded = self.sessions.load(self.sessions.session_file(identity))
-            except SessionError:
-                yield from family
-                continue
-            seal = loaded.session.seal if loaded.is_sealable else None
-            if seal is None or seal.summary is None or seal.covers is not None:
-                yield from family
+            family = lineage.ancestry([identity], links)
+            if not candidates.isdisjoint(family):
+                try:
+                    loaded = self.load(identity)
+                    seal = loaded.session.seal if loaded.is_sealable else None
+                except SessionError:
+                    seal = None
+                if seal is None or seal.summary is None or seal.covers is not None:
+                    yield from family
 
 
 def confirm(question: str) -> bool:
@@ -419,30 +383,13 @@ def confirm(question: str) -> bool:
     return sys.stdin.readline().strip().lower() in ("y", "yes")
 
 
-def row_values(number: int | None, row: SessionRow) -> dict[str, object]:
+def row_values(row: SessionRow, number: int | None = None) -> dict[str, object]:
     """Return a session's row as JSON."""
     values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
     return values | {name: values[name] or None for name in ("parent", "merged", "mode")}
 
 
-def _summary_values(session: Session) -> dict[str, Any]:
-    """Return a session's summary as JSON has it, and which queries it covers."""
-    seal = session.seal or Seal(at=session.header.created, reason="exit")
-    numbers = [exchange.query.number for exchange in session.exchanges]
-    covers = max(numbers, default=0) if seal.covers is None else seal.covers
-    covered = [number for number in numbers if number <= covers]
-    has_summary = seal.summary is not None
-    return {
-        "session": session.header.id,
-        "first": min(numbers) if covered else None,
-        "last": covers if covered and has_summary else None,
-        "at": seal.at if has_summary else None,
-        **{name: getattr(seal, name) for name in ("source", "usage", "compaction", "summary")},
-    }
-
-
-def date_text(row: SessionRow) -> str:
-    """Return when a session was used last."""
+def _date(row: SessionRow) -> str:
     return "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
 
 
@@ -452,10 +399,9 @@ def _counts(row: SessionRow) -> str:
 
 def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
     if as_json:
-        out_json([row_values(None, row) for row in rows])
-        return
-    for row in rows:
-        out(f"{date_text(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
+        out_json([row_values(row) for row in rows])
+    for row in () if as_json else rows:
+        out(f"{_date(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
 
 
 def _try_each(act: Callable[..., object], *arguments: object) -> bool:
