@@ -112,7 +112,7 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
         (
             "a.md",
             "---\nname: x\n",
-            "The agent a.md: the line --- that ends its beginning is missing. Save it as UTF-8.",
+            "The agent a.md: the line --- that ends its beginning is missing. ",
         ),
         (
             "a.md",
@@ -182,7 +182,6 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             b"\xff\xfe",
             (
                 "The agent a.md: 'utf-8' codec can't decode byte 0xff in position 0: invalid start byte. "
-                "Save it as UTF-8."
             ),
         ),
         ("a.md", "x" * 300_000, "The agent a.md is larger than 256 KB. "),

@@ -93,7 +93,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
             if self.kind == "markdown":
                 text, prompt = split_front(text)
         except ValueError as error:
-            raise AgentError(f"The agent {path}: {error}.", "Save it as UTF-8.") from error
+            raise AgentError(f"The agent {path}: {error}.") from error
         values = read_yaml(text.encode(), str(path))
         if values is None and not (prompt or "").strip():
             raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")

@@ -15,7 +15,6 @@ import inspect
 import json
 import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from contextlib import AsyncExitStack, aclosing
 from typing import Any
 
 from chat_loop.agent import functions
@@ -25,12 +24,13 @@ from chat_loop.errors import ChatLoopError, RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.replies import MAX_ARGUMENTS
+from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
 MAX_RESULT = 50_000
 """Characters of a tool's result that are kept."""
 PREVIOUS_SECONDS = 10.0
-"""How long a stateful agent may take to finish a cancelled run."""
+"""How long an agent may take to finish a cancelled run."""
 _STOP_REASONS: Mapping[object, StopReason] = {
     **dict.fromkeys(("length", "max_tokens"), "length"),
     **dict.fromkeys(("content_filter", "guardrail_intervened", "content_filtered"), "refusal"),
@@ -47,14 +47,12 @@ class ExternalProvider:
     def __init__(self, definition: Definition, windows: Mapping[str, int]) -> None:
         """Take the `windows` that the user set, by the name of the agent or of its model."""
         self.model = definition.name
-        self._agent = agent = definition.foreign
-        libraries = {kind.__module__.partition(".")[0] for kind in type(agent).__mro__}
-        self._is_pydantic = "pydantic_ai" in libraries and hasattr(agent, "run_stream_events")
+        self._agent: Any = definition.foreign
         self._model_name = self.model
         if self.model not in windows:
             self._model_name = ""
             with CapturedError():  # its model's name is foreign code, too
-                model: Any = getattr(agent, "model", None)
+                model: Any = getattr(self._agent, "model", None)
                 config = model.get_config() if hasattr(model, "get_config") else {}
                 name = config.get("model_id") or getattr(model, "model_name", model)
                 self._model_name = name.rpartition(":")[2] if isinstance(name, str) else ""
@@ -80,14 +78,12 @@ class ExternalProvider:
                 loop.call_soon_threadsafe(events.put_nowait, event)
 
         async def work() -> None:
-            before, self._last_task = self._last_task, asyncio.current_task()
+            previous, self._last_task = self._last_task, asyncio.current_task()
+            if previous is not None:  # the agent may keep a state
+                await asyncio.wait({previous}, timeout=PREVIOUS_SECONDS)
             reply = ReplyEvents(send, tools=request.grammar is None)
-            if self._is_pydantic:
-                await _ask_pydantic_ai(self._agent, request, reply)
-            else:  # it may keep a state
-                if before is not None and not before.done():
-                    await asyncio.wait({before}, timeout=PREVIOUS_SECONDS)
-                await _ask_any(self._agent, request, reply)
+            is_pydantic = hasattr(self._agent, "run_stream_events")
+            await (_ask_pydantic_ai if is_pydantic else _ask_any)(self._agent, request, reply)
             reply.end()
 
         task = asyncio.ensure_future(on_loop(work))
@@ -120,8 +116,8 @@ class ReplyEvents:
         """The names and the times of the calls that wait for a result, by the agent's ids."""
         self._step_open = False
         """True after calls were sent, until the end of their step is sent."""
-        self.usage = self._usage_before = Usage()
-        """The tokens of all steps, and of the finished ones."""
+        self.usage = Usage()
+        """The tokens of this step so far."""
         self.has_text = False
         self.stop: StopReason = "end"
 
@@ -130,52 +126,24 @@ class ReplyEvents:
         if isinstance(text, str) and text:
             self._end_step()
             self.has_text = self.has_text or (kind is TextDelta and bool(text.strip()))
-            self._send(kind(_replace_surrogates(text)))
-
-    def piece(self, piece: object) -> None:
-        """Send a piece of an agent's stream: a text, something that has one, or a dict with the
-        keys of Strands.
-        """
-        if not isinstance(piece, Mapping):
-            self.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
-            return
-        self.text(piece.get("data"))
-        self.text(piece.get("reasoningText"), ThinkingDelta)
-        raw, message = piece.get("event"), piece.get("message")
-        metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
-        if usage := metadata.get("usage"):
-            cached = usage.get("cacheReadInputTokens", 0)
-            read = usage.get("inputTokens", 0) + usage.get("cacheWriteInputTokens", 0) + cached
-            self.usage += Usage(input=read, output=usage.get("outputTokens", 0), cached=cached)
-        for block in message.get("content", ()) if isinstance(message, Mapping) else ():
-            if use := block.get("toolUse"):
-                self.call(use.get("toolUseId"), use.get("name"), use.get("input"))
-            elif result := block.get("toolResult"):
-                parts = result.get("content", ())
-                text = "\n".join(text_of(part.get("text", part.get("json", ""))) for part in parts)
-                self.result(result.get("toolUseId"), text, failed=result.get("status") == "error")
-        if "result" in piece:
-            self.stop = _STOP_REASONS.get(getattr(piece["result"], "stop_reason", None), "end")
-            if not self.has_text:
-                self.text(text_of(piece["result"]).strip())
+            self._send(kind(replace_surrogates(text)))
 
     def call(self, key: object, name: object, arguments: object) -> None:
         """Send a call of a tool; `arguments` are JSON, or can be written as such."""
-        if not self._tools:
-            return
-        if not isinstance(arguments, str):
-            arguments = json.dumps(arguments, default=str, ensure_ascii=False)
-        self._started[str(key)] = str(name), time.monotonic()
-        self._step_open = True
-        json_text = _replace_surrogates(arguments)[:MAX_ARGUMENTS]
-        self._send(ToolCalled(ToolCall(str(key), str(name), json_text)))
+        if self._tools:
+            if not isinstance(arguments, str):
+                arguments = json.dumps(arguments, default=str, ensure_ascii=False)
+            self._started[str(key)] = str(name), time.monotonic()
+            self._step_open = True
+            json_text = replace_surrogates(arguments)[:MAX_ARGUMENTS]
+            self._send(ToolCalled(ToolCall(str(key), str(name), json_text)))
 
     def result(self, key: object, text: str, *, failed: bool) -> None:
         """Send the result of a call."""
         if str(key) in self._started:
             self._end_step()
             name, started = self._started.pop(str(key))
-            text = _replace_surrogates(text[:MAX_RESULT]) or "(nothing)"
+            text = replace_surrogates(text[:MAX_RESULT]) or "(nothing)"
             seconds = round(time.monotonic() - started, 2)
             self._send(
                 ToolReturned(id=str(key), name=name, text=text, failed=failed, seconds=seconds)
@@ -184,24 +152,13 @@ class ReplyEvents:
     def end(self) -> None:
         """Send the end of the reply."""
         self._end_step()
-        self._step_open = True
-        self._end_step(self.stop)
+        self._send(Finished(stop=self.stop, usage=self.usage if self.usage.total else None))
 
-    def _end_step(self, stop: StopReason = "tool") -> None:
+    def _end_step(self) -> None:
         if self._step_open:
             self._step_open = False
-            before, self._usage_before = self._usage_before, self.usage
-            usage = Usage(
-                input=self.usage.input - before.input,
-                output=self.usage.output - before.output,
-                cached=self.usage.cached - before.cached,
-            )
-            self._send(Finished(stop=stop, usage=usage if usage.total else None))
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace lone surrogates with U+FFFD."""
-    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+            self._send(Finished(stop="tool", usage=self.usage if self.usage.total else None))
+            self.usage = Usage()
 
 
 async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> None:
@@ -216,40 +173,41 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
     options: dict[str, Any] = {"message_history": history, "instructions": request.system or None}
     if request.max_tokens is not None:
         options["model_settings"] = {"max_tokens": request.max_tokens}
-    if history and hasattr(capabilities, "ReinjectSystemPrompt"):
-        # the history is ours, and holds no system prompt
+    if history:  # it is ours, and holds no system prompt
         options["capabilities"] = [capabilities.ReinjectSystemPrompt()]
-    async with AsyncExitStack() as stack:
-        events = agent.run_stream_events(request.messages[-1].text, **options)
-        events = await stack.enter_async_context(
-            events if hasattr(events, "__aenter__") else aclosing(events)
-        )
+    counted = Usage()
+    async with agent.run_stream_events(request.messages[-1].text, **options) as events:
         async for event in events:
-            if (usage := getattr(events, "usage", None)) is not None:
-                reply.usage = Usage(
-                    input=usage.input_tokens,
-                    output=usage.output_tokens,
-                    cached=usage.cache_read_tokens,
-                )
+            total = Usage(
+                input=events.usage.input_tokens,
+                output=events.usage.output_tokens,
+                cached=events.usage.cache_read_tokens,
+            )
+            reply.usage += Usage(
+                input=total.input - counted.input,
+                output=total.output - counted.output,
+                cached=total.cached - counted.cached,
+            )
+            counted = total
             _send_pydantic_ai(event, reply)
 
 
 def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
-    match getattr(event, "event_kind", ""):
-        case "part_start" | "part_delta" as kind:
-            part = event.part if kind == "part_start" else event.delta
-            text = getattr(part, "content_delta", getattr(part, "content", None))
-            sort = getattr(part, "part_kind", "") or getattr(part, "part_delta_kind", "")
-            if sort in ("text", "thinking"):
-                reply.text(text, TextDelta if sort == "text" else ThinkingDelta)
+    match event.event_kind:
+        case "part_start" if event.part.part_kind in ("text", "thinking"):
+            kind = TextDelta if event.part.part_kind == "text" else ThinkingDelta
+            reply.text(event.part.content, kind)
+        case "part_delta" if event.delta.part_delta_kind in ("text", "thinking"):
+            kind = TextDelta if event.delta.part_delta_kind == "text" else ThinkingDelta
+            reply.text(event.delta.content_delta, kind)
         case "function_tool_call":
             part = event.part
             reply.call(part.tool_call_id, part.tool_name, part.args_as_json_str())
         case "function_tool_result":
-            part = event.part if hasattr(event, "part") else event.result
+            part = event.part
             retry = part.part_kind == "retry-prompt"
             text = part.model_response() if retry else part.model_response_str()
-            failed = retry or getattr(part, "outcome", "success") != "success"
+            failed = retry or part.outcome != "success"
             reply.result(part.tool_call_id, str(text), failed=failed)
         case "agent_run_result":
             output = event.result.output
@@ -257,8 +215,8 @@ def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
                 reply.text("\n\n" + text_of(output) if reply.has_text else text_of(output))
             elif not reply.has_text:
                 reply.text(output)
-            for message in event.result.all_messages()[-1:]:
-                reply.stop = _STOP_REASONS.get(getattr(message, "finish_reason", None), "end")
+            last = event.result.all_messages()[-1]
+            reply.stop = _STOP_REASONS.get(getattr(last, "finish_reason", None), "end")
 
 
 async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
@@ -272,7 +230,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
         if not isinstance(result, Iterator):
             return result
         for piece in result:
-            reply.piece(piece)
+            _send_piece(piece, reply)
         return None
 
     outcome = await in_thread(call)
@@ -283,7 +241,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
         result = await result
     if isinstance(result, AsyncIterator):
         async for piece in result:
-            reply.piece(piece)
+            _send_piece(piece, reply)
     elif result is not None:
         reply.text(text_of(result))
 
@@ -304,6 +262,34 @@ def _prompt_for(agent: Any, request: Request) -> str:
         now = f"Answer what the user says now:\n\n{prompt}"
         prompt = f"The conversation so far:\n\n{history}\n\n{now}"
     return "\n\n".join(filter(None, (request.system, prompt)))
+
+
+def _send_piece(piece: object, reply: ReplyEvents) -> None:
+    """Send a piece of a stream: a text, something that has one, or a dict with the keys of
+    Strands.
+    """
+    if not isinstance(piece, Mapping):
+        reply.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
+        return
+    reply.text(piece.get("data"))
+    reply.text(piece.get("reasoningText"), ThinkingDelta)
+    raw, message = piece.get("event"), piece.get("message")
+    metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
+    if usage := metadata.get("usage"):
+        cached = usage.get("cacheReadInputTokens", 0)
+        read = usage.get("inputTokens", 0) + usage.get("cacheWriteInputTokens", 0) + cached
+        reply.usage += Usage(input=read, output=usage.get("outputTokens", 0), cached=cached)
+    for block in message.get("content", ()) if isinstance(message, Mapping) else ():
+        if use := block.get("toolUse"):
+            reply.call(use.get("toolUseId"), use.get("name"), use.get("input"))
+        elif result := block.get("toolResult"):
+            parts = result.get("content", ())
+            text = "\n".join(text_of(part.get("text", part.get("json", ""))) for part in parts)
+            reply.result(result.get("toolUseId"), text, failed=result.get("status") == "error")
+    if "result" in piece:
+        reply.stop = _STOP_REASONS.get(getattr(piece["result"], "stop_reason", None), "end")
+        if not reply.has_text:
+            reply.text(text_of(piece["result"]).strip())
 
 
 def text_of(value: Any) -> str:
