@@ -72,7 +72,7 @@ DOORS = {
     "pydantic": {"agent/functions.py"},
     "pydantic_core": {"agent/functions.py"},
     "docstring_parser": {"agent/functions.py"},
-    "jsonschema": {"agent/mcp_connection.py"},
+    "jsonschema": {"agent/mcp_tools.py"},
     "argcomplete": {"subcommands/completion.py"},
 }
 

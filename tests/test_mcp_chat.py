@@ -414,7 +414,7 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
     own = (Tool(ToolSpec("own_tool", "Mine.", {"type": "object"}), nothing),)
     archive = raw(
         tmp_path,
-        {"pages": [listing("search", "other")], "results": {"search": text("found")}},
+        {"pages": [listing("search", "other")], "results": {"other": text("found")}},
         ask=False,
     )
     (tmp_path / "b").mkdir()
@@ -422,19 +422,17 @@ def test_the_archive_and_the_agents_own_tools_keep_their_names(tmp_path: Path) -
 
     async def run() -> None:
         servers = McpServers({"archive": archive, "own": others}, {})
-        call = Message("assistant", "", calls=(ToolCall("x", "archive_search_2", "{}"),))
+        call = Message("assistant", "", calls=(ToolCall("x", "archive_other", "{}"),))
         talking = Talking(tmp_path / "sessions", servers, "Hello.", call, "Found.", tools=own)
         try:
             await talking.conversation.ask("Hello")
-            named = ["own_tool", "archive_search_2", "archive_other", "own_tool_2"]
+            named = ["own_tool", "archive_other"]
             assert talking.offered() == named
             assert await talking.conversation.compact()
             await talking.conversation.ask("Search.")
             assert talking.offered() == [*named, *TOOLS]
             returned = [event for event in talking.events if isinstance(event, ToolReturned)]
-            assert [(event.name, event.text) for event in returned] == [
-                ("archive_search_2", "found")
-            ]
+            assert [(event.name, event.text) for event in returned] == [("archive_other", "found")]
             await talking.conversation.leave("clear")
             await talking.conversation.ask("Anew.")
             assert talking.offered() == named

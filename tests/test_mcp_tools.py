@@ -9,19 +9,17 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
 
-from chat_loop.agent.mcp_connection import is_schema
+from chat_loop.agent.mcp_servers import MAX_TOOLS, name_tools
 from chat_loop.agent.mcp_tools import (
-    MAX_DESCRIPTION,
     MAX_LISTED,
     MAX_SCHEMA,
-    MAX_TOOLS,
+    MAX_TEXT,
     clean_text,
-    name_tools,
+    clean_tools,
     parameters,
     result_text,
-    tools_of,
-    valid_tools,
 )
 from chat_loop.values import ToolSpec
 
@@ -44,7 +42,7 @@ SCHEMAS = st.recursive(
 
 
 def tool(server: str, name: str, description: str = "") -> tuple[str, ToolSpec]:
-    return server, ToolSpec(name, description, parameters({}, is_schema))
+    return server, ToolSpec(name, description, parameters({}))
 
 
 @given(
@@ -59,57 +57,42 @@ def test_every_name_is_one_that_every_wire_takes_and_no_other_has(
 ) -> None:
     taken = {"a_tool", "archive_search"}
     tools = [tool(server, name) for server, names in servers for name in names]
-    chosen, left = name_tools(tools, taken, 100_000, {})
+    owners: dict[str, tuple[str, str]] = {}
+    chosen = name_tools(tools, taken, 100_000, owners)
     assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in chosen)
     assert not taken & set(chosen)
-    assert len(chosen) + left == len(tools)
-    assert list(chosen.values()) == tools[: len(chosen)]
+    assert {name: (server, each.name) for name, (server, each) in chosen.items()}.items() <= (
+        owners.items()
+    )
 
 
-def test_names_of_two_servers_that_come_to_the_same() -> None:
-    tools = [tool("a", name) for name in ("b_c", "b.c", "tool")]
-    tools += [tool("a_b", name) for name in ("c", "x" * 100, "x" * 99)]
-    chosen, _ = name_tools(tools, {"a_tool"}, 100_000, {})
-    long = "a_b_" + "x" * 60
-    assert list(chosen) == ["a_b_c", "a_b_c_2", "a_tool_2", "a_b_c_3", long, long[:62] + "_2"]
-
-
-def test_a_name_stays_its_tools_own_whatever_comes_and_goes() -> None:
-    first, _ = name_tools([tool("a_b", "c"), tool("a_b", "d")], (), 100_000, {})
-    before = {(server, each.name): name for name, (server, each) in first.items()}
-    assert before == {("a_b", "c"): "a_b_c", ("a_b", "d"): "a_b_d"}
-    tools = [tool("a", "b_c"), tool("a", "b_d"), tool("a_b", "c")]
-    chosen, _ = name_tools(tools, {"a_b_x"}, 100_000, before)
-    assert [(server, name) for name, (server, _) in chosen.items()] == [
-        ("a", "a_b_c_2"),
-        ("a", "a_b_d_2"),
-        ("a_b", "a_b_c"),
-    ]
-    chosen, _ = name_tools([tool("a_b", "c")], {"a_b_c"}, 100_000, before)
-    assert list(chosen) == ["a_b_c_2"]
+def test_a_name_stays_its_first_tools_own_whatever_comes_and_goes() -> None:
+    owners: dict[str, tuple[str, str]] = {}
+    tools = [tool("a_b", "c"), tool("a", "b_c"), tool("a", "b.d"), tool("a", "tool")]
+    assert list(name_tools(tools, {"a_tool"}, 100_000, owners)) == ["a_b_c", "a_b_d"]
+    tools = [tool("a", "b_c"), tool("a_b", "d"), tool("a", "b.d")]
+    assert list(name_tools(tools, (), 100_000, owners).items()) == [("a_b_d", tools[2])]
 
 
 def test_no_more_tools_than_a_model_can_be_told_of() -> None:
     many = [tool("s", f"t{number}", "x" * 100) for number in range(200)]
-    chosen, left = name_tools(many, (), 10**9, {})
-    assert (len(chosen), left) == (MAX_TOOLS, 72)
-    chosen, left = name_tools([*many, tool("z", "small")], (), 1_000, {})
+    assert len(name_tools(many, (), 10**9, {})) == MAX_TOOLS
+    chosen = name_tools([*many, tool("z", "small")], (), 1_000, {})
     told = [
         len(name) + len(each.description) + len(json.dumps(each.parameters))
         for name, (_, each) in chosen.items()
     ]
     assert 800 < sum(told) <= 1_000
-    assert len(chosen) + left == 201
 
 
 @given(SCHEMAS.filter(lambda schema: isinstance(schema, dict)))
 def test_whatever_a_schema_is_it_becomes_one_that_can_be_sent(schema: dict[str, Any]) -> None:
-    made = parameters(schema, is_schema)
+    made = parameters(schema)
     assert made["type"] == "object"
-    assert is_schema(made)
+    Draft202012Validator.check_schema(made)
     assert len(json.dumps(made, allow_nan=False)) <= MAX_SCHEMA
     assert set(made.get("required", ())) <= set(made["properties"])
-    assert parameters(made, is_schema) == {**made, "required": made.get("required", [])}, (
+    assert parameters(made) == {**made, "required": made.get("required", [])}, (
         "a second time changes nothing"
     )
 
@@ -125,7 +108,7 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
         "required": ["at"],
         "additionalProperties": False,
     }
-    assert parameters(schema, is_schema) == schema
+    assert parameters(schema) == schema
 
 
 @pytest.mark.parametrize(
@@ -166,18 +149,16 @@ def test_a_schema_as_it_should_be_stays_as_it_is() -> None:
     ],
 )  # fmt: skip
 def test_what_is_made_of_odd_schemas(schema: dict[str, Any], made: dict[str, Any]) -> None:
-    assert parameters(schema, is_schema) == made
+    assert parameters(schema) == made
 
 
 def test_a_schema_that_is_nested_without_end_or_has_a_thousand_arguments() -> None:
     deep: dict[str, Any] = {}
     for _ in range(5_000):
         deep = {"properties": {"a": deep}}
-    made = parameters(deep, is_schema)
+    made = parameters(deep)
     assert len(json.dumps(made)) < 1_000
-    wide = parameters(
-        {"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}}, is_schema
-    )
+    wide = parameters({"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}})
     assert list(wide["properties"]) == [f"a{number}" for number in range(64)]
 
 
@@ -198,14 +179,14 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "b c/ü", "title": "Titled", "inputSchema": {}},
         {"name": "long", "description": "y" * 5_000, "inputSchema": {}},
     ]
-    found = tools_of(valid_tools(tools), is_schema)
-    assert [(each.name, each.description) for each in found] == [
+    assert [(each["name"], each["description"]) for each in clean_tools([7, *tools])] == [
         ("a", "]0;xSay it.\nTwice."),
+        ("a", "Another one."),
         ("b c/ü", "Titled"),
-        ("long", "y" * (MAX_DESCRIPTION - 1) + "…"),
+        ("long", "y" * (MAX_TEXT - 1) + "…"),
     ]
     many = [{"name": f"t{number}", "inputSchema": {}} for number in range(5_000)]
-    assert len(tools_of(many, is_schema)) == MAX_LISTED
+    assert len(clean_tools(many)) == MAX_LISTED
 
 
 @given(st.text(max_size=300), st.integers(1, 200))

@@ -15,12 +15,11 @@ import threading
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import anyio
 import httpx2
 import mcp_types
-from jsonschema import Draft202012Validator, SchemaError
 from mcp.client import Client, IncomingMessage, Transport
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
@@ -28,16 +27,14 @@ from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from msgspec.structs import replace
 
 from chat_loop import __version__
 from chat_loop.agent import mcp_tools
 from chat_loop.agent.isolation import CapturedError, plain_line
-from chat_loop.agent.mcp_tools import Json, ServerState
 from chat_loop.config import McpServer, expand_variables
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redact_text
-from chat_loop.wording import plural
+from chat_loop.values import ToolSpec
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -55,31 +52,29 @@ MAX_STDERR = 4_096
 class McpConnection:
     """A server and its connection. After a loss the next call reconnects it."""
 
-    def __init__(
-        self, config: McpServer, environment: Mapping[str, str], state: ServerState
-    ) -> None:
+    def __init__(self, name: str, config: McpServer, environment: Mapping[str, str]) -> None:
         # what the SDK logs of servers would reach the terminal
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
-        self.state = state
+        self.tools: tuple[ToolSpec, ...] = ()
         self.ready = asyncio.Event()
         """Set when the server is connected or has failed."""
-        self._config, self._environment = config, environment
+        self._name, self._config, self._environment = name, config, environment
         self._client: Client | None = None
         self._lock = asyncio.Lock()
         self._tools_changed = False
-        self.connect()
+        self._connect()
 
-    def connect(self) -> None:
+    def _connect(self) -> None:
         """Connect, in the background."""
         self.ready.clear()
-        self.state = replace(self.state, state="connecting", problem="", reconnects=False)
+        self.state: Literal["connecting", "connected", "failed"] = "connecting"
+        self.problem = ""
+        self.reconnects = False
         self._transport_opened = asyncio.Event()
         self._stream_ended = asyncio.Event()
         self._too_large = False
         self._status = 0
         self._stderr = b""
-        self._tools_page: list[object] = []
-        """The tools of the last page of a list, as the server sent them."""
         deadline = anyio.current_time() + self._config.timeout
         self._scope = anyio.CancelScope(deadline=deadline)
         self._task = asyncio.ensure_future(self._run())
@@ -97,7 +92,7 @@ class McpConnection:
 
     async def _reconnect(self) -> None:
         await self.stop()
-        self.connect()
+        self._connect()
         await self.ready.wait()
 
     async def wait_ready(self) -> None:
@@ -113,7 +108,7 @@ class McpConnection:
         """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
         async with self._lock:
             await self.ready.wait()
-            if self.state.reconnects:
+            if self.reconnects:
                 await self._reconnect()
             client, life = self._client, self._task
         with CapturedError() as captured:
@@ -127,12 +122,12 @@ class McpConnection:
         if lost:
             self._scope.cancel()
             await asyncio.wait({life})
-            again = "The next call connects it again." if self.state.reconnects else ""
-            raise ChatLoopError(self.state.problem, again)
+            again = "The next call connects it again." if self.reconnects else ""
+            raise ChatLoopError(self.problem, again)
         if error is not None or result is None:
             verb = "refused" if isinstance(error, MCPError) else "failed"
             reason = self._reason(error)
-            raise ChatLoopError(f"The MCP server {self.state.name} {verb}: {reason}") from error
+            raise ChatLoopError(f"The MCP server {self._name} {verb}: {reason}") from error
         json = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         text = mcp_tools.result_text(json)
         if result.is_error:
@@ -155,19 +150,16 @@ class McpConnection:
                 await self._list_tools(client)
                 self._scope.deadline = math.inf
                 self._client = client
-                self.state = replace(self.state, state="connected")
+                self.state = "connected"
                 self.ready.set()
                 async with anyio.create_task_group() as group:
                     group.start_soon(self._watch_tools, client)
                     await self._stream_ended.wait()
                     group.cancel_scope.cancel()
         self._client = None
-        self.state = replace(
-            self.state,
-            state="failed",
-            problem=self._problem(captured.error),
-            reconnects=self.ready.is_set(),
-        )
+        self.state = "failed"
+        self.problem = self._problem(captured.error)
+        self.reconnects = self.ready.is_set()
         self._transport_opened.set()
         self.ready.set()
 
@@ -188,12 +180,11 @@ class McpConnection:
             problem = f" {verb}: {self._reason(error)}"
         if self._status in (401, 403):
             problem += " mcp.NAME.headers in the config can hold a token."
-        lines = mcp_tools.clean_text(self._stderr.decode("utf-8", "replace"), MAX_STDERR).split(
-            "\n"
-        )
-        last = next((line.strip() for line in reversed(lines) if line.strip()), "")
-        last = f" It said: “{last[:MAX_REASON]}”" if last and last not in problem else ""
-        return redact_text(f"The MCP server {self.state.name}{problem}{last}")
+        lines = self._stderr.decode("utf-8", "replace").split("\n")
+        spoken = [line for line in lines if line.strip()]
+        last = mcp_tools.clean_text(spoken[-1].strip(), MAX_REASON) if spoken else ""
+        last = f" It said: “{last}”" if last and last not in problem else ""
+        return redact_text(f"The MCP server {self._name}{problem}{last}")
 
     def _reason(self, error: BaseException | None) -> str:
         """Return an error as the end of a sentence."""
@@ -255,8 +246,8 @@ class McpConnection:
     async def _filter_messages(self, transport: Transport) -> AsyncIterator[TransportStreams]:
         """Forward a server's messages; detect their end and messages that are too large.
 
-        Only tools that the SDK accepts are forwarded, without their result schemas: one bad tool
-        would cost the whole list, and checking results could take forever.
+        Of a list of tools what is clean is forwarded, without result schemas: one bad tool would
+        cost the whole list, and checking results could take forever.
         """
 
         async def pass_on() -> None:
@@ -270,11 +261,7 @@ class McpConnection:
                         if isinstance(message, mcp_types.JSONRPCResponse):
                             tools = message.result.get("tools")
                             if isinstance(tools, list):
-                                self._tools_page = tools
-                                message.result["tools"] = [
-                                    {"name": tool["name"], "inputSchema": tool["inputSchema"]}
-                                    for tool in mcp_tools.valid_tools(tools)
-                                ]
+                                message.result["tools"] = mcp_tools.clean_tools(tools)
                         await sending.send(item)
             self._stream_ended.set()
 
@@ -287,26 +274,19 @@ class McpConnection:
             group.cancel_scope.cancel()
 
     async def _list_tools(self, client: Client) -> None:
-        """Load the list of tools into the state."""
-        entries: list[object] = []
+        """Load the list of tools."""
+        tools: dict[str, ToolSpec] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
             page = await client.list_tools(cursor=cursor)
-            entries += self._tools_page
+            for tool in page.tools:
+                spec = ToolSpec(tool.name, tool.description or "", tool.input_schema)
+                if not self._config.tools or tool.name in self._config.tools:
+                    tools.setdefault(tool.name, spec)
             cursor = page.next_cursor
-            if cursor is None or len(entries) >= mcp_tools.MAX_LISTED:
+            if cursor is None or len(tools) >= mcp_tools.MAX_LISTED:
                 break
-        allowed = self._config.tools
-        tools = mcp_tools.tools_of(mcp_tools.valid_tools(entries), is_schema)
-        names = {tool.name for tool in tools}
-        skipped = plural(len(entries) - len(mcp_tools.valid_tools(entries)), "tool")
-        problem = f"The MCP server {self.state.name} lists {skipped} without a name or a schema."
-        self.state = replace(
-            self.state,
-            tools=tuple(tool for tool in tools if not allowed or tool.name in allowed),
-            missing=tuple(name for name in allowed if name not in names),
-            problem="" if skipped.startswith("0 ") else problem,
-        )
+        self.tools = tuple(tools.values())
 
     async def _receive(self, message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
@@ -370,12 +350,3 @@ _BOUNDED_UTF8 = codecs.CodecInfo(
     codecs.utf_8_encode, codecs.utf_8_decode, incrementaldecoder=_BoundedLineDecoder
 )
 codecs.register(lambda name: _BOUNDED_UTF8 if name == _BOUNDED_LINES else None)
-
-
-def is_schema(value: Json) -> bool:
-    """Return True for a valid JSON schema."""
-    try:
-        Draft202012Validator.check_schema(value)
-    except (SchemaError, RecursionError):
-        return False
-    return True

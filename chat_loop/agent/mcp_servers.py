@@ -5,25 +5,43 @@ and to read, and its scopes do not survive the shutdown of the main loop.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import threading
-from collections.abc import Callable, Collection, Coroutine, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from chat_loop.agent import mcp_tools
+from msgspec import Struct
+
 from chat_loop.agent.isolation import plain_line
-from chat_loop.agent.mcp_tools import ServerState
 from chat_loop.agent.tools import Arguments, Tool, call_text
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.providers.replies import tool_name
 from chat_loop.values import ToolSpec
-from chat_loop.wording import install_hint
+from chat_loop.wording import install_hint, plural
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_connection import McpConnection
 
 T = TypeVar("T")
+MAX_TOOLS = 128
+"""The most tools of all servers that a model is offered."""
 MISSING = "MCP servers need a package that is not installed."
+
+
+class ServerState(Struct, frozen=True, kw_only=True):
+    """The state of a server. `tools` have their own names; `missing` ones are only in the config.
+    `reconnects`: it failed, and the next call reconnects it.
+    """
+
+    name: str
+    state: Literal["not started", "connecting", "connected", "failed"]
+    where: str
+    problem: str = ""
+    tools: tuple[ToolSpec, ...] = ()
+    missing: tuple[str, ...] = ()
+    reconnects: bool = False
 
 
 class McpServers:
@@ -43,8 +61,10 @@ class McpServers:
         self._closing = asyncio.Event()
         self._reported: set[str] = set()
         self._omitted = 0
-        self._names: dict[tuple[str, str], str] = {}
-        """The name of each tool for the model, by its server and its own name."""
+        self._owners: dict[str, tuple[str, str]] = {}
+        """The server and the tool that first had a name: what the user allowed for it must not
+        become another's.
+        """
 
     def start(self) -> None:
         """Connect in the background; safe in any thread, and more than once."""
@@ -67,7 +87,7 @@ class McpServers:
             self._package_missing = True
         else:
             self._connections = {
-                name: McpConnection(config, self._environment, self.state(name))
+                name: McpConnection(name, config, self._environment)
                 for name, config in self._configs.items()
             }
         self._started.set()
@@ -83,12 +103,26 @@ class McpServers:
             self._loop.call_soon_threadsafe(self._closing.set)
             await asyncio.shield(asyncio.to_thread(thread.join, 10.0))
 
-    async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _in_thread(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Run a coroutine in the servers' thread; cancelling it here cancels it there."""
+
+        async def run() -> T:
+            await self._started.wait()
+            return await act()
+
         if self._loop is None or self._thread is None:
-            work.close()
             raise ChatLoopError("The MCP servers are not running.")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), self._loop))
+
+    async def wait_ready(self) -> None:
+        """Wait until every server is connected or has failed, and has its newest tools."""
+
+        async def wait() -> None:
+            waiting = (connection.wait_ready() for connection in self._connections.values())
+            await asyncio.gather(*waiting)
+
+        self.start()
+        await self._in_thread(wait)
 
     async def tools(
         self,
@@ -96,25 +130,29 @@ class McpServers:
         max_characters: int,
         on_wait: Callable[[tuple[str, ...]], None],
     ) -> tuple[Tool, ...]:
-        """Return the tools of all servers, as they are now, under names that are not `taken`.
+        """Return the tools of all servers, as they are now, under names that are not in use.
 
-        Waits for those that still connect; `waiting` gets their names. The names, descriptions and
-        schemas take at most `room` characters.
+        Waits for the servers that still connect; `on_wait` gets their names. The names,
+        descriptions and schemas take at most `max_characters`.
         """
         self.start()
-        connecting = [state.name for state in self.states() if state.state == "connecting"]
-        if connecting:
-            on_wait(tuple(connecting))
-        entries = await self._in_thread(self._list_tools())
-        chosen, self._omitted = mcp_tools.name_tools(
-            entries, used_names, max_characters, self._names
-        )
-        self._names.update({(server, tool.name): name for name, (server, tool) in chosen.items()})
+        if connecting := tuple(one.name for one in self.states() if one.state == "connecting"):
+            on_wait(connecting)
+        await self.wait_ready()
+        listed = [
+            (state.name, tool)
+            for state in self.states()
+            if state.state == "connected" or state.reconnects
+            for tool in state.tools
+        ]
+        chosen = name_tools(listed, used_names, max_characters, self._owners)
+        self._omitted = len(listed) - len(chosen)
         return tuple(self._tool(name, server, tool) for name, (server, tool) in chosen.items())
 
     def _tool(self, name: str, server: str, tool: ToolSpec) -> Tool:
         async def run(arguments: Arguments) -> str:
-            return await self._in_thread(self._connections[server].call(tool.name, arguments))
+            connection = self._connections[server]
+            return await self._in_thread(lambda: connection.call(tool.name, arguments))
 
         def preview(arguments: Arguments) -> str:
             title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
@@ -123,34 +161,16 @@ class McpServers:
         spec = ToolSpec(name, tool.description, tool.parameters)
         return Tool(spec, run, preview if self.needs_approval(server, tool.name) else None)
 
-    async def _list_tools(self) -> list[tuple[str, ToolSpec]]:
-        """Return the servers and their tools once all are connected or have failed."""
-        await self._started.wait()
-        connections = self._connections.values()
-        await asyncio.gather(*(connection.wait_ready() for connection in connections))
-        return [
-            (connection.state.name, tool)
-            for connection in connections
-            if connection.state.state == "connected" or connection.state.reconnects
-            for tool in connection.state.tools
-        ]
-
-    async def wait_ready(self) -> None:
-        """Wait until every server is connected or has failed."""
-        self.start()
-        await self._in_thread(self._list_tools())
-
     async def restart(self, name: str) -> ServerState:
         """Reconnect a server; return its state. Raises UsageError for an unknown name."""
-        self.state(name)
-        self.start()
 
         async def restart() -> None:
-            await self._started.wait()
             if name in self._connections:
                 await self._connections[name].restart()
 
-        await self._in_thread(restart())
+        self.state(name)
+        self.start()
+        await self._in_thread(restart)
         return self.state(name)
 
     def states(self) -> tuple[ServerState, ...]:
@@ -159,18 +179,30 @@ class McpServers:
 
     def state(self, name: str) -> ServerState:
         """Return the state of a server. Raises UsageError for an unknown name."""
-        if name not in self._configs:
+        config = self._configs.get(name)
+        if config is None:
             known = ", ".join(self._configs)
             raise UsageError(f"There is no MCP server “{name[:40]}”.", f"The servers are: {known}.")
-        if name in self._connections:
-            return self._connections[name].state
-        config = self._configs[name]
         where = config.url or " ".join((config.command, *config.args))
         if self._package_missing:
             problem = f"{MISSING} {install_hint('mcp')}"
             return ServerState(name=name, state="failed", where=where, problem=problem)
+        connection = self._connections.get(name)
+        if connection is None:
+            state: Literal["connecting", "not started"] = (
+                "connecting" if self._thread else "not started"
+            )
+            return ServerState(name=name, state=state, where=where)
+        names = {tool.name for tool in connection.tools}
+        missing = tuple(tool for tool in config.tools if tool not in names)
         return ServerState(
-            name=name, state="connecting" if self._thread else "not started", where=where
+            name=name,
+            state=connection.state,
+            where=where,
+            problem=connection.problem,
+            tools=connection.tools,
+            missing=missing if connection.state == "connected" else (),
+            reconnects=connection.reconnects,
         )
 
     def needs_approval(self, name: str, tool: str) -> bool:
@@ -184,15 +216,34 @@ class McpServers:
             if state.state == "failed" and not state.reconnects:
                 again = f"Its tools are not there; /mcp restart {state.name} tries again."
                 notices[state.problem] = again
-            elif state.state == "connected" and state.problem:
-                notices[state.problem] = "Its other tools can be called."
         if self._omitted:
-            many = f"the model is not offered {self._omitted:,} of them."
-            hint = "mcp.NAME.tools in the config names those that are wanted."
-            notices[f"The MCP servers have too many tools: {many}"] = hint
+            many = f"The model is not offered {plural(self._omitted, 'tool')} of the MCP servers"
+            why = f"{many}: there are too many, or other tools have their names."
+            notices[why] = "mcp.NAME.tools in the config names those that are wanted."
         new = tuple(item for item in notices.items() if item[0] not in self._reported)
         self._reported = set(notices)
         return new
+
+
+def name_tools(
+    tools: Iterable[tuple[str, ToolSpec]],
+    used_names: Collection[str],
+    max_characters: int,
+    owners: dict[str, tuple[str, str]],
+) -> dict[str, tuple[str, ToolSpec]]:
+    """Return the servers and their tools by names for the model; names, descriptions and schemas
+    take at most `max_characters`. A name belongs to the first that had it; `owners` remembers it.
+    """
+    chosen: dict[str, tuple[str, ToolSpec]] = {}
+    for server, tool in tools:
+        name = tool_name(f"{server}_{tool.name}")
+        size = len(name) + len(tool.description) + len(json.dumps(tool.parameters))
+        owned = owners.setdefault(name, (server, tool.name)) == (server, tool.name)
+        fits = len(chosen) < MAX_TOOLS and size <= max_characters
+        if owned and fits and name not in used_names:
+            max_characters -= size
+            chosen[name] = server, tool
+    return chosen
 
 
 def servers_of(servers: Mapping[str, McpServer]) -> McpServers | None:

@@ -19,8 +19,7 @@ from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import plural, window_text
 
 if TYPE_CHECKING:
-    from chat_loop.agent.mcp_servers import McpServers
-    from chat_loop.agent.mcp_tools import ServerState
+    from chat_loop.agent.mcp_servers import McpServers, ServerState
     from chat_loop.commands.chat import Chat
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader

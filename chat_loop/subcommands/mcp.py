@@ -7,8 +7,7 @@ import asyncio
 
 from msgspec.structs import asdict
 
-from chat_loop.agent.mcp_servers import McpServers, servers_of
-from chat_loop.agent.mcp_tools import ServerState
+from chat_loop.agent.mcp_servers import McpServers, ServerState, servers_of
 from chat_loop.app import cancel_on
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
