@@ -129,6 +129,11 @@ class Request(Struct, frozen=True, kw_only=True):
     grammar: str | None = None
     tools: tuple[ToolSpec, ...] = ()
 
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts that the model reads, for counting."""
+        return (self.system, *(message.whole for message in self.messages))
+
 
 class Window(Struct, frozen=True):
     """The tokens that a model takes, prompt and reply together; `guessed` for an unknown model."""

@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
-from chat_loop.errors import ConfigError, ModelError, ModelNotFound, NoProvider, UsageError
+from chat_loop.errors import ModelError, ModelNotFound, NoProvider, UsageError
 from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
 from chat_loop.models.store import path_of
 from chat_loop.providers import Provider
@@ -168,7 +168,7 @@ def test_a_configured_address_without_a_model_is_asked_about(tmp_path: Path) -> 
 
 
 def test_a_compatible_server_needs_an_address(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match="needs its address"):
+    with pytest.raises(NoProvider, match="is not set"):
         choose("compatible:qwen3", Config(), machine(tmp_path))
 
 
@@ -404,7 +404,7 @@ def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
 
 def test_a_server_of_one_s_own_needs_an_address_and_its_key(tmp_path: Path) -> None:
     bare = Config(providers={"office": ProviderConfig(model="m")})
-    with pytest.raises(ConfigError, match=r"Office needs its address\."):
+    with pytest.raises(NoProvider, match=r"The address of office is not set\."):
         choose("office", bare, machine(tmp_path))
     with Loopback() as server:
         setting = ProviderConfig(base_url=f"{server.url}/v1", api_key_env="OFFICE_KEY", model="m")

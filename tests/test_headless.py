@@ -219,7 +219,11 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (("--model", "nonsense", "-p", "x"), 2, "“nonsense” is not a model reference."),
         (("--model", "scripted:/nowhere", "-p", "x"), 1, "The script /nowhere cannot be read."),
         (("--config", "/nowhere.yaml", "-p", "x"), 2, "There is no config file /nowhere.yaml."),
-        (("--model", "compatible:m", "-p", "x"), 2, "A compatible server needs its address."),
+        (
+            ("--model", "compatible:m", "-p", "x"),
+            2,
+            "The address of a compatible server is not set.",
+        ),
         (("--local", "-p", "x"), 2, "Fetch one: chat-loop models install qwen2.5-coder-1.5b"),
         (
             ("--model", "anthropic:m", "-p", "x"),

@@ -87,7 +87,7 @@ AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
 · lmstudio      Nothing listens at http://127.0.0.1:{servers["lmstudio"]}/v1.
 · llama-server  Nothing listens at http://127.0.0.1:{servers["llama-server"]}/v1.
 · vllm          Nothing listens at http://127.0.0.1:{servers["vllm"]}/v1.
-· compatible    It has no address. Set providers.compatible.base_url, or give --base-url URL.
+· compatible    The address of a compatible server is not set. Set providers.compatible.base_url, or give --base-url URL.
 · local         No model is installed. chat-loop models install
 ✓ scripted      echo
 ✓ office        name a model

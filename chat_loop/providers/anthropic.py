@@ -22,17 +22,13 @@ STOP_REASONS: Mapping[str, StopReason] = {  # where it is not `end`
     "refusal": "refusal",
 }
 MIN_REPLY = 8192  # what the context keeps free for a reply; a fifth of small windows
-TAKES_TEMPERATURE = (  # later models answer it with 400
-    *("claude-3", "claude-haiku-4", "claude-sonnet-4-0", "claude-sonnet-4-2025"),
-    *("claude-sonnet-4-5", "claude-sonnet-4-6", "claude-opus-4-0", "claude-opus-4-2025"),
-    *("claude-opus-4-1", "claude-opus-4-5"),
-)
 
 
-def without_telemetry(client: Any) -> dict[str, Any]:
-    """Return the argument that keeps a client from reporting to OpenTelemetry, if it has one."""
-    has_setting = "open_telemetry" in inspect.signature(client).parameters
-    return {"open_telemetry": False} if has_setting else {}
+def client_settings(sdk: Any, client: Any) -> dict[str, Any]:
+    """Return the arguments of every client: no retries, and no reports to OpenTelemetry."""
+    silent = {"open_telemetry": False}
+    silent = silent if "open_telemetry" in inspect.signature(client).parameters else {}
+    return {"max_retries": 0, "http_client": wire.http_client(sdk), **silent}
 
 
 class AnthropicProvider(wire.WireProvider):
@@ -47,9 +43,7 @@ class AnthropicProvider(wire.WireProvider):
             client = anthropic.AsyncAnthropic(
                 api_key=self._api_key,
                 base_url=self.entry.base_url or None,
-                max_retries=0,
-                http_client=wire.http_client(anthropic),
-                **without_telemetry(anthropic.AsyncAnthropic),
+                **client_settings(anthropic, anthropic.AsyncAnthropic),
             )
         except anthropic.AnthropicError as error:
             raise self.key_error(error) from error
@@ -68,7 +62,9 @@ class AnthropicProvider(wire.WireProvider):
             for tool in request.tools
         ]
         system: object = wire.replace_surrogates(request.system)
-        if self._caches(request):
+        name, quirks = bare_name(self.model), self.entry.quirks
+        # a summary is asked for once
+        if request.grammar is None and not name.startswith(quirks.no_cache):
             messages = with_breakpoints(messages)
             if request.system.strip():
                 system = ending_in_breakpoint(system)
@@ -84,20 +80,15 @@ class AnthropicProvider(wire.WireProvider):
             body["system"] = system
         if tools:
             body["tools"] = tools
-        if request.temperature is not None and bare_name(self.model).startswith(TAKES_TEMPERATURE):
+        if request.temperature is not None and name.startswith(quirks.takes_temperature):
             body["temperature"] = request.temperature
         return body
 
     def _ceiling(self, request: Request) -> int:
         """Return the tokens of a reply: as many as the model can and the window surely has left."""
         window = self.window.tokens
-        texts = (request.system, *(message.whole for message in request.messages))
-        left = window - 2 * sum(map(estimate, texts))
+        left = window - 2 * sum(map(estimate, request.texts))
         return min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
-
-    def _caches(self, request: Request) -> bool:
-        """Return False for a summary, which is asked for once."""
-        return request.grammar is None
 
     async def _fetch_capabilities(self) -> Capabilities | None:
         try:
@@ -138,13 +129,10 @@ def content_of(message: Message) -> str | list[dict[str, object]]:
         return wire.replace_surrogates(message.text)
     blocks: list[dict[str, object]] = []
     for result in message.results:
-        failed = {"is_error": True} if result.failed else {}
-        answer = {
-            "tool_use_id": result.id,
-            "content": wire.replace_surrogates(result.text),
-            **failed,
-        }
-        blocks.append({"type": "tool_result", **answer})
+        text = wire.replace_surrogates(result.text)
+        block: dict[str, object] = {"tool_use_id": result.id, "content": text}
+        block |= {"is_error": True} if result.failed else {}
+        blocks.append({"type": "tool_result", **block})
     for image in message.images:
         if image.data:
             source = {"type": "base64", "media_type": image.media, "data": image.data}

@@ -11,22 +11,16 @@ from importlib.util import find_spec
 from typing import Any
 
 from chat_loop.errors import AuthenticationFailed, NoProvider
-from chat_loop.providers.anthropic import AnthropicProvider, without_telemetry
-from chat_loop.providers.capabilities import bare_name
+from chat_loop.providers.anthropic import AnthropicProvider, client_settings
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
-from chat_loop.providers.wire import headers_named_in, http_client
-from chat_loop.values import Request
+from chat_loop.providers.wire import headers_named_in
 from chat_loop.wording import install_hint
 
 PACKAGE = "boto3"
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
-WITHOUT_CACHE = (  # models that have no prompt cache here
-    *("claude-3-haiku", "claude-3-sonnet", "claude-3-opus", "claude-3-5-sonnet"),
-    *("claude-2", "claude-instant"),
-)
 
 
 class BedrockProvider(AnthropicProvider):
@@ -45,9 +39,7 @@ class BedrockProvider(AnthropicProvider):
             aws_profile=None if bearer else self.entry.profile or None,
             aws_region=region,
             base_url=self.entry.base_url or None,
-            max_retries=0,
-            http_client=http_client(anthropic),
-            **without_telemetry(anthropic.AsyncAnthropicBedrock),
+            **client_settings(anthropic, anthropic.AsyncAnthropicBedrock),
         )
         self._sdk_headers = dict.fromkeys(
             headers_named_in("ANTHROPIC_CUSTOM_HEADERS"), anthropic.omit
@@ -55,9 +47,6 @@ class BedrockProvider(AnthropicProvider):
         # a session that has expired; credentials that have gone
         self._credentials_errors = (BotoCoreError, RuntimeError)
         return anthropic, client, anthropic.AnthropicError
-
-    def _caches(self, request: Request) -> bool:
-        return super()._caches(request) and not bare_name(self.model).startswith(WITHOUT_CACHE)
 
     async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
         from botocore.eventstream import ParserError

@@ -12,8 +12,6 @@ from chat_loop.providers.answers import flag_at, list_at, text_at, value_at
 from chat_loop.values import Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
-SMALLEST_WINDOW, LARGEST_WINDOW = 256, 100_000_000
-"""Values of a server outside of this range are ignored."""
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -73,7 +71,7 @@ def window_of(model: str, overrides: Mapping[str, int]) -> Window:
 
 def tokens_in(value: object) -> int:
     """Return a window or a ceiling as a server says it; 0 for what cannot be one."""
-    return value if type(value) is int and SMALLEST_WINDOW <= value <= LARGEST_WINDOW else 0
+    return value if type(value) is int and 256 <= value <= 100_000_000 else 0
 
 
 _WINDOWS = (
@@ -113,32 +111,12 @@ def from_props(props: object) -> Capabilities:
 
 def from_ollama(details: object, processes: object, model: str) -> Capabilities:
     """Read `/api/show` and `/api/ps` of an Ollama; the window of a loaded model counts first."""
-    window = 0
-    for process in list_at(processes, "models"):
-        names = (text_at(process, key).removesuffix(":latest") for key in ("model", "name"))
-        if not window and model.removesuffix(":latest") in names:
-            window = tokens_in(value_at(process, "context_length"))
-    parameters = text_at(details, "parameters")
-    context = re.search(r"^num_ctx\s+(\d{1,9})\s*$", parameters, re.MULTILINE)
+    names = (model, f"{model}:latest")
+    loaded = (each for each in list_at(processes, "models") if text_at(each, "name") in names)
+    window = tokens_in(value_at(next(loaded, None), "context_length"))
+    context = re.search(r"^num_ctx\s+(\d{1,9})\s*$", text_at(details, "parameters"), re.MULTILINE)
     features = value_at(details, "capabilities")
     return Capabilities(
         window=window or (tokens_in(int(context[1])) if context else 0),
         images="vision" in features if isinstance(features, list) else None,
     )
-
-
-_BEFORE_WINDOW = (
-    "maximum context length (?:is|of)",  # OpenAI, vLLM: "... is 8192 tokens, you requested 9000"
-    "available context size",  # llama-server: "exceeds the ... (8192 tokens)"
-    "context length of only",  # LM Studio
-    "maximum prompt length is",  # xAI
-    "maximum number of tokens allowed",  # Gemini: "exceeds the ... (1048576)"
-    ">",  # Anthropic: "prompt is too long: 210000 tokens > 200000 maximum"
-)
-
-
-def window_from_error(message: str) -> int | None:
-    """Return the window in tokens that a refusal names; None for none that could be one."""
-    pattern = rf"(?:{'|'.join(_BEFORE_WINDOW)})[ (:]{{0,3}}(\d[\d,]{{2,12}})"
-    match = re.search(pattern, message, re.IGNORECASE)
-    return tokens_in(int(match[1].replace(",", ""))) or None if match else None

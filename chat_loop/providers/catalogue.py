@@ -28,10 +28,10 @@ class Quirks(Struct, frozen=True, kw_only=True):
 
     limit: str = "max_tokens"  # its name of the ceiling of a reply
     fixed_temperature: tuple[str, ...] = ()  # models that refuse any other `temperature`
+    takes_temperature: tuple[str, ...] = ()  # Claude models that do not answer it with 400
+    no_cache: tuple[str, ...] = ()  # Claude models that have no prompt cache here
     no_tools: tuple[str, ...] = ()  # models that have no tools here
-    think_tags: bool = (
-        True  # reasoning may stand in the reply's text, between `<think>` and `</think>`
-    )
+    think_tags: bool = True  # reasoning may stand in the reply's text, in `<think>` tags
     cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
     summary_params: Mapping[str, object] = {}  # of a summary, whose ceiling reasoning would use up
     wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
@@ -79,6 +79,12 @@ class Entry(Struct, frozen=True, kw_only=True):
     def key(self, environment: Mapping[str, str]) -> str:
         """Return the key that is set, or ""."""
         return next(filter(None, (environment.get(name, "") for name in self.keys)), "")
+
+    def require_address(self) -> None:
+        """Raise NoProvider for a server without an address."""
+        if self.kind == "openai" and self.name != "openai" and not self.base_url:
+            hint = f"Set providers.{self.name}.base_url, or give --base-url URL."
+            raise NoProvider(f"The address of {self.title} is not set.", hint)
 
     def request_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return `headers` with the values of their variables. Raises NoProvider."""
@@ -131,10 +137,8 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
         names = " or ".join(entry.keys) or "A key"
         hint = f"export {entry.keys[0]}=..." if entry.keys else ""
         return AuthenticationFailed(f"{names} is not set.", hint)
-    if entry.kind == "openai" and entry.name != "openai" and not entry.base_url:
-        hint = f"Set providers.{entry.name}.base_url, or give --base-url URL."
-        return NoProvider("It has no address.", hint)
     try:
+        entry.require_address()
         entry.request_headers(environment)
         if entry.kind == "azure":
             azure_address(entry, environment)

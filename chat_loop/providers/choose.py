@@ -13,7 +13,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.config import Config, ProviderConfig
-from chat_loop.errors import ConfigError, ModelError, NoProvider, UsageError
+from chat_loop.errors import ModelError, NoProvider, UsageError
 from chat_loop.models import store
 from chat_loop.providers import Provider, catalogue, scripted
 from chat_loop.providers.anthropic import AnthropicProvider
@@ -242,11 +242,7 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
         if model == scripted.ECHO:
             return scripted.ScriptedProvider(window=window, takes_images=bool(images))
         return scripted.ScriptedProvider.from_file(Path(model).expanduser(), window)
-    if entry.kind == "openai" and entry.name != "openai" and not entry.base_url:
-        raise ConfigError(
-            f"{entry.title[:1].upper()}{entry.title[1:]} needs its address.",
-            f"Set providers.{entry.name}.base_url, or give --base-url URL.",
-        )
+    entry.require_address()
     # None leaves the SDK to its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
     key = None if by_sdk else entry.key(machine.environment)

@@ -29,9 +29,6 @@ UNKNOWN_PHRASES = (  # what a server says of a parameter that it does not know
     *("extra inputs", "not permitted"),
 )
 LIMITS = ("max_completion_tokens", "max_tokens")  # the two names of the ceiling of a reply
-ID_LENGTH = 9  # of a call's id as it is sent: Mistral's models take no shorter one
-OLLAMA_TOKENS = 4096  # the window that it gives a model on small machines
-NO_KEY = "none"  # sent to a server that needs no key, as the SDK insists on one
 MAX_REPLAYED = 256  # calls whose replayed fields are remembered
 MAX_EXTRA = 1 << 18  # characters of JSON that are remembered of a call
 
@@ -55,28 +52,27 @@ class OpenAIProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import openai
 
-        client = self._make_client(openai, wire.http_client(openai))
+        client = self._make_client(
+            openai, {"max_retries": 0, "http_client": wire.http_client(openai)}
+        )
         if not self._is_openai:
             names = ["OpenAI-Organization", "OpenAI-Project"]
             names += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
-            key = {"Authorization": f"Bearer {client.api_key}"}
-            key = {} if self.entry.kind == "azure" else key  # whose client knows several ways
-            self._sdk_headers = {**dict.fromkeys(names, openai.omit), **key}
+            self._sdk_headers = dict.fromkeys(names, openai.omit)
+            if self.entry.kind != "azure":  # whose client knows several ways
+                self._sdk_headers["Authorization"] = f"Bearer {client.api_key}"
         return openai, client, openai.OpenAIError
 
-    def _make_client(self, openai: Any, http: Any) -> Any:
+    def _make_client(self, openai: Any, shared: dict[str, Any]) -> Any:
         """Make the SDK's client. Raises `ProviderError` without a key."""
         key, base_url = self._api_key, self.entry.base_url or None
         if not self._is_openai:  # None would stand for OpenAI's own
-            key = key or ("" if self.entry.needs_key else NO_KEY)
+            key = key or ("" if self.entry.needs_key else "none")  # the SDK insists on one
             base_url = base_url or ""
-        try:
-            client = openai.AsyncOpenAI(
-                api_key=key, base_url=base_url, max_retries=0, http_client=http
-            )
-        except openai.OpenAIError as error:
-            raise self.key_error() from error
-        if not client.api_key:
+        client = None
+        with suppress(openai.OpenAIError):
+            client = openai.AsyncOpenAI(api_key=key, base_url=base_url, **shared)
+        if client is None or not client.api_key:
             raise self.key_error()
         return client
 
@@ -90,9 +86,8 @@ class OpenAIProvider(wire.WireProvider):
             reported = await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
             self.learn(reported)
             if not self._window_is_known:  # one that is too old to say it
-                self._fallback = Capabilities(window=OLLAMA_TOKENS).with_fallback(self._fallback)
-                self.learn(NO_CAPABILITIES)
-        size = sum(map(estimate, (request.system, *(each.whole for each in request.messages))))
+                self.learn(Capabilities(window=4096), "guess")  # what it gives on small machines
+        size = sum(map(estimate, request.texts))
         if size > self.window.tokens:
             error = ContextTooLong(
                 f"The conversation has about {size:,} tokens, and Ollama gave {self.model} a "
@@ -141,12 +136,8 @@ class OpenAIProvider(wire.WireProvider):
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
         """Yield a message in the form of the wire, where each result is a message of its own."""
         for result in message.results:
-            identity = result.id.rjust(ID_LENGTH, "0")
-            yield {
-                "role": "tool",
-                "tool_call_id": identity,
-                "content": wire.replace_surrogates(result.text),
-            }
+            content = wire.replace_surrogates(result.text)
+            yield {"role": "tool", "tool_call_id": _id(result.id), "content": content}
         text = wire.replace_surrogates(message.text)
         if message.role == "assistant":
             answer: dict[str, object] = {"role": "assistant", "content": text}
@@ -157,14 +148,10 @@ class OpenAIProvider(wire.WireProvider):
                     reasoning = self._call_extras.get(_key(message.calls[0]), ({}, ""))[1]
                     answer["reasoning_content"] = wire.replace_surrogates(reasoning)
             yield answer
-            return
-        images: list[object] = [
-            {"type": "image_url", "image_url": {"url": f"data:{image.media};base64,{image.data}"}}
-            for image in message.images
-            if image.data
-        ]
-        if images:
-            yield {"role": "user", "content": [*images, {"type": "text", "text": text}]}
+        elif images := [image for image in message.images if image.data]:
+            urls = ({"url": f"data:{image.media};base64,{image.data}"} for image in images)
+            parts: list[object] = [{"type": "image_url", "image_url": url} for url in urls]
+            yield {"role": "user", "content": [*parts, {"type": "text", "text": text}]}
         elif text or not message.results:
             yield {"role": "user", "content": text}
 
@@ -174,9 +161,8 @@ class OpenAIProvider(wire.WireProvider):
         if replies.arguments_of(arguments) is None:
             arguments = json.dumps({replies.INVALID_KEY: arguments})
         function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
-        identity = call.id.rjust(ID_LENGTH, "0")
         extra = self._call_extras.get(_key(call), ({}, ""))[0]
-        return {"id": identity, "type": "function", "function": function, **extra}
+        return {"id": _id(call.id), "type": "function", "function": function, **extra}
 
     def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
@@ -221,21 +207,17 @@ class OpenAIProvider(wire.WireProvider):
 class AzureProvider(OpenAIProvider):
     """A deployment of an Azure OpenAI resource; the model is the deployment's name."""
 
-    def _make_client(self, openai: Any, http: Any) -> Any:
+    def _make_client(self, openai: Any, shared: dict[str, Any]) -> Any:
         endpoint, version = azure_address(self.entry, os.environ)
         token = os.environ.get(AZURE_TOKEN, "") if AZURE_TOKEN in self.entry.keys else ""
         key = "" if token else self.entry.key(os.environ)
         if not (token or key):
             raise self.key_error()
-        shared = {"max_retries": 0, "http_client": http}
         if not version:
             return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, **shared)
+        keys = {"api_key": key or None, "azure_ad_token": token or None}
         return openai.AsyncAzureOpenAI(
-            azure_endpoint=endpoint,
-            api_version=version,
-            api_key=key or None,
-            azure_ad_token=token or None,
-            **shared,
+            azure_endpoint=endpoint, api_version=version, **keys, **shared
         )
 
 
@@ -276,6 +258,10 @@ def _deltas(delta: object, reply: Reply, *, think_tags: bool) -> Iterator[Event]
         yield from map(ThinkingDelta, filter(None, thoughts))
         if text := text_at(part, "text"):
             yield TextDelta(text)
+
+
+def _id(identity: str) -> str:
+    return identity.rjust(9, "0")  # Mistral's models take no shorter one
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

@@ -5,23 +5,20 @@ OpenAI, Google and xAI; models of others have a price only where the user sets o
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import datetime
 from itertools import product
+from pathlib import Path
 from types import MappingProxyType
-from typing import Any
+
+import msgspec
 
 from chat_loop.providers.capabilities import bare_name, longest_prefix, tokens_in
 from chat_loop.values import Usage
 
-VENDORS: Mapping[str, str] = {
-    "claude-": "anthropic",
-    **dict.fromkeys(("gpt-", "chatgpt-", "ft:gpt-", "o1", "o3", "o4"), "openai"),
-    "gpt-oss": "",
-    "gemini-": "gemini",
-    "grok-": "grok",
-    **dict.fromkeys(("mistral-", "codestral"), "mistral"),
-    "deepseek-": "deepseek",
-}
+VENDORS = msgspec.json.decode(
+    Path(__file__).with_name("vendors.json").read_bytes(), type=dict[str, str]
+)
 """Prefix of a model's name -> the provider whose own it is; "" for open weights."""
 VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were compared
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
@@ -30,15 +27,6 @@ SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names 
 def vendor_of(model: str) -> str:
     """Return the provider whose own a model is, "" for others."""
     return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
-
-
-def _library() -> Any:
-    """Import genai-prices, 40 to 120 ms. Return None where it is not installed."""
-    try:
-        import genai_prices.data_snapshot
-    except ImportError:
-        return None
-    return genai_prices
 
 
 def cost(
@@ -58,22 +46,21 @@ def cost(
     if provider in ("local", "scripted"):
         return 0.0
     vendor = vendor_of(model)
-    library = _library() if vendor in VERIFIED else None
-    if library is None:
+    if vendor not in VERIFIED:
         return None
+    import genai_prices  # 40 to 120 ms
+
     cached = min(usage.cached, usage.input)
-    tokens = library.Usage(
+    tokens = genai_prices.Usage(
         input_tokens=usage.input,
         cache_read_tokens=cached,
         cache_write_tokens=min(usage.written, usage.input - cached),
         output_tokens=usage.output,
     )
+    seller = SELLERS.get(vendor, vendor)
     try:
-        priced = library.calc_price(
-            tokens,
-            bare_name(model),
-            provider_id=SELLERS.get(vendor, vendor),
-            genai_request_timestamp=at,
+        priced = genai_prices.calc_price(
+            tokens, bare_name(model), provider_id=seller, genai_request_timestamp=at
         )
     except LookupError:
         return None
@@ -84,16 +71,13 @@ def cost(
 
 def known_window(model: str, provider: str) -> int:
     """Return the window in tokens as listed by who sells the model, else by its vendor; else 0."""
+    from genai_prices import data_snapshot
+
+    snapshot = data_snapshot.get_snapshot()
     sellers = (SELLERS.get(name, name) for name in (provider, vendor_of(model)) if name)
-    library = _library()
-    if library is None:
-        return 0
-    snapshot = library.data_snapshot.get_snapshot()
     for seller, name in product(sellers, dict.fromkeys((model, bare_name(model)))):
-        try:
+        with suppress(LookupError):
             window = snapshot.find_provider_model(name, None, seller, None)[1].context_window
-        except LookupError:
-            continue
-        if window:
-            return tokens_in(window)
+            if window:
+                return tokens_in(window)
     return 0

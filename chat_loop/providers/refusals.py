@@ -19,7 +19,7 @@ from msgspec.structs import asdict
 
 from chat_loop import errors
 from chat_loop.errors import ProviderError
-from chat_loop.providers.capabilities import window_from_error
+from chat_loop.providers.capabilities import tokens_in
 from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redact_text
 
@@ -49,6 +49,9 @@ class ErrorRow(msgspec.Struct, frozen=True):
 class Table(msgspec.Struct, frozen=True):
     """The rows of `refusals.json`, by status, and by the error of httpx or httpx2."""
 
+    before_window: tuple[
+        str, ...
+    ]  # what stands before the window in "the conversation is too long"
     statuses: dict[int, ErrorRow]
     network: dict[str, ErrorRow]
 
@@ -147,6 +150,13 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         if started:
             return errors.StreamBroken(what, "Send the query again.")
         return errors.ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
+
+
+def window_from_error(message: str) -> int | None:
+    """Return the window in tokens that a refusal names; None for none that could be one."""
+    pattern = rf"(?:{'|'.join(TABLE.before_window)})[ (:]{{0,3}}(\d[\d,]{{2,12}})"
+    match = re.search(pattern, message, re.IGNORECASE)
+    return tokens_in(int(match[1].replace(",", ""))) or None if match else None
 
 
 def short(text: str) -> str:

@@ -45,23 +45,21 @@ class ScriptedProvider:
         calls_tools: bool = False,
         takes_images: bool = False,
     ) -> None:
-        self.model = model
+        self.model, self.window = model, window or Window(128_000)
         self.takes_images, self.calls_tools = takes_images, calls_tools
-        self.window = window or Window(128_000)
         self.requests: list[Request] = []
         self._steps = list(steps)
         self._cached = 0
 
     @classmethod
-    def from_file(cls, path: Path, window: Window | None = None) -> ScriptedProvider:
+    def from_file(cls, path: Path, window: Window) -> ScriptedProvider:
         """Read replies that are separated by lines of `---`. Raises ModelNotFound."""
         try:
-            text = path.read_text("utf-8")
+            steps = re.split(r"^---$", path.read_text("utf-8"), flags=re.MULTILINE)
         except (OSError, UnicodeDecodeError) as error:
             what = f"The script {path} cannot be read."
             raise ModelNotFound(what, "scripted:echo needs no file.") from error
-        steps = [step.strip("\n") for step in re.split(r"^---$", text, flags=re.MULTILINE)]
-        return cls(str(path), steps, window=window)
+        return cls(str(path), [step.strip("\n") for step in steps], window=window)
 
     def warm(self) -> None:
         """Do nothing: there is nothing to load."""
@@ -84,8 +82,7 @@ class ScriptedProvider:
             await asyncio.sleep(0)
         for call in reply.calls:
             yield ToolCalled(call)
-        texts = (request.system, *(message.whole for message in request.messages))
-        prompt = sum(len(text.split()) for text in texts)
+        prompt = sum(len(text.split()) for text in request.texts)
         cached, self._cached = min(self._cached, prompt), prompt
         usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
         yield Finished(stop="tool" if reply.calls else "end", usage=usage)

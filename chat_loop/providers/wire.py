@@ -12,6 +12,7 @@ import re
 import threading
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
 from contextlib import aclosing, suppress
+from functools import reduce
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -78,13 +79,14 @@ class WireProvider:
         self._refused_tools: set[str] = set()
         self._lookup_task: asyncio.Future[bool | None] | None = None
         self._looked_up = False
+        guess = Capabilities(window=window.tokens).with_fallback(guess_capabilities(model))
         self._sources = {
             # what the user says, and what the server has refused
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
             "server": NO_CAPABILITIES,
             "genai-prices": NO_CAPABILITIES,
+            "guess": guess,
         }
-        self._fallback = Capabilities(window=window.tokens).with_fallback(guess_capabilities(model))
         self.learn(NO_CAPABILITIES)
 
     def key_error(self, error: BaseException | None = None) -> ProviderError:
@@ -96,12 +98,11 @@ class WireProvider:
 
     def learn(self, capabilities: Capabilities, source: str = "server") -> None:
         """Store what a source says of the model; earlier sources take precedence."""
-        self._sources[source] = capabilities.with_fallback(self._sources[source])
-        known = NO_CAPABILITIES
-        for statement in self._sources.values():
-            known = known.with_fallback(statement)
-        self.window = Window(known.window or self._fallback.window, guessed=not known.window)
-        known = known.with_fallback(self._fallback)
+        sources = self._sources
+        sources[source] = capabilities.with_fallback(sources[source])
+        known = reduce(Capabilities.with_fallback, sources.values())
+        guessed = not (self._window_is_known or sources["genai-prices"].window)
+        self.window = Window(known.window, guessed=guessed)
         self.takes_images, self.reply_tokens = bool(known.images), known.reply
 
     @property

@@ -17,8 +17,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextTooLong
 from chat_loop.events import Compacted, Event, Warned
-from chat_loop.providers.capabilities import window_from_error
 from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.refusals import window_from_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Undo
 from chat_loop.tokens import estimate
