@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.export.importing import parse_import
 from chat_loop.library.library import Library
 from chat_loop.library.lineage import tree
 from chat_loop.sessions.manager import SessionManager
+from tests.export.imported import imported
 from tests.screens import Line, Screen
 from tests.stocked import ALL, FIRST, SECOND, at, put, simple
 from tests.talking import SUMMARY, Clock, Step, names
@@ -56,8 +56,8 @@ def test_a_live_session_is_exported_as_it_is_now_and_goes_on(tmp_path: Path) -> 
     assert folder(here) == ["how_do_i_sort-2.md", "how_do_i_sort.md", "now.json"]
     assert shown(found, "/export now.json")[0].startswith("Exported 1 session to now.json (")
     assert shown(found, "/export")[0].startswith("Exported 1 session to how_do_i_sort-2.md (")
-    [early] = parse_import((here / "now.json").read_bytes(), "now.json").sessions
-    [late] = parse_import((here / "how_do_i_sort.md").read_bytes(), "x.md").sessions
+    [early] = imported((here / "now.json").read_bytes(), "now.json").sessions
+    [late] = imported((here / "how_do_i_sort.md").read_bytes(), "x.md").sessions
     assert [len(one.exchanges) for one in (early, late)] == [1, 2]
     [path] = (tmp_path / "sessions").glob("*.md")
     whole = SessionManager(tmp_path / "sessions").load(path).session
@@ -156,7 +156,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
             put(other, simple(first, at(1, 1), "Somebody else's"))
         screen(tmp_path, f"/export --session {merged} {place}.json")
         found = Screen(other, [f"/import {place}.json", f"/import {place}.json"], hours=30)
-        exported = parse_import((tmp_path / "here" / f"{place}.json").read_bytes(), "x").sessions
+        exported = imported((tmp_path / "here" / f"{place}.json").read_bytes(), "x").sessions
         assert {session.header.id for session in exported} == {
             first,
             second,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
@@ -11,7 +10,6 @@ from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
-from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import shorten
 from chat_loop.wording import plural
 
@@ -118,14 +116,14 @@ async def export(chat: Chat, argument: str) -> None:
         raise UsageError("There is nothing to export yet.", hint)
     loaded = chat.load(options.get("session", "."))
 
-    def write() -> tuple[exporting.ExportReport, str]:
+    def write() -> tuple[str, list[str]]:
         chain, problem = exporting.chain_of(chat.sessions, loaded, whole="one" not in options)
-        written = exporting.write_export(chain, target, form, secrets="secrets" in options)
-        return written, problem
+        report, lost = exporting.write_export(chain, target, form, secrets="secrets" in options)
+        return report, [problem, *lost]
 
-    written, problem = await asyncio.to_thread(write)
-    chat.display.line(written.report)
-    for complaint in filter(None, (problem, *written.complaints)):
+    report, complaints = await asyncio.to_thread(write)
+    chat.display.line(report)
+    for complaint in filter(None, complaints):
         chat.display.warn(one_line(complaint, 300))
 
 
@@ -137,12 +135,13 @@ async def import_(chat: Chat, argument: str) -> None:
     if not argument:
         raise usage_error("import")
     path = importing.file_path(_unquote(argument))
-    document = await asyncio.to_thread(importing.read_import, path)
-    stored, complaints = store_imports(chat.sessions, [document])
-    for complaint in complaints[:MAX_COMPLAINTS]:
+    importer = importing.Importer()
+    await asyncio.to_thread(importer.add_path, path)
+    stored = importer.store(chat.sessions)
+    for complaint in importer.complaints[:MAX_COMPLAINTS]:
         chat.display.warn(one_line(complaint, 300))
-    if len(complaints) > MAX_COMPLAINTS:
-        chat.display.line(f"  and {len(complaints) - MAX_COMPLAINTS} more complaints.", "yellow")
+    if (more := len(importer.complaints) - MAX_COMPLAINTS) > 0:
+        chat.display.line(f"  and {more} more complaints.", "yellow")
     new = [one for one in stored if one.is_new]
     repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
     chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
@@ -150,15 +149,6 @@ async def import_(chat: Chat, argument: str) -> None:
         if one.original_id != one.id:
             chat.display.line(f"  {one.original_id} is {one.id} here.", "dim")
     chat.number_rows(())
-
-
-def store_imports(
-    sessions: SessionManager, parts: Iterable[importing.ImportResult]
-) -> tuple[list[importing.StoredImport], list[str]]:
-    """Store imported sessions with their images; return what became of each, and complaints."""
-    document = importing.combine_imports(parts)
-    stored = importing.store(sessions, document.sessions)
-    return stored, [*document.complaints, *importing.keep_images(sessions.images, document)]
 
 
 def _unquote(name: str) -> str:

@@ -1,14 +1,13 @@
 """A chain as one document that can be imported again: JSON, or markdown.
 
 JSON holds every field of every record, under its name in `sessions/records.py`; an entry's kind is
-the name of its class in lower case, times are ISO 8601, infinite numbers are null:
+the name of its class in lower case, times are ISO 8601:
 
     {"format": "chat-loop", "version": 1,
      "sessions": [{"header": {…}, "entries": [{"kind": "query", …}], "seal": {…}}],
      "images": {"attachments/SHA256.png": "base64"}}
 
-Half of a surrogate pair, which JSON cannot hold, is written as `⟦U+D83D⟧`, and a literal `⟦` before
-`U+` as `⟦U+27E6⟧`. Control characters are escaped, so that a terminal can show the file.
+Characters that a terminal would obey or hide are escaped.
 
 Markdown is a list of the sessions in a record `chat:export`, then their transcripts as they are. A
 line with a session's marker begins a transcript; the format escapes such a line in any text, so
@@ -18,37 +17,44 @@ nothing that was said can move the border between two sessions. One session alon
 from __future__ import annotations
 
 import contextlib
-import math
+import json
 import re
-from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from types import MappingProxyType
-from typing import Any, TypeVar
+from typing import Any, Literal
 
 import msgspec
 
-from chat_loop.sessions import marker
+from chat_loop.sessions import marker, records
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.images import is_image
-from chat_loop.sessions.records import IMAGE_FOLDER, Entry, Header, Seal, Session
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import IMAGE_FOLDER, Session
 from chat_loop.sessions.writer import render
 
-_FORMAT = "chat-loop"
-_VERSION = 1
 _BORDER = b"\n---\n\n"
-_HALF = re.compile("[\ud800-\udfff]|⟦(?=U\\+)")
-_HALF_TOKEN = re.compile("⟦U\\+(D[89A-F][0-9A-F]{2}|27E6)⟧")
-_CONTROL = re.compile(
-    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
+_ESCAPED = re.compile(
+    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb"
     "\U000e0000-\U000e007f]"
 )
-T = TypeVar("T")
+_ENTRIES = {kind.entry.__struct_config__.tag: kind.entry for kind in marker.KINDS.values()}
 
 
 class ImportRefused(Exception):
     """A document, or a session in it, cannot be imported. The message says why."""
+
+
+class _SessionValue(msgspec.Struct):
+    header: records.Header
+    entries: list[dict[str, Any]] = []
+    seal: records.Seal | None = None
+
+
+class _Document(msgspec.Struct):
+    format: Literal["chat-loop"]
+    version: Literal[1]
+    sessions: list[Any]
+    images: dict[str, Any] = {}
 
 
 def write_markdown(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> bytes:
@@ -72,8 +78,9 @@ def write_markdown(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> b
     return _BORDER.join([contents.encode(), *transcripts])
 
 
-def split_markdown(data: bytes) -> tuple[list[bytes], int | None]:
-    """Return the transcripts of a document, and how many it promises, if it says so."""
+def read_markdown(data: bytes, complaints: list[str]) -> list[Session]:
+    """Return the sessions of a transcript, or of a document of several."""
+    data = data.replace(b"\r\n", b"\n")  # of an editor: a transcript writes them visibly
     promised, torn = None, False
     starts: list[int] = []
     for line in re.finditer(rb"^" + re.escape(marker.PREFIX) + rb"[^\n]*", data, re.MULTILINE):
@@ -84,130 +91,61 @@ def split_markdown(data: bytes) -> tuple[list[bytes], int | None]:
             elif record.kind == "session" and not torn:
                 starts.append(line.start())
             torn = record.kind == "torn"  # a torn header is written again in the same transcript
-    borders = pairwise([*starts, len(data)])
-    return [data[start:end].removesuffix(_BORDER) for start, end in borders], promised
+    sessions = []
+    for start, end in pairwise([*(starts or [0]), len(data)]):
+        parsed = parse(data[start:end].removesuffix(_BORDER))
+        if parsed.session is None:
+            complaints += parsed.damage or ("There is no session in it.",)
+        else:
+            identity = parsed.session.header.id
+            complaints += (f"In {identity}: {sentence}" for sentence in parsed.damage)
+            sessions.append(parsed.session)
+    if promised is not None and promised != len(starts):
+        text = f"It says that it holds {promised:,} sessions, and {len(starts):,} are there"
+        complaints.append(f"{text}: it was cut off.")
+    return sessions
 
 
-def write_json(
-    sessions: Sequence[Session], images: Mapping[str, bytes] = MappingProxyType({})
-) -> bytes:
+def write_json(sessions: Sequence[Session], images: Mapping[str, bytes]) -> bytes:
     """Return the sessions as a JSON document with their images by `Attachment.file`."""
-
-    def json_value(value: Any) -> Any:
-        match value:
-            case str():
-                return _HALF.sub(lambda match: f"⟦U+{ord(match.group()):04X}⟧", value)
-            case datetime():
-                return _iso(value)
-            case float() if not math.isfinite(value):
-                return None
-            case _:
-                return value
-
-    def json_escape(match: re.Match[str]) -> str:  # one, or the two halves of a surrogate pair
-        code = match.group().encode("utf-16-be").hex()
-        return "".join(f"\\u{code[place : place + 4]}" for place in range(0, len(code), 4))
-
-    document: dict[str, object] = {"format": _FORMAT, "version": _VERSION}
-    parts = [{"header": one.header, "entries": one.entries, "seal": one.seal} for one in sessions]
-    document["sessions"] = _map_values(
-        msgspec.to_builtins(parts, builtin_types=(datetime,)), json_value
-    )
-    if images:
-        document["images"] = {name: b64encode(data).decode() for name, data in images.items()}
-    text = msgspec.json.format(msgspec.json.encode(document), indent=1).decode()
-    return (_CONTROL.sub(json_escape, text) + "\n").encode()
+    document = {
+        "format": "chat-loop",
+        "version": 1,
+        "sessions": [
+            {"header": one.header, "entries": one.entries, "seal": one.seal} for one in sessions
+        ],
+        **({"images": images} if images else {}),
+    }
+    text = json.dumps(msgspec.to_builtins(document), ensure_ascii=False, indent=1)
+    return (_ESCAPED.sub(lambda match: json.dumps(match.group())[1:-1], text) + "\n").encode()
 
 
 def read_json(data: bytes, complaints: list[str]) -> tuple[list[Session], dict[str, bytes]]:
     """Return the sessions and images of a JSON document. Raises ImportRefused."""
-    document = _json_document(data)
+    try:
+        document = msgspec.convert(json.loads(data), type=_Document)
+    except (ValueError, RecursionError, msgspec.ValidationError) as error:
+        reason = str(error).partition(" (")[0]
+        raise ImportRefused(f"It is not a JSON export of version 1: {reason}.") from error
     sessions: list[Session] = []
-    for number, value in enumerate(document["sessions"], 1):
+    for number, value in enumerate(document.sessions, 1):
         try:
-            sessions.append(_session(value, complaints, f"Session {number}"))
-        except ImportRefused as wrong:
-            complaints.append(f"Session {number} is left out: {wrong}.")
+            one = msgspec.convert(value, type=_SessionValue)
+            known = [fields for fields in one.entries if fields.get("kind") in _ENTRIES]
+            entries = [msgspec.convert(fields, type=_ENTRIES[fields["kind"]]) for fields in known]
+        except (msgspec.ValidationError, TypeError) as error:
+            complaints.append(f"Session {number} is left out: {error}.")
+            continue
+        sessions.append(Session(header=one.header, entries=tuple(entries), seal=one.seal))
+        if unknown := len(one.entries) - len(known):
+            complaints.append(f"Session {number}: {unknown} entries of unknown kinds are left out.")
     images: dict[str, bytes] = {}
-    encoded = document.get("images")
-    for name, text in encoded.items() if isinstance(encoded, dict) else ():
+    for name, text in document.images.items():
         image = b""
-        with contextlib.suppress(ValueError):
-            image = b64decode(text, validate=True) if isinstance(text, str) else b""
+        with contextlib.suppress(msgspec.ValidationError):
+            image = msgspec.convert(text, type=bytes)
         if is_image(name, image):
             images[name] = image
         else:
             complaints.append("An image is not what its name says; it is left out.")
     return sessions, images
-
-
-def _json_document(data: bytes) -> dict[str, Any]:
-    def restored(value: Any) -> Any:
-        if not isinstance(value, str):
-            return value
-        return _HALF_TOKEN.sub(lambda match: chr(int(match.group(1), 16)), value)
-
-    try:
-        document = _map_values(msgspec.json.decode(data), restored)
-    except RecursionError:
-        raise ImportRefused("The JSON is nested deeper than any export of ours.") from None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise ImportRefused(f"It is not valid JSON: {_reason(error)}.") from error
-    if not isinstance(document, dict) or document.get("format") != _FORMAT:
-        raise ImportRefused(f"It is JSON, but not an export of ours: “format” is not “{_FORMAT}”.")
-    if document.get("version") is True or document.get("version") != _VERSION:
-        raise ImportRefused(f"It is not of version {_VERSION}, which this program reads.")
-    if not isinstance(document.get("sessions"), list):
-        raise ImportRefused("It has no list of sessions.")
-    return document
-
-
-def _session(value: object, complaints: list[str], where: str) -> Session:
-    if not isinstance(value, dict) or not isinstance(value.get("entries", []), list):
-        raise ImportRefused("it is not an object with a header and a list of entries")
-    kinds = {kind.entry.__struct_config__.tag: kind.entry for kind in marker.KINDS.values()}
-    entries: list[Entry] = []
-    for number, fields in enumerate(value.get("entries", []), 1):
-        tag = fields.get("kind") if isinstance(fields, dict) else None
-        if isinstance(tag, str) and tag in kinds:
-            entries.append(_record(kinds[tag], fields, f"entry {number}"))
-        else:
-            what = f"{where}: entry {number} is of a kind that this program does not know"
-            complaints.append(f"{what}; it is left out.")
-    header = _record(Header, value.get("header"), "its header")
-    seal = None if value.get("seal") is None else _record(Seal, value["seal"], "its seal")
-    return Session(header=header, entries=tuple(entries), seal=seal)
-
-
-def _record(cls: type[T], value: object, what: str) -> T:
-    try:
-        return msgspec.convert(value, type=cls)
-    except msgspec.ValidationError as error:
-        raise ImportRefused(f"{what} is wrong: {_reason(error)}") from error
-
-
-def _map_values(value: Any, change: Callable[[Any], Any]) -> Any:
-    """Return nested dicts and lists with each name and each value in them changed."""
-    if isinstance(value, dict):
-        return {change(name): _map_values(one, change) for name, one in value.items()}
-    if isinstance(value, list | tuple):
-        return [_map_values(one, change) for one in value]
-    return change(value)
-
-
-def _iso(time: datetime) -> str:
-    """Return a time in ISO 8601, whose offsets have no seconds as those of the 19th century do."""
-    offset = time.utcoffset()
-    if offset is None or not offset.total_seconds() % 60:
-        return time.isoformat()
-    try:
-        return time.astimezone(UTC).isoformat()
-    except OverflowError:
-        return time.replace(tzinfo=UTC).isoformat()
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnicodeDecodeError):
-        return f"byte {error.object[error.start]:#04x} is not UTF-8"
-    text = str(error).partition("\n")[0].rstrip(".")
-    return (text[:1].lower() + text[1:200]) if text[1:2].islower() else text[:200]

@@ -42,13 +42,6 @@ _STRUCTURE: Mapping[type, frozenset[str]] = {
 """The fields that hold the chain together. Every other string of a record is a text."""
 
 
-class ExportReport(Struct, frozen=True):
-    """An export on disk: the sentence about it, and one for each thing that is missing."""
-
-    report: str
-    complaints: list[str]
-
-
 def chain_of(
     sessions: SessionManager, loaded: LoadedSession, *, whole: bool
 ) -> tuple[list[LoadedSession], str]:
@@ -134,7 +127,7 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
 
 def write_export(
     chain: Sequence[LoadedSession], target: str, form: ExportFormat, *, secrets: bool = False
-) -> ExportReport:
+) -> tuple[str, list[str]]:
     """Write a chain, the oldest session first, to the file `target`, or into the folder `target`.
 
     Without a target, the file goes into the working directory under the conversation's name. The
@@ -171,7 +164,7 @@ def write_export(
         raise SaveError(f"{writing} cannot be written: {os_reason(error)}.") from error
     sessions = plural(len(chain), "session")
     report = f"Exported {sessions} to {path} ({size_text(len(data))}){beside}."
-    return ExportReport(report, complaints)
+    return report, complaints
 
 
 def _folder_beside(path: Path) -> Path:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from base64 import b64encode
 from calendar import month_abbr
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
+from string import Template
 
 from chat_loop import wording
 from chat_loop.export.markup import code, plain, prose
@@ -58,94 +58,66 @@ def style_sheet() -> str:
 
 def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> bytes:
     """Return the page of the sessions, the oldest first, with `images` by `Attachment.file`."""
-    entries = (entry for loaded in chain for entry in loaded.session.entries)
-    uses = Counter(entry.file for entry in entries if isinstance(entry, records.Attachment))
-    shown, room = {}, _MAX_IMAGES
+    encoded, room = {}, _MAX_IMAGES
     for name, data in images.items():
-        encoded = b64encode(data).decode()
-        if len(encoded) * uses[name] <= room:
-            room -= len(encoded) * uses[name]
-            shown[name] = encoded
-    # Characters that a browser would hide or obey become visible here, wherever they came from.
-    return visible("".join(_page(chain, shown))).encode()
-
-
-def _page(chain: Sequence[LoadedSession], images: Mapping[str, str]) -> Iterator[str]:
-    """Yield the page's parts; `images` are in base64 by `Attachment.file`."""
+        image = b64encode(data).decode()
+        if len(image) <= room:
+            room -= len(image)
+            encoded[name] = image
     sessions = [loaded.session for loaded in chain]
     last = max(sessions[-1].depth, len(sessions)) if sessions else 0
     depths = range(last - len(sessions) + 1, last + 1)
     names = (sessions[-1].name, sessions[-1].header.title) if sessions else ()
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
-    title = escape(one_line(title, _MAX_TITLE))
-    style = style_sheet()
-    digest = b64encode(sha256(style.encode()).digest()).decode()
-    policy = (
-        f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; base-uri 'none'; "
-        "form-action 'none'"
-    )
-    yield f"""<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="{policy}">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<meta name="referrer" content="no-referrer">
-<meta name="robots" content="noindex">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-"""
-    queries = sum(session.totals.queries for session in sessions)
-    yield '<body class="long">\n' if queries > _LONG else "<body>\n"
-    yield '<a class="skip" href="#conversation">To the conversation</a>\n'
     agents = ", ".join(dict.fromkeys(session.header.agent for session in sessions))
+    kicker = f"Conversation with {one_line(agents, _MAX_TITLE)}" if agents else "Conversation"
     about = [f"{wording.plural(len(sessions), 'session')}, {_counts(sessions)}"]
     if sessions:
         ends = [_day(sessions[0].header.created), _day(sessions[-1].header.created)]
         about.append(" to ".join(dict.fromkeys(ends)))
         about.append(" ".join(f"#{tag}" for tag in sessions[-1].tags))
-    kicker = f"Conversation with {one_line(agents, _MAX_TITLE)}" if agents else "Conversation"
-    yield f'<header class="top">\n<p class="kicker">{escape(kicker)}</p>\n'
-    yield f'<h1 dir="auto">{title}</h1>\n'
-    yield f'<p class="soft">{escape(" · ".join(filter(None, about)))}</p>\n</header>\n'
-    yield '<div class="frame">\n<nav class="chain" aria-label="Sessions">\n'
-    yield "<h2>Sessions</h2>\n<ol>\n"
-    for session, depth in zip(sessions, depths, strict=True):
-        yield from _contents(session, depth)
-    yield '</ol>\n</nav>\n<main id="conversation">\n'
-    for loaded, depth in zip(chain, depths, strict=True):
-        yield from _session(loaded, depth, images)
-        if len(depths) > 1:
-            before, after = depth - 1, depth + 1
-            back = f'<a href="#s{before}">← Session {before}</a>' if before in depths else ""
-            on = f'<a href="#s{after}">Session {after} →</a>' if after in depths else ""
-            yield f'<p class="steps"><span>{back}</span><span>{on}</span></p>\n'
-        yield "</section>\n"
-    yield '</main>\n</div>\n<footer class="end soft">Exported by chat-loop. '
-    yield "Times are those of where it was said.</footer>\n</body>\n</html>\n"
+    digest = b64encode(sha256(style_sheet().encode()).digest()).decode()
+    template = files("chat_loop.export").joinpath("page.html").read_text("utf-8")
+    page = Template(template).substitute(
+        policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; "
+        "base-uri 'none'; form-action 'none'",
+        title=escape(one_line(title, _MAX_TITLE)),
+        style=style_sheet(),
+        long=' class="long"' * (sum(session.totals.queries for session in sessions) > _LONG),
+        kicker=escape(kicker),
+        about=escape(" · ".join(filter(None, about))),
+        contents="".join(map(_contents, sessions, depths)),
+        sessions="".join(
+            "".join(_session(loaded, depth, depths, encoded))
+            for loaded, depth in zip(chain, depths, strict=True)
+        ),
+    )
+    # Characters that a browser would hide or obey become visible here, wherever they came from.
+    return visible(page).encode()
 
 
-def _contents(session: Session, depth: int) -> Iterator[str]:
-    """Yield a session's entry in the navigation, with its queries."""
+def _contents(session: Session, depth: int) -> str:
+    """Return a session's entry in the navigation, with its queries."""
     tokens = wording.compact_number(session.totals.combined)
-    tokens = f'<span class="soft">{tokens} tokens</span>'
-    yield f'<li><a href="#s{depth}"><b>Session {depth}</b>{_when(session)}{tokens}</a>\n'
+    about = f'<b>Session {depth}</b>{_when(session)}<span class="soft">{tokens} tokens</span>'
     queries = [entry for entry in session.entries if isinstance(entry, records.Query)]
-    if queries:
-        summary = wording.plural(len(queries), "query").capitalize()
-        yield f"<details><summary>{summary}</summary>\n<ol>\n"
-        for count, query in enumerate(queries, 1):
-            words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
-            link = f'<a href="#s{depth}q{count}">'
-            yield f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
-        yield "</ol>\n</details>\n"
-    yield "</li>\n"
+    items = ""
+    for count, query in enumerate(queries, 1):
+        words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
+        link = f'<a href="#s{depth}q{count}">'
+        items += f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
+    if items:
+        number = wording.plural(len(queries), "query").capitalize()
+        items = f"<details><summary>{number}</summary>\n<ol>\n{items}</ol>\n</details>\n"
+    return f'<li><a href="#s{depth}">{about}</a>\n{items}</li>\n'
 
 
-def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> Iterator[str]:
-    """Yield a session: what it is, its entries, the audit of its compaction, and its summary."""
+def _session(
+    loaded: LoadedSession, depth: int, depths: range, images: Mapping[str, str]
+) -> Iterator[str]:
+    """Yield a session: facts about it, its entries, the audit of its compaction, its summary, and
+    links to the sessions before and after it.
+    """
     session, seal = loaded.session, loaded.session.seal
     model = f" · {session.header.model}" if session.header.model else ""
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
@@ -157,25 +129,34 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
     yield _fold("About this session", f"<dl>\n{''.join(items)}</dl>\n", " about")
     yield "</header>\n"
     yield from _entries(session, depth, images)
-    if seal is None:
-        return
-    if (compaction := seal.compaction) is not None:
-        span = f"Compacted {compaction.first} to {compaction.last}"
-        model, cost = compaction.model or "without a model", wording.dollars_text(compaction.cost)
-        text = f"{span}: {wording.compaction_text(compaction)} · {model} · {cost}"
-        yield _note(escape(text), "")
-    title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
-    if seal.summary is not None:
-        yield _fold(title, _summary(seal.summary))
-    else:
-        yield f'<p class="note">{title}</p>\n'
+    if seal is not None:
+        if (compaction := seal.compaction) is not None:
+            span = f"Compacted {compaction.first} to {compaction.last}"
+            model, cost = (
+                compaction.model or "without a model",
+                wording.dollars_text(compaction.cost),
+            )
+            text = f"{span}: {wording.compaction_text(compaction)} · {model} · {cost}"
+            yield _note(escape(text))
+        title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
+        note = f'<p class="note">{title}</p>\n'
+        yield note if seal.summary is None else _fold(title, _summary(seal.summary))
+    if len(depths) > 1:
+        before, after = depth - 1, depth + 1
+        back = f'<a href="#s{before}">← Session {before}</a>' if before in depths else ""
+        on = f'<a href="#s{after}">Session {after} →</a>' if after in depths else ""
+        yield f'<p class="steps"><span>{back}</span><span>{on}</span></p>\n'
+    yield "</section>\n"
 
 
-def _entries(session: Session, depth: int, images: Mapping[str, str]) -> Iterator[str]:
+def _entries(  # noqa: C901 - one case for each kind of entry
+    session: Session, depth: int, images: Mapping[str, str]
+) -> Iterator[str]:
     """Yield a session's entries, an article for each exchange, results in their calls."""
     entries = session.entries
     calls = {(one.number, one.id): one for one in entries if isinstance(one, records.Call)}
     results = {(one.number, one.id): one for one in entries if isinstance(one, records.Result)}
+    labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
     count = 0
     for entry in entries:
         match entry:
@@ -195,34 +176,29 @@ def _entries(session: Session, depth: int, images: Mapping[str, str]) -> Iterato
                 yield f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
             case records.Call(number=number, id=identity):
                 last = calls[number, identity] is entry
-                yield _call(entry, results.get((number, identity)) if last else None)
+                result = results.get((number, identity)) if last else None
+                yield _call(entry, result)
             case records.Result(number=number, id=identity):
                 if (number, identity) not in calls or results[number, identity] is not entry:
                     yield _fold("<b>Result of a tool</b>", _result(entry))
             case records.Attachment():
                 yield _attachment(entry, images.get(entry.file, ""))
-            case _:
-                yield _between(entry, session)
+            case records.ArchiveContext():
+                yield _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
+            case records.Restoration():
+                source = escape(restored_text(entry, session.header.parent, entry.merged))
+                summary = summary_block.parse(entry.block)
+                inner = (
+                    _summary(summary) if summary != Summary(background="") else plain(entry.block)
+                )
+                yield _fold(
+                    f'<b>Restored context</b> <span class="soft">from {source}</span>', inner
+                )
+            case records.Undo():
+                yield _note(f"Undo: query {entry.number}")
+            case records.Note():
+                yield _note(labels[type(entry)], _words(prose(entry.text, breaks=True)))
     yield "</article>\n" if count else ""
-
-
-def _between(entry: records.Entry, session: Session) -> str:
-    """Return an entry that stands between the queries and the replies."""
-    match entry:
-        case records.ArchiveContext():
-            return _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
-        case records.Restoration():
-            source = restored_text(entry, session.header.parent, entry.merged)
-            summary = summary_block.parse(entry.block)
-            inner = _summary(summary) if summary != Summary(background="") else plain(entry.block)
-            title = f'<b>Restored context</b> <span class="soft">from {escape(source)}</span>'
-            return _fold(title, inner)
-        case records.Undo():
-            return _note(f"Undo: query {entry.number}", "")
-        case _:
-            assert isinstance(entry, records.Note)
-            label = next(kind.label for kind in KINDS.values() if kind.entry is type(entry))
-            return _note(label.strip("*:"), _words(prose(entry.text, breaks=True)))
 
 
 def _call(call: records.Call, result: records.Result | None) -> str:
@@ -248,7 +224,7 @@ def _attachment(entry: records.Attachment, image: str) -> str:
         image_tag = f'<img {source} alt="{escape(entry.name)}" {size}>'
         return f'<figure class="attached">{image_tag}<figcaption>{title}</figcaption></figure>\n'
     if entry.is_image:
-        return _note(f"{title} The image is not in this page.", "")
+        return _note(f"{title} The image is not in this page.")
     language = entry.name.rpartition(".")[2] if "." in entry.name else ""
     return _fold(title, code(entry.text, language))
 
@@ -267,7 +243,7 @@ def _fold(title: str, inner: str, kind: str = "") -> str:
     return f'<details class="fold{kind}"><summary>{title}</summary>\n<div>{inner}</div></details>\n'
 
 
-def _note(label: str, inner: str) -> str:
+def _note(label: str, inner: str = "") -> str:
     return f'<div class="note"><p class="label">{label}</p>{inner}</div>\n'
 
 

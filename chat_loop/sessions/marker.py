@@ -4,6 +4,7 @@ all kinds. They never contain free text.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Mapping
 from datetime import datetime
@@ -144,9 +145,10 @@ class Marker(Struct, frozen=True):
                 values[name] = word if word in get_args(field.type) else field.default
             else:
                 try:
-                    values[name] = float(self.word(key))
+                    number = float(self.word(key))
                 except ValueError:
-                    values[name] = None
+                    number = math.inf
+                values[name] = number if math.isfinite(number) else None
         return values
 
 

@@ -11,7 +11,6 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop.commands.session import resolve_contradictions
-from chat_loop.commands.transfer import store_imports
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
@@ -141,9 +140,9 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
             count = plural(len(images), "image")
             complaints.append(f"{count} cannot be in it: export to a file, or as json.")
     else:
-        written = exporting.write_export(chain, target, form, secrets=options.secrets)
-        err(written.report)
-        complaints += written.complaints
+        report, lost = exporting.write_export(chain, target, form, secrets=options.secrets)
+        err(report)
+        complaints += lost
     for complaint in complaints:
         err(one_line(complaint, 300))
     return 0
@@ -151,20 +150,22 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
 
 def import_(actions: SessionActions, options: argparse.Namespace) -> int:
     """Take in exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
-    parts = []
+    importer, has_empty = importing.Importer(), False
     for name in options.files:
+        before = len(importer.sessions)
         try:
             if name == "-":
                 data = sys.stdin.buffer.read(importing.MAX_BYTES + 1)
-                parts.append(importing.parse_import(data, "standard input"))
+                importer.add_document(data, "standard input")
             else:
-                parts.append(importing.read_import(importing.file_path(name)))
+                importer.add_path(importing.file_path(name))
         except SessionError as error:
-            parts.append(importing.ImportResult(complaints=(error.message,)))
-    stored, complaints = store_imports(actions.sessions, parts)
-    for complaint in complaints:
+            importer.complaints.append(error.message)
+        has_empty = has_empty or len(importer.sessions) == before
+    stored = importer.store(actions.sessions)
+    for complaint in importer.complaints:
         err(one_line(complaint, 300))
     for one in stored:
         state = "imported" if one.is_new else "there already"
         out(f"{one.original_id}  {state}{f' as {one.id}' if one.id != one.original_id else ''}\n")
-    return int(not all(part.sessions for part in parts))
+    return int(has_empty)

@@ -11,8 +11,8 @@ import pytest
 
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.export.exporting import SUFFIXES, export_bytes
-from chat_loop.export.importing import parse_import
 from chat_loop.sessions.chain import ChainReader
+from tests.export.imported import imported
 from tests.talking import SUMMARY, Talk
 
 DATES = {
@@ -113,7 +113,7 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
         assert chain.problem
     for form in SUFFIXES:
         data = export_bytes(whole, form)
-        assert form == "html" or parse_import(data, "x").sessions, identity
+        assert form == "html" or imported(data).sessions, identity
 
     assert (
         talk.sessions.load(

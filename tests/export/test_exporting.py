@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from chat_loop.export import exporting
 from chat_loop.export.exporting import SUFFIXES, ExportFormat, export_bytes, without_secrets
 from chat_loop.export.html_page import style_sheet
-from chat_loop.export.importing import ImportResult, parse_import
 from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
@@ -35,6 +34,7 @@ from chat_loop.sessions.records import (
 from chat_loop.sessions.writer import render
 from tests import strategies
 from tests.export.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
+from tests.export.imported import Imported, imported
 from tests.support.limits import cpu_limit
 
 GOLDEN = Path(__file__).parent / "golden"
@@ -57,8 +57,8 @@ def test_a_chain_is_this_document(form: ExportFormat) -> None:
 
 
 def test_the_json_of_an_earlier_version_is_read_for_ever() -> None:
-    read = parse_import((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
-    assert read == ImportResult(tuple(without_secrets(session, Redactor()) for session in SESSIONS))
+    read = imported((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
+    assert read == Imported(tuple(without_secrets(session, Redactor()) for session in SESSIONS))
 
 
 def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
@@ -70,6 +70,8 @@ def chained(sessions: Sequence[Session]) -> tuple[Session, ...]:
     )
 
 
+SURROGATE_PAIR = re.compile(r"\\ud[89ab]..\\ud[cdef]")
+"""JSON makes one character of the two halves of a pair, as it should."""
 chains = st.lists(
     strategies.sessions, min_size=1, max_size=3, unique_by=lambda session: session.header.id
 ).map(chained)
@@ -79,9 +81,8 @@ chains = st.lists(
 @settings(max_examples=100, deadline=None)
 @given(chain=chains)
 def test_law_a_chain_comes_back_as_it_was(form: ExportFormat, chain: tuple[Session, ...]) -> None:
-    assert parse_import(export_bytes(loaded(*chain), form, secrets=True), "chain") == ImportResult(
-        chain
-    )
+    assume(form != "json" or not SURROGATE_PAIR.search(repr(chain)))
+    assert imported(export_bytes(loaded(*chain), form, secrets=True), "chain") == Imported(chain)
 
 
 @settings(max_examples=100, deadline=None)
@@ -114,7 +115,7 @@ def test_secrets_are_left_out_unless_they_are_asked_for(form: ExportFormat) -> N
 @given(chains)
 def test_law_without_its_secrets_a_session_is_still_one(chain: tuple[Session, ...]) -> None:
     clean = tuple(without_secrets(session, Redactor()) for session in chain)
-    assert parse_import(export_bytes(loaded(*chain), "markdown"), "chain") == ImportResult(clean)
+    assert imported(export_bytes(loaded(*chain), "markdown"), "chain") == Imported(clean)
 
 
 def example(cls: type[Entry], text: str) -> Entry:
@@ -140,7 +141,7 @@ def test_every_kind_of_entry_is_exported_whole(cls: type[Entry]) -> None:
     entry = example(cls, "some words")
     session = Session(header=FIRST.header, entries=(entry,))
     for form in ("markdown", "json"):
-        assert parse_import(export_bytes(loaded(session), form, secrets=True), "one").sessions == (
+        assert imported(export_bytes(loaded(session), form, secrets=True), "one").sessions == (
             session,
         )
     shown = "some words" if str in get_type_hints(cls).values() else cls.__name__
@@ -178,7 +179,7 @@ def test_no_sessions_are_a_document_too() -> None:
 def test_a_file_name_that_is_no_id_gets_one() -> None:
     session = replace(FIRST, header=replace(FIRST.header, id="my notes (1)"))
     assert (
-        parse_import(export_bytes(loaded(session), "json"), "x").sessions[0].header.id
+        imported(export_bytes(loaded(session), "json"), "x").sessions[0].header.id
         == "sally_20261121_143000"
     )
 

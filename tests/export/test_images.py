@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.export.importing import store
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment, Header, Query, Reply, Session
+from tests.export.imported import store
 from tests.support.images import png
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
@@ -54,7 +54,7 @@ TALK = Session(
 def home(folder: Path) -> Path:
     """A home with the conversation and its images."""
     sessions = folder / "sessions"
-    store(SessionManager(sessions, now=lambda: AT), [TALK])
+    store(SessionManager(sessions, now=lambda: AT), TALK)
     images = ImageStore(sessions, Files())
     for entry in TALK.entries:
         if isinstance(entry, Attachment):
