@@ -93,7 +93,7 @@ class Interactive:
                 complete=lambda before: self._offering.choices(before),  # noqa: PLW0108 - made below
                 report=self._display.error,
                 keys=config.input.keys,
-                refreshes=lambda: self._conversation.compaction.background.state == MAKING,
+                refreshes=lambda: self._conversation.compaction.state == MAKING,
             )
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, sessions.now, embeds=semantic is not None)

@@ -221,9 +221,9 @@ def _data() -> dict[str, Any]:
 # variables, types and placeholders. The value decides, and how strictly depends on who makes it
 # (people choose passwords, machines make tokens) and on how it is joined to the name.
 
-_Joint = Literal["quoted", "tight", "alone", "apart", "loose", "said"]
-"""The ways a value is joined to its name, roughly from the surest on: `x = "…"`; `X=…`; `X: …` and
-nothing more in the line; `x "…"`, `f(x, "…")`; other bare words, such as `x = …`; "the x is …".
+_Joint = Literal["quoted", "tight", "loose"]
+"""The ways a value is joined to its name, from the surest on: `x = "…"`; `X=…`, or `X: …` and
+nothing more in the line; anything else, such as `f(x, "…")`, `x = …` and "the x is …".
 """
 
 _PARTS_OF_WORDS = ("pass", "pwd", "mdp", "clave", "sig", "senha", "jeton")
@@ -298,14 +298,14 @@ def _joint(
     prose = after["apart"] or after["said"] or lowered.startswith(" :", name.end())
     if name[0] in _PARTS_OF_WORDS and prose:  # "if you pass `x`", "pass :class:`x`"
         return None
+    if after["apart"] or after["said"]:
+        return "loose"
     if value["quote"]:
-        return "apart" if after["apart"] or after["said"] else "quoted"
-    if after["said"]:
-        return "said"
-    if after["tag"] or (after["tight"] and not _has("in-call", before)):
-        return "tight"
-    ends = _compiled("line-end").match(lowered, value.end())
-    return "alone" if after["colon"] and ends and _has("label", before) else "loose"
+        return "quoted"
+    ends = after["colon"] and _compiled("line-end").match(lowered, value.end())
+    alone = ends and _has("label", before)
+    tight = alone or after["tag"] or (after["tight"] and not _has("in-call", before))
+    return "tight" if tight else "loose"
 
 
 # Values: a secret, or a placeholder, code, a word, a text for people
@@ -376,19 +376,11 @@ def _is_password(value: str, joint: _Joint) -> bool:
         return False
     if joint == "quoted":
         return True
-    if joint == "apart":
-        return _is_mixed(value)
     if _is_code(value):
         return False
-    word = len(value) >= 6 and value.isalpha() and value[1:].islower()
-    if joint == "tight" or (joint == "alone" and word):
-        return True
-    if not _is_mixed(value) or (_is_wordy(value) and _has("secret-named", value.lower())):
-        return False
-    core = value.rstrip("!?")
-    if joint != "said" or core.isalnum() or _has("special", core):
-        return True
-    return not _is_wordy(core, humped=False)
+    return joint == "tight" or (
+        _is_mixed(value) and not (_is_wordy(value) and _has("secret-named", value.lower()))
+    )
 
 
 def _is_token(value: str, joint: _Joint) -> bool:
@@ -400,5 +392,4 @@ def _is_token(value: str, joint: _Joint) -> bool:
         return False
     if joint != "quoted" and _is_code(value):
         return False
-    letters = any(sign.isalpha() for sign in value)
-    return letters and (digits or (len(value) >= 16 and joint != "apart"))
+    return any(sign.isalpha() for sign in value) and (digits or len(value) >= 16)

@@ -46,26 +46,21 @@ def tokens_text(usage: Usage) -> str:
 def install_hint(extra: str) -> str:
     """Return the command that adds an extra to this installation, by pip, pipx or uv."""
     from importlib import metadata, util  # rarely needed, and slow to import
-    from urllib.parse import unquote, urlsplit
 
     try:
         text = metadata.distribution("chat-loop").read_text("direct_url.json") or "{}"
         origin = msgspec.json.decode(text, type=dict[str, Any])
     except (metadata.PackageNotFoundError, ValueError):
         origin = {}
-    url, folder = str(origin.get("url", "")), origin.get("dir_info")
-    target = f"chat-loop[{extra}]"
-    if folder is not None:
-        target = f"{unquote(urlsplit(url).path)}[{extra}]"
-    elif url:
-        target = f"{target} @ {'git+' if 'vcs_info' in origin else ''}{url}"
+    scheme = "git+" if "vcs_info" in origin else ""
+    source = f" @ {scheme}{origin['url']}" if "url" in origin else ""
     place = sys.prefix.replace("\\", "/")
+    command = "pip install" if util.find_spec("pip") else "uv pip install"
     if "/pipx/" in place:
-        return f"pipx install --force '{target}'"
-    if "/uv/tools/" in place:
-        return f"uv tool install --force '{target}'"
-    editable = "-e " if folder is not None and folder.get("editable") else ""
-    return f"{'' if util.find_spec('pip') else 'uv '}pip install {editable}'{target}'"
+        command = "pipx install --force"
+    elif "/uv/tools/" in place:
+        command = "uv tool install --force"
+    return f"{command} 'chat-loop[{extra}]{source}'"
 
 
 def window_text(tokens: int, guessed: bool) -> str:

@@ -37,8 +37,8 @@ class Installed:
     ("prefix", "origin", "command"),
     [
         ("/home/me/.venv", None, "pip install 'chat-loop[mcp]'"),
-        ("/home/me/.venv", EDITABLE, "pip install -e '/home/me/chat loop[mcp]'"),
-        ("/home/me/.venv", CLONE, "pip install '/home/me/chat-loop[mcp]'"),
+        ("/home/me/.venv", EDITABLE, "pip install 'chat-loop[mcp] @ file:///home/me/chat%20loop'"),
+        ("/home/me/.venv", CLONE, "pip install 'chat-loop[mcp] @ file:///home/me/chat-loop'"),
         ("/home/me/.venv", GIT, "pip install 'chat-loop[mcp] @ git+https://git.example/chat-loop'"),
         (
             "/home/me/.local/share/pipx/venvs/chat-loop",
@@ -48,7 +48,7 @@ class Installed:
         (
             "/home/me/.local/share/pipx/venvs/chat-loop",
             CLONE,
-            "pipx install --force '/home/me/chat-loop[mcp]'",
+            "pipx install --force 'chat-loop[mcp] @ file:///home/me/chat-loop'",
         ),
         (
             "/home/me/.local/share/uv/tools/chat-loop",
@@ -66,7 +66,7 @@ def test_the_command_that_adds_an_extra_fits_the_installation(
 
 
 def test_here_it_names_where_the_package_came_from() -> None:
-    assert "[search]'" in install_hint("search")
+    assert "chat-loop[search] @ " in install_hint("search")
 
 
 def test_a_model_without_its_runtime_is_fetched_with_a_word(

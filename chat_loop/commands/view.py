@@ -285,7 +285,7 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         cost=cost_of_models(session.usage_of_models, cost) if tokens else None,
         session=name if live.is_empty else name or live.header.id,
         unsaved=not live.is_empty and not live.is_saved,
-        summary=conversation.compaction.background.state,
+        summary=conversation.compaction.state,
     )
 
 

@@ -25,6 +25,7 @@ from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import title
+from chat_loop.sessions.records import Summary
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
@@ -33,9 +34,7 @@ if TYPE_CHECKING:
 MAX_FAILURES = 3
 """Failures in a row after which no more summaries are tried in the background."""
 GROWTH = 1.1
-"""After a failure, or a compaction that would gain nothing, the context grows by this factor before
-the next attempt.
-"""
+"""After a compaction that would gain nothing the context grows by this factor before the next."""
 MAKING = "in the making"
 
 Confirm = Callable[[int, int], Awaitable[bool]]
@@ -127,77 +126,46 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         return live, entries
 
 
-class Background:
-    """At most one summary call at a time, and its result; stops after MAX_FAILURES in a row."""
+class Compaction:
+    """Decides when the context of a conversation shrinks, and shrinks it. Ahead of the limit it has
+    one summary made in the background.
+    """
 
-    def __init__(self) -> None:
-        self._failures = 0
-        self._problem = ""
-        self._prepared: Outcome | None = None
+    def __init__(self, conversation: Conversation) -> None:
+        self._conversation = conversation
+        self._options = conversation.options
+        self._limits = conversation.options.limits
+        self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._task: asyncio.Task[None] | None = None
-        self._not_below = 0.0
-        self._deliver_to: Callable[[Outcome], None] | None = None
+        self._prepared: Outcome | None = None
+        self._deliver_to: Callable[[Outcome], None] | None = None  # takes a summary that comes late
+        self._failures = 0  # of summaries in the background, in a row
+        self._problem = ""
 
     @property
     def state(self) -> str:
-        """`in the making`, `ready`, `failed`, or empty when there is nothing to report."""
+        """The state of the background summary: `in the making`, `ready`, `failed`, or empty."""
         if self._task is not None:
             return MAKING
         return "ready" if self._prepared is not None else "failed" if self._failures else ""
 
-    def can_start(self, used: int) -> bool:
-        """Return True when a call may start, with `used` tokens in the context."""
-        broken = self._failures >= MAX_FAILURES
-        return not (self._task or self._prepared or broken or used < self._not_below)
+    @cached_property
+    def summaries(self) -> SummaryWriter:
+        from chat_loop.conversation.summaries import SummaryWriter  # loads the ledger
 
-    def take_problem(self) -> str:
-        """Return once why calls have stopped; empty while they go on."""
-        if self._failures != MAX_FAILURES:
-            return ""
-        self._failures += 1
-        return self._problem
+        return SummaryWriter(self._conversation)
 
-    def start(self, work: Callable[[], Awaitable[Outcome]], used: int) -> None:
-        """Start a summary with `work`, with `used` tokens in the context."""
-        self._deliver_to = None
-        self._task = asyncio.ensure_future(self._run(work, used))
+    def prepared(self, exchanges: Sequence[records.Exchange]) -> Outcome:
+        """Return the outcome that is ready if it covers the first of `exchanges`, else none."""
+        ready = self._prepared or Outcome()
+        return ready if tuple(exchanges[: len(ready.covered)]) == ready.covered else Outcome()
 
-    async def _run(self, work: Callable[[], Awaitable[Outcome]], used: int) -> None:
-        try:
-            [result] = await asyncio.gather(work(), return_exceptions=True)
-            if isinstance(result, Outcome) and result.narrative is not None:
-                self._failures = 0
-                if self._deliver_to is None:
-                    self._prepared = result
-                else:
-                    delivery = asyncio.to_thread(self._deliver_to, result)
-                    await asyncio.gather(delivery, return_exceptions=True)
-            else:
-                self._failures += 1
-                self._not_below = used * GROWTH
-                unexpected = f"{type(result).__name__}: {result}"
-                self._problem = result.problem if isinstance(result, Outcome) else unexpected
-        finally:
-            if self._task is asyncio.current_task():
-                self._task = None
-
-    def ready(self, exchanges: Sequence[records.Exchange]) -> Outcome | None:
-        """Return the prepared outcome if it covers the first of `exchanges`."""
-        prepared = self._prepared
-        if prepared is None or tuple(exchanges[: len(prepared.covered)]) != prepared.covered:
-            return None
-        return prepared
-
-    def forget(self, deliver_to: Callable[[Outcome], None] | None) -> None:
-        """Drop the prepared outcome; a running call calls `deliver_to` in a thread."""
-        self._prepared, self._not_below, self._deliver_to = None, 0.0, deliver_to
-
-    def try_again(self) -> None:
-        """Allow calls again: a summary succeeded elsewhere."""
+    def note_success(self) -> None:
+        """Allow summaries in the background again."""
         self._failures = 0
 
     async def cancel(self) -> None:
-        """Cancel the running call and drop the prepared outcome."""
+        """Cancel the summary in the background, and drop the one that is ready."""
         self._prepared = self._deliver_to = None
         task, self._task = self._task, None
         if task is not None:
@@ -205,26 +173,29 @@ class Background:
             await asyncio.gather(task, return_exceptions=True)
 
     async def wait(self) -> None:
-        """Wait until the running call has ended and its result is handled."""
+        """Wait until the summary in the background has ended and its result is handled."""
         while self._task is not None:
             await asyncio.wait({self._task})
 
-
-class Compaction:
-    """Decides when the context of a conversation shrinks, and shrinks it."""
-
-    def __init__(self, conversation: Conversation) -> None:
-        self._conversation = conversation
-        self._options = conversation.options
-        self._limits = conversation.options.limits
-        self.background = Background()
-        self._not_below = 0.0
-
-    @cached_property
-    def summaries(self) -> SummaryWriter:
-        from chat_loop.conversation.summaries import SummaryWriter  # loads the ledger
-
-        return SummaryWriter(self._conversation, self.background)
+    async def _prepare(self, span: Sequence[records.Exchange], parent: Summary | None) -> None:
+        """Have the model summarize `span` in the background; `parent` is the block before it."""
+        try:
+            asking = self.summaries.ask(span, parent, quiet=True)
+            [result] = await asyncio.gather(asking, return_exceptions=True)
+            if not isinstance(result, Outcome) or result.narrative is None:
+                self._failures += 1
+                unexpected = f"{type(result).__name__}: {result}"
+                self._problem = result.problem if isinstance(result, Outcome) else unexpected
+                return
+            self._failures = 0
+            if self._deliver_to is None:
+                self._prepared = result
+            else:
+                delivery = asyncio.to_thread(self._deliver_to, result)
+                await asyncio.gather(delivery, return_exceptions=True)
+        finally:
+            if self._task is asyncio.current_task():
+                self._task = None
 
     async def make_room(self, waiting: int) -> None:
         """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls
@@ -236,8 +207,8 @@ class Compaction:
         conversation, limits = self._conversation, self._limits
         own = conversation.agent.provider
         writer = self._options.summarizer or own
-        if writer.name == own.name in ("local", "python") and self.background.state == MAKING:
-            await self.background.cancel()
+        if writer.name == own.name in ("local", "python") and self.state == MAKING:
+            await self.cancel()
         if not limits.enabled:
             return
         thread, used = conversation.thread, conversation.meter.budget().used + waiting
@@ -274,20 +245,24 @@ class Compaction:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
         if not (self._limits.enabled and self._options.use_ai_summary):
             return
-        if problem := self.background.take_problem():
-            text = f"Three summaries in a row failed ({problem}); none is tried in the background "
-            hint = "Compaction goes on without a model; /compact tries again."
-            self._conversation.show(Warned(f"{text}until one succeeds.", hint))
         conversation, limits = self._conversation, self._limits
+        if self._failures >= MAX_FAILURES:
+            if self._problem:
+                text = f"Three summaries in a row failed ({self._problem}); none is tried in the "
+                text += "background until one succeeds."
+                hint = "Compaction goes on without a model; /compact tries again."
+                conversation.show(Warned(text, hint))
+            self._problem = ""
+            return
         thread, used = conversation.thread, conversation.meter.budget().used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
-        if share < budget.EARLY or used < self._not_below or not self.background.can_start(used):
+        if share < budget.EARLY or used < self._not_below or self._task or self._prepared:
             return
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
         if span := thread.uncovered(plan.compact):
-            summaries, inherited = self.summaries, thread.inherited
-            self.background.start(lambda: summaries.ask(span, inherited, quiet=True), used)
+            self._deliver_to = None
+            self._task = asyncio.ensure_future(self._prepare(span, thread.inherited))
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
@@ -331,7 +306,7 @@ class Compaction:
         outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus)
         return await summaries.draft(thread, plan, outcome, used, acknowledge=True)
 
-    def edited(self, draft: Draft, summary: records.Summary) -> Draft:
+    def edited(self, draft: Draft, summary: Summary) -> Draft:
         """Return a requested draft with its block as the user edited it."""
         block = summary_block.render(summary)
         compaction = replace(
@@ -346,7 +321,7 @@ class Compaction:
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
         """Return a compaction with the prepared narrative, or without one until it arrives."""
         thread = await asyncio.to_thread(self._conversation.reload_block)
-        prepared = self.background.ready(thread.fresh) or Outcome()
+        prepared = self.prepared(thread.fresh)
         if len(prepared.covered) > len(thread.uncovered(plan.compact)):
             # it covers more than must be compacted: all of it is
             cut = len(thread.exchanges) - len(thread.fresh) + len(prepared.covered)
@@ -373,11 +348,9 @@ class Compaction:
             conversation.show(Warned(error.message, hint))
             return False
         path, block = conversation.live.path, summary_block.render(draft.summary)
-        self._not_below = 0.0
+        self._not_below, self._prepared, self._deliver_to = 0.0, None, None
         if seal.source == "extracted":
-            self.background.forget(lambda late: summaries.add_late(path, thread, draft, late))
-        else:
-            self.background.forget(None)
+            self._deliver_to = lambda late: summaries.add_late(path, thread, draft, late)
         why, source = draft.plan.reason, seal.source
         conversation.show(
             Compacted(compaction=draft.compaction, reason=why, source=source, block=block)

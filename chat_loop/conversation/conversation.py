@@ -289,7 +289,7 @@ class Conversation:
 
     async def switch(self, provider: Provider) -> None:
         """Switch models from the next query on; the agent's own tools are dropped."""
-        await self.compaction.background.cancel()  # it may ask the model that goes
+        await self.compaction.cancel()  # it may ask the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
         self.meter.note_model()
@@ -378,7 +378,7 @@ class Conversation:
         in the file. Raises UsageError as `last` does.
         """
         last, before = self.last()
-        await self.compaction.background.cancel()
+        await self.compaction.cancel()
         if before is None:
             self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
             return last
@@ -521,9 +521,9 @@ class Conversation:
                 uncancel()
                 problem = f"Summary skipped. {SUMMARY_ON_RESUME}"
                 self.show(events.SummaryEnded(source="none", problem=problem))
-            await self.compaction.background.cancel()
+            await self.compaction.cancel()
             await run_to_completion(self.seal(seal, anyway=True))
-        await self.compaction.background.cancel()
+        await self.compaction.cancel()
 
     async def _final_seal(self) -> Seal:
         """Return the seal of the exit, with the model's summary if that is enabled and succeeds."""
@@ -548,6 +548,6 @@ class Conversation:
 
     async def wait_until_idle(self) -> None:
         """Wait until no background work is left and the archive can be searched."""
-        await self.compaction.background.wait()
+        await self.compaction.wait()
         if self.archive is not None:
             await asyncio.to_thread(self.archive.wait, 30.0)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread, shorten_block
-from chat_loop.conversation.compaction import Background, run_to_completion
+from chat_loop.conversation.compaction import run_to_completion
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.sessions import marker, summary_block
@@ -25,12 +25,11 @@ if TYPE_CHECKING:
 
 
 class SummaryWriter:
-    """Writes summaries; `background` may have one ready."""
+    """Writes summaries, with what the compaction has ready of them."""
 
-    def __init__(self, conversation: Conversation, background: Background) -> None:
+    def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
         self._options = conversation.options
-        self._background = background
 
     @property
     def ledger_room(self) -> int:
@@ -50,17 +49,17 @@ class SummaryWriter:
         `fallback` describes the alternative to a summary without a model on failure; Ctrl-C skips
         an `optional` one.
         """
-        outcome = None if focus else self._background.ready(span)
-        await self._background.cancel()
-        rest = span if outcome is None else span[len(outcome.covered) :]
-        if outcome is None or rest:
+        compaction = self._conversation.compaction
+        outcome = Outcome() if focus else compaction.prepared(span)
+        await compaction.cancel()
+        if rest := span[len(outcome.covered) :]:
             more = await self.ask(rest, thread.inherited, focus, optional=optional)
-            outcome = more if outcome is None else summary.join_outcomes(outcome, more)
+            outcome = summary.join_outcomes(outcome, more) if outcome.covered else more
         problem = outcome.problem.removesuffix(".")
         if problem:
             problem = f"Summary failed: {problem}. {fallback or 'It is made without the model.'}"
         else:
-            self._background.try_again()
+            compaction.note_success()
         source = "none" if problem and fallback else outcome.source
         usage, seconds = outcome.usage, outcome.seconds
         self._conversation.show(

@@ -136,6 +136,13 @@ def test_of_pasted_text_only_values_count() -> None:
     assert kept("u", pasted) == ["Never tell the user about the 40 euros fee."]
 
 
+@pytest.mark.parametrize("before", [0, 30, 60])
+def test_a_sentence_in_a_long_message_is_kept(before: int) -> None:
+    filler = "I am still thinking about the whole plan and about what it means for all of us. "
+    said = f"{filler * before}Never deploy on Fridays. {filler * (60 - before)}".strip()
+    assert "Never deploy on Fridays." in kept("u", said)
+
+
 def test_a_reply_that_repeats_the_user_is_not_taken_again() -> None:
     spoken = exchanges(
         (

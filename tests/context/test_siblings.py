@@ -47,14 +47,7 @@ FAMILIES = {
     "ports": PORTS,
     "changes": CHANGES,
 }
-WIRES = {
-    "anthropic": (
-        "anthropic:claude-opus-4-1",
-        {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"},
-    ),
-    "openai": ("openai:gpt-4.1", {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "{url}/v1"}),
-    "compatible": ("compatible:loopback", {"COMPATIBLE_API_KEY": "k"}),
-}
+MODEL, KEYS = "compatible:loopback", {"COMPATIBLE_API_KEY": "k"}
 COMPACT = "/compact --force"
 COMPACTIONS = 5
 CUSTOMERS = range(1, 51)
@@ -98,17 +91,14 @@ def chat(home: Path, model: str, keys: dict[str, str], lines: list[str], *option
     return run.stdout
 
 
-@pytest.mark.parametrize("wire", WIRES)
-def test_all_are_sent_after_compactions(tmp_path: Path, wire: str) -> None:
+def test_all_are_sent_after_compactions(tmp_path: Path) -> None:
     facts = [*SERVICES, *TEAMS, *PATHS]
-    model, keys = WIRES[wire]
     lines: list[str] = []
     for part in range(COMPACTIONS):
         lines += [*facts[part::COMPACTIONS], COMPACT]
     with Loopback(rambling) as server:
-        configure(tmp_path, server, model)
-        environ = {name: value.format(url=server.url) for name, value in keys.items()}
-        printed = chat(tmp_path, model, environ, [*lines, "What holds?", "/compact --diff"])
+        configure(tmp_path, server, MODEL)
+        printed = chat(tmp_path, MODEL, KEYS, [*lines, "What holds?", "/compact --diff"])
     assert printed.count("📦 Compacted") == COMPACTIONS
     asked = next(request for request in server.requests if request.query.endswith("What holds?"))
     sent = "\n".join((asked.system, *asked.texts))
@@ -117,16 +107,14 @@ def test_all_are_sent_after_compactions(tmp_path: Path, wire: str) -> None:
 
 
 def test_what_a_small_window_leaves_out_is_listed_in_a_resumed_child(tmp_path: Path) -> None:
-    model, keys = WIRES["compatible"]
     facts = [
         f"The key of customer {number} is in /srv/customers/{number}/private/key{number}.pem."
         for number in CUSTOMERS
     ]
     with Loopback(rambling) as server:
-        configure(tmp_path, server, model, window=2_048)
-        environ = {name: value.format(url=server.url) for name, value in keys.items()}
-        chat(tmp_path, model, environ, [*facts, COMPACT, "And now?"])
-        told = chat(tmp_path, model, environ, ["What holds?", "/compact --diff"], "--continue")
+        configure(tmp_path, server, MODEL, window=2_048)
+        chat(tmp_path, MODEL, KEYS, [*facts, COMPACT, "And now?"])
+        told = chat(tmp_path, MODEL, KEYS, ["What holds?", "/compact --diff"], "--continue")
     asked = next(request for request in server.requests if request.query.endswith("What holds?"))
     sent = "\n".join((asked.system, *asked.texts))
     left_out = [fact for fact in facts if fact not in sent]

@@ -324,6 +324,9 @@ def test_secrets_do_not_leave_for_a_summary() -> None:
     made = Made(talk((f"My key is {secret}, keep it.", "Hello.")), SUMMARY)
     assert secret not in made.model.requests[0].messages[0].text
     assert "[REDACTED:" in made.model.requests[0].messages[0].text
+    edited = Summary(decisions=(f"The key is {secret}",))  # by hand, in the parent's file
+    made = Made(talk(("Hi", "Hello.")), SUMMARY, parent=edited)
+    assert "The key is [REDACTED:" in made.model.requests[0].messages[0].text
 
 
 def test_a_beginning_and_a_rest_are_one_outcome() -> None:

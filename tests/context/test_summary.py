@@ -7,6 +7,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.context.messages import clip
 from chat_loop.context.summary import (
@@ -229,6 +230,11 @@ EXACT = """\
         (EXACT.replace("- none", "- No pending items."), PLAIN),
         (EXACT.replace("- none", "- No decisions were made yet [1.1]"), PLAIN),
         (EXACT.replace("- none", "- Nothing."), PLAIN),
+        (EXACT.replace("- none", "- No decisions (yet)."), PLAIN),
+        *(
+            (EXACT.replace("- none", f"- {point}"), replace(PLAIN, pending=(point,)))
+            for point in ("No database is needed: files do", "No pending migrations may remain")
+        ),
         (EXACT.replace("- none", ""), PLAIN),
         (EXACT.partition("**Pending:**")[0], PLAIN),
         (EXACT.replace("We spoke.", "We\nspoke."), PLAIN),

@@ -180,27 +180,31 @@ def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by
     assert "Greetings" not in child.restoration.block
 
 
-def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(tmp_path: Path) -> None:
-    down = Overloaded("It is down.")
+@pytest.mark.parametrize(
+    ("failure", "problem"),
+    [
+        ([Overloaded("It is down.")], "It is down."),
+        ([], "AssertionError: a call that the script does not know: "),
+    ],
+    ids=["refused", "unexpected"],
+)
+def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(
+    tmp_path: Path, failure: list[Step], problem: str
+) -> None:
     talk = Talk(tmp_path, window=Window(8_000), options=limited(trigger_threshold=1.0))
 
     async def run() -> None:
         for number in range(1, 50):
-            talk.model.steps = [ANSWER, down]
+            talk.model.steps = [ANSWER, *failure]
             await talk.conversation.ask(f"{number} " + LONG)
             await talk.conversation.wait_until_idle()
 
     asyncio.run(run())
     failed = [request for request in talk.model.requests if request.grammar is not None]
     assert len(failed) == 3
-    warnings = [event for event in talk.events if isinstance(event, Warned)]
-    assert warnings == [
-        Warned(
-            "Three summaries in a row failed (It is down.); none is tried in the background "
-            "until one succeeds.",
-            "Compaction goes on without a model; /compact tries again.",
-        )
-    ]
+    [warning] = [event for event in talk.events if isinstance(event, Warned)]
+    assert warning.message.startswith(f"Three summaries in a row failed ({problem}")
+    assert warning.hint == "Compaction goes on without a model; /compact tries again."
 
 
 def test_switched_off_the_limits_cut_off_what_is_sent_and_nothing_on_disk(tmp_path: Path) -> None:
@@ -276,7 +280,7 @@ def test_a_conversation_of_500_exchanges_never_exceeds_a_window_of_16k(tmp_path:
     assert len(chain(talk)) > 5
 
 
-def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do(
+def test_150_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do(
     tmp_path: Path,
 ) -> None:
     """The server's tokens are a third of the characters, ours about a fifth; its window is 16K and
@@ -310,14 +314,14 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
             show=shown.append,
             options=limited(),
         )
-        for number in range(1, 501):
+        for number in range(1, 151):
             await conversation.ask(
                 f"{number}: what does the boat at berth {number * 7} weigh, in tonnes? " * 3
             )
         await conversation.end()
         await provider.close()
         compacted = [event for event in shown if isinstance(event, Compacted)]
-        assert len(compacted) >= 10
+        assert len(compacted) >= 3
         assert any(event.source == "model" for event in compacted)
         path = conversation.live.path
         said = []
@@ -329,7 +333,7 @@ def test_500_exchanges_on_a_compatible_server_that_counts_more_tokens_than_we_do
             if not session.header.parent:
                 break
             path = path.with_name(f"{session.header.parent}.md")
-        assert said == [str(number) for number in range(500, 0, -1)]
+        assert said == [str(number) for number in range(150, 0, -1)]
 
     with Loopback(served) as server:
         asyncio.run(run(server.url))

@@ -15,13 +15,11 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Received, Reply, failing
 from benchmarks.support.loopback import talk as spoken
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.ask import CallLimits
-from chat_loop.context.budget import Limits, Outcome
+from chat_loop.context.budget import Limits
 from chat_loop.context.messages import shorten_block
-from chat_loop.conversation.compaction import Background
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
-from chat_loop.events import Compacted, Event, Warned
+from chat_loop.events import Compacted, Event
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Summary
@@ -30,7 +28,7 @@ from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.screens import Line, Screen
 from tests.support.providers import entry
-from tests.talking import SUMMARY, Clock, Says, Step, Talk, names
+from tests.talking import SUMMARY, Says, Step, Talk, names
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
@@ -125,68 +123,6 @@ def test_the_limit_of_messages_holds_whatever_they_are_worth(tmp_path: Path) -> 
             await talk.conversation.ask(f"Short {number}")
             assert len(talk.sent[-1]) <= 7
         talk.conversation.close()
-
-    asyncio.run(run())
-
-
-def test_fourteen_turns_with_failing_summaries_call_for_three(tmp_path: Path) -> None:
-    def served(request: Received) -> Reply:
-        if request.system.startswith("Task: session summary"):
-            return failing(500, "api_error", "It is down.")
-        said = spoken(request)
-        size = estimate(str(request.body["messages"]))
-        return replace(said, usage=Usage(input=size, output=5))
-
-    shown: list[Event] = []
-    limits = Limits(trigger_threshold=0.9)
-    with Loopback(served) as server:
-
-        async def run() -> None:
-            provider = OpenAIProvider(
-                "m", entry("compatible", f"{server.url}/v1"), window=Window(16_000)
-            )
-            clock = Clock()
-            conversation = Conversation(
-                Agent(
-                    name="Sally",
-                    system_prompt="Be kind.",
-                    provider=provider,
-                    limits=CallLimits(sleep=clock.sleep),
-                ),
-                SessionManager(tmp_path),
-                count=estimate,
-                show=shown.append,
-                options=replace(QUIET, limits=limits),
-            )
-            for number in range(24):
-                await conversation.ask(f"{number}: " + "some words that take tokens " * 200)
-                await conversation.wait_until_idle()
-            conversation.close()
-            await provider.close()
-
-        asyncio.run(run())
-    calls = [
-        request for request in server.requests if request.system.startswith("Task: session summary")
-    ]
-    assert len(calls) == 3
-    told = [event for event in shown if isinstance(event, Warned)]
-    assert [event.message.partition(" (")[0] for event in told] == [
-        "Three summaries in a row failed"
-    ]
-
-
-def test_an_error_that_nobody_expected_counts_as_a_failure() -> None:
-    async def broken() -> Outcome:
-        raise ZeroDivisionError("a bug")
-
-    async def run() -> None:
-        background = Background()
-        for used in (100, 200, 300):
-            assert background.can_start(used)
-            background.start(broken, used)
-            await background.wait()
-        assert not background.can_start(1_000)
-        assert background.take_problem() == "ZeroDivisionError: a bug"
 
     asyncio.run(run())
 

@@ -296,22 +296,6 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
     asyncio.run(run())
 
 
-def test_the_other_way_round_the_first_one_keeps_its_places(two: tuple[Machine, Machine]) -> None:
-    async def run() -> None:
-        _, first, second = await branched(*two)
-        talk = two[0].talk()
-        await take(talk, second, first, drop=1)
-        assert said_in(talk) == [WHOLE[0], *WHOLE[3:], *WHOLE[1:3]]
-        assert block_of(talk).key_facts[1:] == (
-            "Ida ordered 12 handles for 96 euros. [2 user]",
-            "Correction: the gateway listens on port 6000. [3 user]",
-            "Tom has shoe size 43. [5 user]",
-        )
-        talk.conversation.close()
-
-    asyncio.run(run())
-
-
 def test_the_transcript_of_a_merge(two: tuple[Machine, Machine]) -> None:
     home, work = two
 
