@@ -61,7 +61,7 @@ class App:
             )
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
-            self.definition, self.instant = open_with_consent(
+            self.definition = open_with_consent(
                 reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
         self.config = agent_config(config, self.definition)

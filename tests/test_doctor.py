@@ -1,4 +1,4 @@
-"""`chat-loop doctor`, as a real process, in good homes and in broken ones: never a traceback, never
+"""`chat-loop doctor`, in good homes and in broken ones: never a traceback, never
 a key.
 """
 
@@ -19,10 +19,11 @@ import pytest
 from benchmarks.support.loopback import Loopback, failing
 from chat_loop.library.index import index_status
 from chat_loop.sessions import partial
-from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from tests.pty_chat import PtyChat
+from tests.support.inside import run
 from tests.test_choose import closed_port
-from tests.test_headless import ECHO, run
+from tests.test_headless import ECHO
+from tests.test_headless import run as run_process
 
 SECRET = "sk-not-to-be-shown-0123456789"
 Findings = dict[str, list[tuple[str, str, str]]]
@@ -68,7 +69,6 @@ def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
     found = examined(tmp_path, *ECHO)
     assert one(found, "Sessions")[:2] == ("ok", one(found, "Sessions")[1])
     assert one(found, "Sessions")[1].startswith("2 sessions, ")
-    assert one(found, "Locks") == ("ok", "none is held", "")
     assert one(found, "Index")[1].endswith(", up to date")
     assert one(found, "Model")[1].startswith("scripted:echo would answer now, window ")
     assert one(found, "Config") == (
@@ -179,7 +179,7 @@ def test_on_a_terminal_lines_are_broken_between_words() -> None:
 def test_where_only_ascii_can_be_shown_the_signs_are_plain(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("agnet: {}\n")
     lines = (
-        run(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"})
+        run_process(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"})
         .stdout.decode("ascii")
         .split("\n")
     )
@@ -216,21 +216,6 @@ def test_damaged_sessions_and_what_is_no_session_are_told(tmp_path: Path) -> Non
     texts = " ".join(text for _, text, _ in found["Damaged"])
     assert all(name in texts for name in ("cut_in_the_middle", "empty.md", "picture.md"))
     assert {state for state, _, _ in found["Damaged"]} == {"warning"}
-
-
-def test_a_session_that_is_open_elsewhere(tmp_path: Path) -> None:
-    run(tmp_path, *ECHO, "-p", "hello")
-    folder = tmp_path / "sessions"
-    [file] = folder.glob("*.md")
-    take_lock(folder, "long_gone").close()
-    (folder / LOCK_FOLDER / "long_gone.lock").touch()
-    held = take_lock(folder, file.stem)
-    try:
-        told = one(examined(tmp_path, *ECHO), "Locks")
-    finally:
-        held.close()
-    text = f"1 session open in other processes: {file.stem}"
-    assert told[:2] == ("ok", text)
 
 
 def test_the_index_as_it_stands(tmp_path: Path) -> None:
@@ -390,7 +375,7 @@ def test_folders_with_other_modes(tmp_path: Path, mode: int, state: str) -> None
         ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
     )
     try:
-        result = run(tmp_path, *ECHO, "doctor", "--json", prefix=prefix)
+        result = run_process(tmp_path, *ECHO, "doctor", "--json", prefix=prefix)
     finally:
         folder.chmod(0o700)
     if not result.stdout:

@@ -1,4 +1,4 @@
-"""`chat-loop sessions …` as real processes: what only reads. What it prints, as JSON too, and how
+"""`chat-loop sessions …`: what only reads. What it prints, as JSON too, and how
 it ends.
 """
 
@@ -33,7 +33,7 @@ from tests.stocked import (
     simple,
     used,
 )
-from tests.test_headless import run
+from tests.support.inside import run
 
 PAGE = Path(__file__).parent.parent / "docs" / "sessions.md"
 

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.view import settings_of
 from chat_loop.config import Config, parse
 from tests.screens import Screen
 from tests.test_asking_again import QUIET
@@ -97,13 +96,3 @@ def test_no_secret_is_shown(tmp_path: Path, text: str) -> None:
     assert SECRET in repr(config)
     key = text.partition(":")[0]
     assert SECRET not in shown(tmp_path, config, "/config", f"/config {key}")
-
-
-def test_the_names_of_variables_are_no_secrets() -> None:
-    text = (
-        b'mcp: {n: {url: "https://x/mcp", headers: {Authorization: "Bearer ${TOKEN}", B: '
-        b'"x${TOKEN}"}}}'
-    )
-    found = settings_of(parse(text, "c.yaml"))
-    assert found["mcp.n.headers.Authorization"][0] == "Bearer ${TOKEN}"
-    assert found["mcp.n.headers.B"][0] == "(not shown)"

@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import partial
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import TypeVar
 
 from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
@@ -20,16 +20,13 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library
-from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text
 
+T = TypeVar("T")
 MAX_CHOICES = 50
 """The most choices of one kind."""
-_CALL = re.compile(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", re.DOTALL)
-_WORDS = {"merge", "tag", "untag", "import", "export"}
-"""Commands whose argument is completed word by word, not as a whole."""
-_STATIC_CHOICES = {
+FIXED = {
     "copy": COPY_CHOICES,
     "theme": ABOUT,
     "history": {"--full": "every message whole"},
@@ -40,9 +37,9 @@ _STATIC_CHOICES = {
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
     "--before": {"7d": "before the last week", "30d": "before the last month"},
 }
-"""The choices of arguments and options, each with a note."""
-Matches = Iterable[tuple[str, str]]
-"""Texts with notes."""
+"""The choices of arguments and options that are always the same, with a note each."""
+WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
+"""Commands whose argument is several choices; that of others is one."""
 
 
 class CommandCompleter:
@@ -52,134 +49,100 @@ class CommandCompleter:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._loaded: dict[str, tuple[float, Any]] = {}
-        self._sources: dict[str, Callable[[str], Matches]] = {
-            **{
-                name: partial(_with_prefix, found=fixed.items())
-                for name, fixed in _STATIC_CHOICES.items()
-            },
-            **dict.fromkeys(("show", "quote", "tree", "merge", "--session"), self._sessions),
-            **dict.fromkeys(("tag", "untag", "--tag"), self._tags),
-            **dict.fromkeys(("import", "export"), _paths),
-            "resume": self._resume_targets,
-            "help": self._help_topics,
-            "model": self._models,
-            "config": lambda typed: keys(self._settings(), typed),
-        }
+        self._cache: dict[str, tuple[float, object]] = {}
 
     def choices(self, before: str) -> Iterator[Choice]:
         """Yield the completions of the text before the cursor, the likeliest first."""
-        if before[:1] in ("/", "#") and not re.search(r"\s", before):
+        if re.fullmatch(r"[/#]\S*", before):
             yield from self._commands(before[1:])
             return
-        call = _CALL.fullmatch(before)
+        call = re.fullmatch(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", before, re.DOTALL)
         command = registry.named(call[1] or call[2]) if call is not None else None
-        if command is not None and call is not None:
-            found = [*self._arguments(command, call[3])]
-            yield from found
-            if found:
-                return
-        for path, length in completions(before):
-            yield Choice(text=path, length=length)
+        offered = False
+        if call is not None and command is not None:
+            typed, found = self._arguments(command, call[3])
+            for text, note in islice(found, MAX_CHOICES):
+                if text.isprintable():
+                    offered = True
+                    shown, about = one_line(text, 60), one_line(note, 80)
+                    yield Choice(text=text, length=len(typed), shown=shown, note=about)
+        if not offered:
+            for path, length in completions(before):
+                yield Choice(text=path, length=length)
 
     def _commands(self, typed: str) -> Iterator[Choice]:
-        start, length = typed.lower(), len(typed)
+        found = []
         for command in sorted(registry.commands, key=lambda one: one.name):
             for name in (command.name, *command.aliases):
-                if name.startswith(start):
-                    shown = command.usage if name == command.name else f"/{name}"
-                    text = f"{name} " if command.argument else name
-                    yield Choice(text=text, length=length, shown=shown, note=command.help)
+                shown = command.usage if name == command.name else f"/{name}"
+                found.append((f"{name} " if command.argument else name, shown, command.help))
         for name in self._chat.templates.names():
-            if name.lower().startswith(start):
-                with contextlib.suppress(ChatLoopError):  # said when it is used
-                    template = self._chat.templates.find(name)
-                    usage, about = (
-                        (template.usage, template.description) if template else (name, "")
-                    )
-                    note = one_line(about, 80) or "a template"
-                    yield Choice(
-                        text=f"{name} ", length=length, shown=one_line(usage, 60), note=note
-                    )
+            with contextlib.suppress(ChatLoopError):  # said when it is used
+                if template := self._chat.templates.find(name):
+                    about = one_line(template.description, 80) or "a template"
+                    found.append((f"{name} ", one_line(template.usage, 60), about))
+        for text, shown, note in found:
+            if text.lower().startswith(typed.lower()):
+                yield Choice(text=text, length=len(typed), shown=shown, note=note)
 
-    def _arguments(self, command: Command, argument: str) -> Iterator[Choice]:
+    def _arguments(self, command: Command, argument: str) -> tuple[str, Iterable[tuple[str, str]]]:
+        """Return the part of an argument that is completed, and its completions with notes."""
         *done, word = re.split(r"[ \t]", argument)
-        typed, last = word, done[-1] if done else ""
-        source: Callable[[str], Matches] | None = None
+        last = done[-1] if done else ""
         if word.startswith("--"):
             typed_options = {one.partition("=")[0] for one in done}
             options = [one for one in command.options.items() if one[0] not in typed_options]
-            source = partial(_with_prefix, found=options)
-        elif last.startswith("--") and last[2:] in command.valued:
-            source = self._sources.get(last)
-        elif command.name in _WORDS or not any(one.startswith("--") for one in done):
-            typed = word if command.name in _WORDS else argument
-            source = self._sources.get(command.name)
-        found = source(typed) if source is not None else ()
-        for text, about in [*found][:MAX_CHOICES]:
-            if text and text.isprintable():
-                shown, note = one_line(text, 60), one_line(about, 80)
-                yield Choice(text=text, length=len(typed), shown=shown, note=note)
+            return word, _with_prefix(word, options)
+        if last.startswith("--") and last[2:] in command.valued:
+            return word, self._values(last, word)
+        if command.name in WORD_BY_WORD:
+            return word, self._values(command.name, word)
+        if any(one.startswith("--") for one in done):
+            return "", ()
+        return argument, self._values(command.name, argument)
 
-    def _settings(self) -> dict[str, str]:
-        return {key: text for key, (text, _) in settings_of(self._chat.config).items()}
+    def _values(self, kind: str, typed: str) -> Iterable[tuple[str, str]]:
+        """Return the completions of a command's argument or an option's value."""
+        chat = self._chat
+        match kind:
+            case "resume" | "show" | "quote" | "tree" | "merge" | "--session":
+                last = [("last", "the one that was used last")] if kind == "resume" else []
+                return [*_with_prefix(typed, last), *self._sessions(typed)]
+            case "tag" | "untag" | "--tag":
+                tags = {tag for row in self._rows() for tag in row.tags}
+                tags.update(chat.conversation.session.tags)
+                return _with_prefix(typed, ((tag, "") for tag in sorted(tags)))
+            case "import" | "export":
+                paths = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()
+                return [(path, "") for path, _ in paths]
+            case "help":
+                found = sorted((command.name, command.help) for command in registry.commands)
+                found += [("keys", "the keys of the line")]
+                found += [(name, "a template") for name in chat.templates.names()]
+                return _with_prefix(typed, found)
+            case "config":
+                settings = settings_of(chat.config).items()
+                return _with_prefix(typed, ((key, text) for key, (text, _) in settings))
+            case "model":
+                return self._models(typed)
+        return _with_prefix(typed, FIXED.get(kind, {}).items())
 
-    def _help_topics(self, typed: str) -> Matches:
-        found = sorted((command.name, command.help) for command in registry.commands)
-        found += [("keys", "the keys of the line")]
-        found += [(name, "a template") for name in self._chat.templates.names()]
-        return _with_prefix(typed, found)
-
-    def _tags(self, typed: str) -> Matches:
-        tags = {tag for row in self._rows() for tag in row.tags}
-        tags.update(self._chat.conversation.session.tags)
-        return _with_prefix(typed, [(tag, "") for tag in sorted(tags)])
-
-    def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
-        """Return the cached value, reloaded after `seconds`; the old one where that fails."""
-        due, value = self._loaded.get(name, (0.0, []))
-        if time.monotonic() >= due:
-            with contextlib.suppress(ChatLoopError, OSError):  # the command itself says it
-                value = load()
-            self._loaded[name] = time.monotonic() + seconds, value
-        return value
-
-    def _rows(self) -> list[SessionRow]:
-        sessions = self._chat.sessions
-
-        def load() -> list[SessionRow]:
-            # one for this thread
-            with contextlib.closing(Library(sessions.directory, sessions.now)) as library:
-                return library.rows(10 * MAX_CHOICES)[0]
-
-        rows: list[SessionRow] = self._recent("rows", 3, load)
-        return rows
-
-    def _sessions(self, typed: str) -> Matches:
+    def _sessions(self, typed: str) -> Iterable[tuple[str, str]]:
         """Return the numbers of the last listing, or the ids of sessions whose name or id fits."""
-        chat, rows = self._chat, {row.id: row for row in self._rows()}
-        now = chat.sessions.now()
-        about = {
-            row.id: f"{name_text(row, 50)} ({when_text(row.updated, now)})" for row in rows.values()
+        chat, now = self._chat, self._chat.sessions.now()
+        names = {
+            row.id: f"{name_text(row, 50)} ({when_text(row.updated, now)})" for row in self._rows()
         }
         if chat.listed and (not typed or typed.isdigit()):
-            listed = enumerate([*chat.listed], 1)
-            return _with_prefix(
-                typed, [(str(number), about.get(one, one)) for number, one in listed]
-            )
-        return [
-            (row.id, about[row.id])
-            for row in rows.values()
-            if row.id != chat.own_id and typed.casefold() in f"{row.id}\n{row.name}".casefold()
-        ]
+            numbered = enumerate([*chat.listed], 1)
+            return _with_prefix(typed, ((str(n), names.get(one, one)) for n, one in numbered))
+        names.pop(chat.own_id, None)
+        wanted = typed.casefold()
+        return [one for one in names.items() if wanted in " ".join(one).casefold()]
 
-    def _resume_targets(self, typed: str) -> Matches:
-        last = [("last", "the one that was used last")]
-        return [*_with_prefix(typed, last), *self._sessions(typed)]
-
-    def _models(self, typed: str) -> Matches:
+    def _models(self, typed: str) -> Iterator[tuple[str, str]]:
         models = self._chat.models
-        offers: list[Candidate] = self._recent("models", 60, lambda: [*models.candidates()])
+        offers = self._recent("models", 60, models.candidates) or ()
         for offer in offers:
             name = offer.reference.partition(":")[2]
             if offer.reference.startswith(typed) or (typed and name.startswith(typed)):
@@ -187,25 +150,24 @@ class CommandCompleter:
         if ":" not in typed and (typed or not offers):
             yield from _with_prefix(typed, ((one, "its usual model") for one in models.providers))
 
+    def _rows(self) -> list[SessionRow]:
+        def load() -> list[SessionRow]:
+            sessions = self._chat.sessions
+            # one for this thread
+            with contextlib.closing(Library(sessions.directory, sessions.now)) as library:
+                return library.rows(10 * MAX_CHOICES)[0]
 
-def keys(settings: Mapping[str, str], typed: str) -> list[tuple[str, str]]:
-    """Return the settings and sections with a prefix, no deeper than needed to choose one."""
-    found: dict[str, str] = {}
-    for key, value in settings.items():
-        if key.startswith(typed):
-            end = key.find(".", len(typed))
-            found[key if end < 0 else key[:end]] = value if end < 0 else "a section"
-    below = [f"{key}." for key, note in found.items() if note == "a section"]
-    if len(found) == 1 and below and below[0] != typed:
-        return [*found.items(), *keys(settings, below[0])]
-    return [*found.items()]
+        return self._recent("rows", 3, load) or []
+
+    def _recent(self, name: str, seconds: float, load: Callable[[], T]) -> T | None:
+        """Return the cached value, reloaded after `seconds`; the old one where that fails."""
+        due, value = self._cache.get(name, (0.0, None))
+        if time.monotonic() >= due:
+            with contextlib.suppress(ChatLoopError, OSError):  # the command itself says it
+                value = load()
+            self._cache[name] = time.monotonic() + seconds, value
+        return value  # type: ignore[return-value]
 
 
-def _with_prefix(typed: str, found: Matches) -> Matches:
-    start = typed.casefold()
-    return [(text, note) for text, note in found if text.casefold().startswith(start)]
-
-
-def _paths(typed: str) -> Matches:
-    found = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()
-    return [(path, "") for path, _ in found]
+def _with_prefix(typed: str, found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    return [one for one in found if one[0].casefold().startswith(typed.casefold())]

@@ -17,9 +17,7 @@ MAX_SENTENCES = 40
 """Sentences of the archive that are listed."""
 
 
-@registry.command(
-    "compact", "Context", argument="[FOCUS]", bare="compact", flags=("preview", "diff", "force")
-)
+@registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "diff", "force"))
 async def compact(chat: Chat, argument: str) -> None:
     """Summarize and go on in a new session; --preview asks first, --diff lists what only the
     archive has.
@@ -109,7 +107,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
     await chat.conversation.accept(plan, acknowledge=False)
 
 
-@registry.command("summarize", "Context", argument="[FOCUS]")
+@registry.command("summarize [FOCUS]", "Context")
 async def summarize(chat: Chat, argument: str) -> None:
     """Compact, and show what became of it: messages, tokens, topics, decisions, files, commands."""
     conversation = chat.conversation
@@ -143,7 +141,7 @@ async def context(chat: Chat, argument: str) -> None:
         display.line(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
 
 
-@registry.command("pin", "Context", argument="TEXT")
+@registry.command("pin TEXT", "Context")
 async def pin(chat: Chat, argument: str) -> None:
     """Keep a text word for word through every compaction and resume."""
     if not argument:
@@ -160,7 +158,7 @@ async def list_pins(chat: Chat, argument: str) -> None:
         chat.display.line(f"{number}  {text}")
 
 
-@registry.command("unpin", "Context", argument="N")
+@registry.command("unpin N", "Context")
 async def unpin(chat: Chat, argument: str) -> None:
     """Carry a pin no further: by its number in the list of pins, or its text."""
     pins = _pins(chat)

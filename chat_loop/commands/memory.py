@@ -16,7 +16,7 @@ _REFERENCE = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:user|reply)?\]\Z")
 """Where in the chain a decision was made, at its end: it means nothing outside of the chain."""
 
 
-@registry.command("remember", "Memory", argument="[--project] TEXT", flags=("project",))
+@registry.command("remember [--project] TEXT", "Memory", flags=("project",))
 async def remember(chat: Chat, argument: str) -> None:
     """Note a fact for this and later sessions; --project keeps it with the project."""
     memory = _memory(chat)
@@ -38,7 +38,7 @@ async def remember(chat: Chat, argument: str) -> None:
         chat.display.line(f"That is in {memory.place.display_path(path)} already.", "dim")
 
 
-@registry.command("memory", "Memory", argument="[propose]", flags=("project",))
+@registry.command("memory [propose]", "Memory", flags=("project",))
 async def show_memory(chat: Chat, argument: str) -> None:
     """Show the facts of the memory and their room; propose offers pins and decisions for it.
 
@@ -110,7 +110,7 @@ async def _propose(chat: Chat, memory: ProjectMemory, *, project: bool) -> None:
     _show_noted(chat, memory, memory.add(path, chosen))
 
 
-@registry.command("forget", "Memory", argument="N")
+@registry.command("forget N", "Memory")
 async def forget(chat: Chat, argument: str) -> None:
     """Take a fact out of the memory: by its number in /memory, or its text."""
     memory = _memory(chat)

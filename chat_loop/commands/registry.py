@@ -88,11 +88,14 @@ class Registry(Struct):
 
     commands: list[Command] = field(default_factory=list)
 
-    def command(self, name: str, family: str, **more: Any) -> Callable[[Handler], Handler]:
-        """Register the decorated function; `more` are the other fields of Command."""
+    def command(self, usage: str, family: str, **more: Any) -> Callable[[Handler], Handler]:
+        """Register the decorated function; `usage` is the name with the argument, `more` are the
+        other fields of Command.
+        """
+        name, _, argument = usage.partition(" ")
 
         def register(run: Handler) -> Handler:
-            self.commands.append(Command(name, run, family, **more))
+            self.commands.append(Command(name, run, family, argument, **more))
             return run
 
         return register

@@ -26,7 +26,7 @@ async def retry(chat: Chat, argument: str) -> None:
         await _replace(chat, last, last.query.text)
 
 
-@registry.command("edit", "Conversation", argument="[TEXT]")
+@registry.command("edit [TEXT]", "Conversation")
 async def edit(chat: Chat, argument: str) -> None:
     """Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
 

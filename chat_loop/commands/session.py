@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from chat_loop.conversation.resume import Merge
 
 FILTERS = ("tag", "agent", "project", "since", "before")
-MAX_TAGS = 20
 MAX_HITS = 10
 MAX_ITEMS = 8
 """Items of each list of a summary that are shown when it is resumed."""
@@ -48,12 +47,7 @@ async def leave(chat: Chat, argument: str) -> None:
 
 
 @registry.command(
-    "sessions",
-    "Sessions",
-    argument="[WORDS]",
-    bare="sessions",
-    flags=("unfold", "all"),
-    valued=FILTERS,
+    "sessions [WORDS]", "Sessions", bare="sessions", flags=("unfold", "all"), valued=FILTERS
 )
 async def sessions(chat: Chat, argument: str) -> None:
     """List the conversations, last used first; resume takes the numbers, * is the one that is open.
@@ -110,9 +104,8 @@ async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: An
 
 
 @registry.command(
-    "resume",
+    "resume [N|ID|WORDS]",
     "Sessions",
-    argument="[N|ID|WORDS]",
     bare=r"resume(?:[ \t]+(\S+))?",
     flags=("full", "quick"),
     valued=("last",),
@@ -191,12 +184,10 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
     if header.agent_path == agent.path and (header.agent in ("", agent.name) or agent.path):
         return True
     hint = f"With that one: chat-loop --agent {shlex.quote(header.agent_path)} --resume {header.id}"
-    if not header.agent_path:
-        hint = ""
-    elif not Path(header.agent_path).exists():  # noqa: ASYNC240 - one look
-        hint = "That file is not there any more."
     created, now = header.agent_path or header.agent, agent.path or agent.name
-    chat.display.warn(f"Session created with {created}, using {now}.", hint)
+    chat.display.warn(
+        f"Session created with {created}, using {now}.", hint if header.agent_path else ""
+    )
     if await chat.confirm("Different agent detected. Continue? (y/n) "):
         return True
     chat.display.line(f"Not resumed. {chat.conversation.fallback_text}")
@@ -211,7 +202,7 @@ async def clear(chat: Chat, argument: str) -> None:
     chat.display.line("A fresh session; nothing is carried over.", "dim")
 
 
-@registry.command("rename", "Sessions", argument="[NAME]")
+@registry.command("rename [NAME]", "Sessions")
 async def rename(chat: Chat, argument: str) -> None:
     """Call this conversation so; with no name it is called after its summary or first words
     again.
@@ -222,31 +213,30 @@ async def rename(chat: Chat, argument: str) -> None:
     _show_change(chat, f"This conversation {how}.")
 
 
-@registry.command("tag", "Sessions", argument="[TAG …]")
+@registry.command("tag [TAG …]", "Sessions")
 async def add_tags(chat: Chat, argument: str) -> None:
     """Tag this conversation; /sessions --tag finds it. With no tag, show those it has."""
-    before, words = chat.conversation.session.tags, argument.replace(",", " ").split()
-    tags = tuple(dict.fromkeys((*before, *map(naming.validate_tag, words))))
-    if len(tags) > MAX_TAGS:
-        raise UsageError(f"A conversation has at most {MAX_TAGS} tags.")
-    _set_tags(chat, tags)
+    before = chat.conversation.session.tags
+    _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(argument)))))
 
 
-@registry.command("untag", "Sessions", argument="TAG …")
+@registry.command("untag TAG …", "Sessions")
 async def remove_tags(chat: Chat, argument: str) -> None:
     """Take tags off this conversation."""
-    before = chat.conversation.session.tags
-    removed = [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
-    if not removed or any(tag not in before for tag in removed):
+    before, removed = chat.conversation.session.tags, _tags_in(argument)
+    if not removed or not {*removed} <= {*before}:
         raise usage_error("untag")
     _set_tags(chat, tuple(tag for tag in before if tag not in removed))
+
+
+def _tags_in(argument: str) -> list[str]:
+    return [naming.validate_tag(word) for word in argument.replace(",", " ").split()]
 
 
 def _set_tags(chat: Chat, tags: tuple[str, ...]) -> None:
     if tags != chat.conversation.session.tags:
         chat.conversation.tag(tags)
-    shown = " ".join(f"#{tag}" for tag in tags)
-    _show_change(chat, f"Tags: {shown}" if tags else "No tags.")
+    _show_change(chat, f"Tags: {' '.join(f'#{tag}' for tag in tags)}" if tags else "No tags.")
 
 
 def _show_change(chat: Chat, text: str) -> None:
@@ -255,7 +245,7 @@ def _show_change(chat: Chat, text: str) -> None:
         chat.display.prose("It is saved with your first message.", "dim")
 
 
-@registry.command("tree", "Branches", argument="[N|ID]")
+@registry.command("tree [N|ID]", "Branches")
 async def show_tree(chat: Chat, argument: str) -> None:
     """Show where a conversation comes from and where it branches, with tokens and compactions per
     session.
@@ -274,7 +264,7 @@ async def show_tree(chat: Chat, argument: str) -> None:
     lists.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
 
 
-@registry.command("fork", "Branches", argument="[QUERY]")
+@registry.command("fork [QUERY]", "Branches")
 async def fork(chat: Chat, argument: str) -> None:
     """Go on from an earlier query (the last, when none is named) in a session of its own; both ways
     stay.
@@ -286,17 +276,18 @@ async def fork(chat: Chat, argument: str) -> None:
     exchanges, depth = loaded.session.exchanges, loaded.session.depth
     if not argument and not exchanges:
         raise UsageError("Nothing to fork in this session.", "/help fork has more.")
-    session, _, query = (argument or str(exchanges[-1].query.number)).rpartition(".")
-    session = session or str(depth)
-    if not re.fullmatch(r"[0-9]{1,8}\.[0-9]{1,8}", f"{session}.{query}"):
+    last = argument or str(exchanges[-1].query.number)
+    place = re.fullmatch(r"(?:([0-9]{1,8})\.)?([0-9]{1,8})", last)
+    if place is None:
         raise usage_error("fork")
-    if back := depth - int(session):
+    if place[1] and (back := depth - int(place[1])):
         chain = ChainReader(chat.sessions).read(loaded.session)
         if not 1 <= back <= len(chain.ancestors):
-            text = f"There is no session {session} in this chain."
+            text = f"There is no session {place[1]} in this chain."
             raise UsageError(text, chain.problem or "/tree shows it.")
         loaded = chain.ancestors[back - 1]
-    plan = await chat.conversation.planner().fork(loaded, int(query))
+    query = int(place[2])
+    plan = await chat.conversation.planner().fork(loaded, query)
     await chat.conversation.accept(plan, acknowledge=False)
     words = f"{plural(len(plan.carried), 'exchange')} in the context"
     words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
@@ -311,7 +302,7 @@ async def undo(chat: Chat, argument: str) -> None:
     chat.display.prose(f"Undone: “{naming.shorten(exchange.query.text)}”", "dim")
 
 
-@registry.command("merge", "Branches", argument="A [B]")
+@registry.command("merge A [B]", "Branches")
 async def merge(chat: Chat, argument: str) -> None:
     """Go on with two branches as one: A and B, or this conversation and A; where they differ you
     decide.
@@ -365,7 +356,7 @@ async def resolve_contradictions(
     return dropped
 
 
-@registry.command("search", "Sessions", argument="WORDS", valued=FILTERS)
+@registry.command("search WORDS", "Sessions", valued=FILTERS)
 async def search(chat: Chat, argument: str) -> None:
     """Find what was said in any session; the numbers are those that show, quote and resume take.
 
@@ -399,7 +390,7 @@ async def search(chat: Chat, argument: str) -> None:
     show_hits(chat.display, shown, chat.sessions.now())
 
 
-@registry.command("show", "Sessions", argument="N|ID [QUERY]")
+@registry.command("show N|ID [QUERY]", "Sessions")
 async def show(chat: Chat, argument: str) -> None:
     """Show a hit of the last search whole, or a session: its summary and its exchanges.
 
@@ -416,7 +407,7 @@ async def show(chat: Chat, argument: str) -> None:
         show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
 
 
-@registry.command("quote", "Sessions", argument="N|ID [QUERY]")
+@registry.command("quote N|ID [QUERY]", "Sessions")
 async def quote(chat: Chat, argument: str) -> None:
     """Take a hit of the last search, or a session's exchange, into your next message.
 

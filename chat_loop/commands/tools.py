@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from chat_loop.agent.tools import Approve, approval
 from chat_loop.commands.registry import registry, usage_error
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import UsageError
 from chat_loop.providers.choose import full_reference
 from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import plural, window_text
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
 
-@registry.command("model", "Model and tools", argument="[NAME]")
+@registry.command("model [NAME]", "Model and tools")
 async def model(chat: Chat, argument: str) -> None:
     """Show who answers and who else could, or switch to another model in mid-conversation.
 
@@ -103,11 +103,8 @@ async def tools(chat: Chat, argument: str) -> None:
         chat.display.prose(hint, "dim")
         return
     for tool in agent.tools:
-        about = (
-            f"asks about {one_line(tool.approval_scope, 80)}"
-            if tool.approval_scope
-            else "asks first"
-        )
+        scope = one_line(tool.approval_scope, 80)
+        about = f"asks about {scope}" if scope else "asks first"
         asks = f" ({about})" if tool.preview is not None else ""
         words = one_line(tool.spec.description.strip().partition("\n")[0], 200)
         chat.display.prose(f"  {one_line(tool.spec.name, 64)}{asks}: {words}", indent=4)
@@ -116,7 +113,7 @@ async def tools(chat: Chat, argument: str) -> None:
         chat.display.warn(text, "Another model may: --model.")
 
 
-@registry.command("mcp", "Model and tools", argument="[NAME | restart NAME]")
+@registry.command("mcp [NAME | restart NAME]", "Model and tools")
 async def mcp(chat: Chat, argument: str) -> None:
     """Show the MCP servers and what became of them, or the tools of one; restart connects one
     anew.
@@ -125,30 +122,27 @@ async def mcp(chat: Chat, argument: str) -> None:
     if servers is None:
         raise UsageError(*NO_SERVERS)
     servers.start()
-    words = argument.split()
-    tools_of = None
-    if words[:1] == ["restart"] and len(words) == 2:
-        servers.state(words[1])
-        display.begin_waiting()
-        display.status(f"Connecting to {words[1]} …")
-        state = await servers.restart(words[1])
-        display.stop_waiting()
-        if state.state == "failed":
-            raise ChatLoopError(state.problem)
-        states = [state]
-    elif len(words) > 1:
-        raise usage_error("mcp")
-    elif words:
-        states, tools_of = [servers.state(words[0])], servers
-    else:
-        states = [*servers.states()]
+    match argument.split():
+        case []:
+            states = servers.states()
+            if not chat.conversation.agent.provider.calls_tools:
+                display.warn("The model cannot call tools: it is not offered those of the servers.")
+        case ["restart", name]:
+            display.begin_waiting()
+            display.status(f"Connecting to {servers.state(name).name} …")
+            states = (await servers.restart(name),)
+            display.stop_waiting()
+        case [name]:
+            for line in server_lines(servers.state(name), servers):
+                display.prose(line, indent=4)
+            return
+        case _:
+            raise usage_error("mcp")
     for state in states:
-        first, *rest = server_lines(state, tools_of)
+        first, *rest = server_lines(state, None)
         display.line(first)
         for line in rest:
-            display.prose(line, "" if tools_of is not None else "yellow", indent=4)
-    if not words and not chat.conversation.agent.provider.calls_tools:
-        display.warn("The model cannot call tools: it is not offered those of the servers.")
+            display.prose(line, "yellow", indent=4)
 
 
 def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:

@@ -23,7 +23,7 @@ COPY_CHOICES = {
 """What can be copied."""
 
 
-@registry.command("copy", "Conversation", argument="[reply|query|all|code [N]]")
+@registry.command("copy [reply|query|all|code [N]]", "Conversation")
 async def copy(chat: Chat, argument: str) -> None:
     """Copy the last reply, as it was written, to the clipboard; or the query, all, or code.
 
@@ -97,9 +97,7 @@ def _lines_text(text: str) -> str:
     return plural(text.removesuffix("\n").count("\n") + 1, "line")
 
 
-@registry.command(
-    "export", "Sessions", argument="[FILE]", flags=("one", "secrets"), valued=("as", "session")
-)
+@registry.command("export [FILE]", "Sessions", flags=("one", "secrets"), valued=("as", "session"))
 async def export(chat: Chat, argument: str) -> None:
     """Write this conversation as one document: markdown, JSON, or an HTML page.
 
@@ -127,7 +125,7 @@ async def export(chat: Chat, argument: str) -> None:
         chat.display.warn(one_line(complaint, 300))
 
 
-@registry.command("import", "Sessions", argument="FILE|FOLDER")
+@registry.command("import FILE|FOLDER", "Sessions")
 async def import_(chat: Chat, argument: str) -> None:
     """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it
     is.

@@ -64,10 +64,9 @@ KEYS = {
     "Ctrl-D": "Leaves, from an empty line.",
 }
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."
-_VARIABLES = re.compile(r"(?:Bearer )?\$\{[A-Za-z_][A-Za-z0-9_]{0,63}\}")
 
 
-@registry.command("help", "View", argument="[COMMAND]", bare="help")
+@registry.command("help [COMMAND]", "View", bare="help")
 async def show_help(chat: Chat, argument: str) -> None:
     """Show the commands, or one of them.
 
@@ -150,7 +149,7 @@ def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
     return [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
 
 
-@registry.command("history", "View", argument="[--full]", flags=("full",))
+@registry.command("history [--full]", "View", flags=("full",))
 async def history(chat: Chat, argument: str) -> None:
     """Show what was said along the chain: its summaries, then the messages that stand in the
     context.
@@ -222,22 +221,18 @@ def chain_measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], l
     """Return the tokens that each reply of a chain took, what the context held after it, and the
     indices of the first replies after a compaction. Undone exchanges count.
     """
-    tokens: list[int] = []
-    context: list[int] = []
-    compacted: list[int] = []
+    tokens: dict[tuple[str, int], int] = {}
+    context: dict[tuple[str, int], int] = {}
+    compacted = []
     for session in sessions:
-        number = 0
         for entry in session.entries:
             if isinstance(entry, Reply) and entry.number and (usage := entry.usage) is not None:
-                if entry.number != number:
-                    number = entry.number
-                    tokens.append(0)
-                    context.append(0)
-                tokens[-1] += usage.total
-                context[-1] = usage.input + usage.output - usage.reasoning  # as the budget counts
+                key = session.header.id, entry.number  # a reply may have several steps
+                tokens[key] = tokens.get(key, 0) + usage.total
+                context[key] = usage.input + usage.output - usage.reasoning  # as the budget counts
         if session.seal is not None and session.seal.compaction is not None:
             compacted.append(len(tokens))
-    return tokens, context, compacted
+    return [*tokens.values()], [*context.values()], compacted
 
 
 @registry.command("info", "View")
@@ -289,7 +284,7 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
     )
 
 
-@registry.command("config", "View", argument="[KEY]")
+@registry.command("config [KEY]", "View")
 async def config(chat: Chat, argument: str) -> None:
     """Show the settings that are not as by default, and their file; /config KEY shows one, or a
     section.
@@ -350,13 +345,13 @@ def _setting_text(value: object, parts: tuple[str, ...]) -> str:
     if not text:
         return "empty"
     if parts[-1] == "args" or {"headers", "env"}.intersection(parts[:-1]):  # keys, often
-        return text if _VARIABLES.fullmatch(text) else "(not shown)"
+        return "(not shown)"
     if parts[-1].endswith("url"):
         text = re.sub(r"\?.+", "?…", text, flags=re.DOTALL)
     return one_line(redact_text(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)
 
 
-@registry.command("theme", "View", argument="[NAME]")
+@registry.command("theme [NAME]", "View")
 async def theme(chat: Chat, argument: str) -> None:
     """Show the themes of the replies, each with a sample, or take another one until you leave.
 

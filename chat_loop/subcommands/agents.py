@@ -1,4 +1,4 @@
-"""`chat-loop agents …`: the agents that have a name, their approval, and the question whether one
+"""`chat-loop agents …`: the agents that have a name, their approval, and the question before one
 may run.
 """
 
@@ -45,38 +45,35 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 
 def _list(registry: AgentRegistry, *, as_json: bool) -> None:
-    rows = []
-    for agent in registry.all():
-        row = {"name": agent.name, "path": str(agent.path), "alias": agent.alias, "kind": ""}
-        row |= {"description": "", "approved": True, "problem": ""}
+    agents = registry.all()
+    width, rows = max((len(agent.name) for agent in agents), default=0), []
+    for agent in agents:
+        path, kind, description, approved, problem = agent.path, "", "", True, ""
         try:
             file = read_file(agent.path)
-            row |= {"path": str(file.path), "kind": file.kind}
-            row["approved"] = registry.question(file) is None
-            row["description"] = file.description()
+            path, kind, approved = file.path, file.kind, registry.question(file) is None
+            description = file.description()
         except ChatLoopError as error:
-            row["problem"] = error.message
-        rows.append(row)
+            problem = error.message
+        row = {"name": agent.name, "path": path, "alias": agent.alias, "kind": kind}
+        rows.append(row | {"description": description, "approved": approved, "problem": problem})
+        if not as_json:
+            state = problem or ("" if approved else "not approved")
+            note = f" ({one_line(state, 300)})" if state else ""
+            _line(f"{agent.name:<{width}}  {one_line(description, 100)}".rstrip())
+            _line(f"{'':<{width}}  {path}{note}")
     if as_json:
         out_json(rows)
-        return
-    if not rows:
+    elif not rows:
         how = f"chat-loop agents add NAME PATH gives one; so does a file in {registry.folder}."
         _line(f"No agent has a name yet. {how}")
-    width = max((len(str(row["name"])) for row in rows), default=0)
-    for row in rows:
-        state = str(row["problem"]) or ("" if row["approved"] else "not approved")
-        note = f" ({one_line(state, 300)})" if state else ""
-        _line(f"{row['name']:<{width}}  {one_line(str(row['description']), 100)}".rstrip())
-        _line(f"{'':<{width}}  {row['path']}{note}")
 
 
 def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
     """Print whether an agent may run, what it asks for, and its file; or its values as JSON."""
-    permissions = file.permissions()
-    approved = registry.question(file) is None
+    permissions, approved = file.permissions(), registry.question(file) is None
     if as_json:
-        values: dict[str, object] = {"path": str(file.path), "kind": file.kind}
+        values: dict[str, object] = {"path": file.path, "kind": file.kind}
         values["description"] = file.description()
         if file.kind != "python":
             definition = file.definition()
@@ -93,19 +90,16 @@ def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
 
 def open_with_consent(
     reference: str, paths: Paths, instant: InstantPrompt | None, *, can_ask: bool, trusted: bool
-) -> tuple[Definition, InstantPrompt | None]:
-    """Return the agent with this name or path, and the instant prompt.
-
-    The user is asked whether it may run where that is needed and somebody is there (`asked`);
-    `trusted`: it may, this once. Raises AgentError, ConfigError, and KeyboardInterrupt when the
-    user stops it.
+) -> Definition:
+    """Return the agent with this name or path, once the user lets it run; `trusted`: this once.
+    Raises AgentError, ConfigError, and KeyboardInterrupt when the user stops it.
     """
 
     def consent(question: Question) -> bool:
+        path = question.file.path
         if trusted:
             return False
         if not can_ask:
-            path = question.file.path
             state = "has changed since you approved it" if question.changed else "is not approved"
             hint = f"chat-loop agents approve {path}; --trust-agent runs it this once."
             raise AgentError(f"The agent {path} {state}.", f"Look at it, then: {hint}")
@@ -126,25 +120,25 @@ def open_with_consent(
         raise
     if instant is not None:
         instant.terminal.silence(signals=False)
-    return definition, instant
+    return definition
 
 
 def _ask(question: Question) -> None:
     """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
-    path = question.file.path
+    path, lines = question.file.path, question.lines
     if question.file.kind == "python":
         _line(f"The agent {path} is Python code, {len(question.file.source):,} bytes.")
         _line("It would run with your rights, and can do whatever you can.")
     else:
         _line(f"The agent {path} asks for:")
-        for line in question.permissions:
-            _line(f"  {line}")
+    for line in question.permissions if question.file.kind != "python" else ():
+        _line(f"  {line}")
     if question.changed:
         _line("It has changed since you approved it:")
-        for line in question.lines[:MAX_DIFF_LINES]:
+        for line in lines[:MAX_DIFF_LINES]:
             _line(f"  {line}")
-        if len(question.lines) > MAX_DIFF_LINES:
-            _line(f"  ({len(question.lines) - MAX_DIFF_LINES} more lines)")
+        if more := len(lines[MAX_DIFF_LINES:]):
+            _line(f"  ({more} more lines)")
     out("Run it, now and as long as it stays as it is? (y/N) ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         hint = f"chat-loop agents show {path} shows it."

@@ -36,7 +36,6 @@ from chat_loop.library.index import index_status
 from chat_loop.providers import Provider, catalogue, choose
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as listing
-from chat_loop.sessions.files import LOCK_FOLDER, take_lock
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import mcp, providers
 from chat_loop.values import Message, Request
@@ -139,7 +138,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         folder = paths.sessions(Config())
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
     installation = Installation(options, config, paths, folder, machine)
-    checks = [folders, sessions, locks, index, keys, model, servers, agents, terminal]
+    checks = [folders, sessions, index, keys, model, servers, agents, terminal]
     for check in [*checks, online] if options.online else checks:
         name = check.__name__.capitalize()
         try:
@@ -199,18 +198,6 @@ def sessions(installation: Installation) -> Iterator[Finding]:
     for text in damaged[:MAX_DAMAGED]:
         hint = "What can be read of it can still be resumed and shown."
         yield warning("Damaged", text, hint)
-
-
-def locks(installation: Installation) -> Iterator[Finding]:
-    """Check which sessions are open in other processes."""
-    locked = []
-    for path in sorted((installation.sessions / LOCK_FOLDER).glob("*.lock")):
-        try:
-            take_lock(installation.sessions, path.stem).close()
-        except errors.SessionLocked:
-            locked.append(path.stem)
-    text = f"{plural(len(locked), 'session')} open in other processes: {', '.join(locked[:3])}"
-    yield passed("Locks", text if locked else "none is held")
 
 
 def index(installation: Installation) -> Iterator[Finding]:
@@ -324,18 +311,12 @@ def agents(installation: Installation) -> Iterator[Finding]:
 
 
 def terminal(installation: Installation) -> Iterator[Finding]:
-    """Check the terminal's kind and size, and whether it takes UTF-8."""
+    """Check that text is UTF-8, and that a terminal can edit lines."""
     encoding = locale.getpreferredencoding(False)
-    if encoding.replace("-", "").lower() == "utf8":
-        yield passed("Locale", encoding)
-    else:
+    if encoding.replace("-", "").lower() != "utf8":
         text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
-        yield warning("Locale", text, "export LANG=C.UTF-8")
-    kind = installation.machine.environment.get("TERM", "")
-    if not (os.isatty(0) and os.isatty(1)):
-        yield passed("Terminal", "not a terminal: plain text, no line editor")
-    elif kind in ("", "dumb", "unknown"):
+        yield warning("Terminal", text, "export LANG=C.UTF-8")
+    elif os.isatty(0) and installation.machine.environment.get("TERM", "") in ("", "dumb"):
         yield warning("Terminal", "no line editor", "export TERM=xterm-256color")
     else:
-        size = os.get_terminal_size(1)
-        yield passed("Terminal", f"{kind}, {size.columns}×{size.lines}")
+        yield passed("Terminal", encoding)
