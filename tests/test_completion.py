@@ -11,7 +11,7 @@ from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.view import KEYS
 from chat_loop.config import AutoCompactConfig, parse
-from chat_loop.display.markdown.sample import ABOUT
+from chat_loop.display.themes import ABOUT
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
 from tests.talking import SUMMARY, Model

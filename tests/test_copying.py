@@ -7,10 +7,8 @@ from base64 import b64decode
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from chat_loop.display.clipboard import LARGEST_FOR_TERMINAL, osc52, programs
+from chat_loop.display.clipboard import LARGEST_FOR_TERMINAL, programs
 from chat_loop.errors import Overloaded
 from tests.screens import Line, Screen, Terminal
 from tests.talking import SUMMARY, Says, Step
@@ -49,16 +47,6 @@ def copied(screen: Screen) -> list[str]:
     """What was sent to the terminal's clipboard."""
     parts = screen.text.split("\x1b]52;c;")[1:]
     return [b64decode(part.partition("\x07")[0], validate=True).decode() for part in parts]
-
-
-@given(st.text(alphabet=st.characters(codec="utf-8")))
-def test_the_terminal_gets_exactly_the_text(text: str) -> None:
-    sent = osc52(text)
-    assert (
-        b64decode(sent.removeprefix("\x1b]52;c;").removesuffix("\x07"), validate=True).decode()
-        == text
-    )
-    assert sent.count("\x1b") == sent.count("\x07") == 1
 
 
 def test_the_source_is_copied_and_not_what_the_screen_shows(tmp_path: Path) -> None:

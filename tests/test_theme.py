@@ -13,8 +13,8 @@ import pytest
 
 from chat_loop.config import Config, DisplayConfig, parse
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.markdown.sample import ABOUT, sample
 from chat_loop.display.markdown.theme import NAMES, theme_of
+from chat_loop.display.themes import ABOUT, sample
 from chat_loop.errors import ConfigError
 from tests.screens import Line, Screen, Terminal
 from tests.talking import Step
@@ -87,10 +87,6 @@ def test_narrow_a_sample_stands_below_its_name(
     monkeypatch.setenv("COLUMNS", "50")
     assert f"\n  auto (in use)\n    Heading{SAMPLE}  dark\n" in SGR.sub(
         "", run(tmp_path / "a", ["/theme"])
-    )
-    monkeypatch.setenv("COLUMNS", "40")
-    assert "\n  auto (in use)\n    Heading  • code\n  dark\n" in SGR.sub(
-        "", run(tmp_path / "b", ["/theme"])
     )
 
 

@@ -14,9 +14,9 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.transfer import COPY_CHOICES
 from chat_loop.commands.view import settings_of
-from chat_loop.display.markdown.sample import ABOUT
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
+from chat_loop.display.themes import ABOUT
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library

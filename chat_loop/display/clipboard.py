@@ -4,12 +4,13 @@ works over SSH.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import subprocess
 import sys
 from base64 import b64encode
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
@@ -43,59 +44,36 @@ def programs(
     return [command for command in found if which(command[0]) is not None]
 
 
-def osc52(text: str) -> str:
-    """Return the sequence that makes a terminal put `text` into its clipboard."""
-    return f"\x1b]52;c;{b64encode(_bytes(text)).decode('ascii')}\x07"
-
-
 def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.environ) -> str:
     """Put a text into the clipboard; return how, as the rest of a sentence.
 
     Raises UsageError, with nothing sent to the terminal, when nothing takes it.
     """
+    data = text.encode("utf-8", "replace")
     for command in programs(environment, shutil.which, sys.platform):
-        if _run_program(command, text):
+        # clip.exe knows UTF-16 by its byte order mark, and takes anything else for the code page's.
+        windows = text.replace("\n", "\r\n").encode("utf-16", "replace")
+        with contextlib.suppress(OSError, subprocess.SubprocessError):
+            subprocess.run(
+                command,
+                input=windows if command[0] == "clip.exe" else data,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                timeout=SECONDS,
+                start_new_session=True,
+                check=True,
+            )
             return f"with {command[0]}"
     if not display.is_terminal:
         raise UsageError(
             "There is no clipboard here.", "wl-copy, xclip, xsel or a terminal would be one."
         )
-    size = len(_bytes(text))
-    if size > LARGEST_FOR_TERMINAL:
+    if len(data) > LARGEST_FOR_TERMINAL:
         raise UsageError(
-            f"{size_text(size)} are too much for the terminal's clipboard: it takes "
+            f"{size_text(len(data))} are too much for the terminal's clipboard: it takes "
             f"{size_text(LARGEST_FOR_TERMINAL)}.",
             "/export FILE writes the conversation into a file.",
         )
-    display.out.write(osc52(text))
+    display.out.write(f"\x1b]52;c;{b64encode(data).decode('ascii')}\x07")
     display.out.flush()
     return "through the terminal (OSC 52), if it allows that"
-
-
-def _run_program(command: Sequence[str], text: str) -> bool:
-    """Pass the text to a clipboard program, which keeps running; return True on success."""
-    # clip.exe takes UTF-16 for what it is by its byte order mark, and anything else for the code
-    # page's.
-    data = (
-        text.replace("\n", "\r\n").encode("utf-16", "replace")
-        if command[0] == "clip.exe"
-        else _bytes(text)
-    )
-    nothing = subprocess.DEVNULL
-    try:
-        done = subprocess.run(
-            command,
-            input=data,
-            stdout=nothing,
-            stderr=nothing,
-            timeout=SECONDS,
-            start_new_session=True,
-            check=False,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return False
-    return done.returncode == 0
-
-
-def _bytes(text: str) -> bytes:
-    return text.encode("utf-8", "replace")

@@ -8,6 +8,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.rows import tags_text
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.wording import attached_text, counts_text, plural, when_text
@@ -32,34 +33,30 @@ class HitView(Struct, frozen=True, kw_only=True):
 
 def show_hits(display: DisplayManager, hits: Sequence[HitView], now: datetime) -> None:
     """Show the numbered hits, best first."""
+    from rich.padding import Padding
+    from rich.text import Text
+
     if not hits:
         display.line(
             "No matches. It may have been said in other words; /sessions WORDS looks at names."
         )
         return
     for number, hit in enumerate(hits, 1):
-        tags = "".join(f" #{one_line(tag, 40)}" for tag in hit.row.tags)
         related = " · related" if hit.related else ""
         when = f" · query {hit.query.number} · {when_text(hit.query.at, now)}{related}"
         name = one_line(hit.row.name or hit.row.id, 100)
+        tags = tags_text(hit.row)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         for who, excerpt in hit.excerpts:
-            _show_excerpt(display, f"{one_line(who, 40)}: {one_line(excerpt, 600)}", hit.highlights)
+            text = Text(f"{one_line(who, 40)}: {one_line(excerpt, 600)}")
+            text.highlight_words(hit.highlights, "bold yellow", case_sensitive=False)
+            display.panel(Padding(text, (0, 0, 0, 5), expand=False))
     display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
-
-
-def _show_excerpt(display: DisplayManager, text: str, highlights: tuple[str, ...]) -> None:
-    from rich.padding import Padding
-    from rich.text import Text
-
-    shown = Text(text)
-    shown.highlight_words(highlights, "bold yellow", case_sensitive=False)
-    display.console.print(Padding(shown, (0, 0, 0, 5), expand=False), soft_wrap=False)
 
 
 def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
     """Show a session: its header, its summary and its last exchanges."""
-    header, totals, given = session.header, session.totals, session.restoration
+    header, totals, restoration = session.header, session.totals, session.restoration
     pairs = [
         ("Session ID", header.id),
         ("Name", session.name or header.title),
@@ -69,8 +66,8 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
         ("Model", header.model),
         ("Project", header.project),
         ("Resumed From", header.parent),
-        ("Forked At", given.until if given is not None else ""),
-        ("Merged With", given.merged if given is not None else ""),
+        ("Forked At", restoration.until if restoration is not None else ""),
+        ("Merged With", restoration.merged if restoration is not None else ""),
         ("Size", counts_text(totals.queries, totals.combined)),
     ]
     display.lines((label, value) for label, value in pairs if value)
@@ -79,34 +76,26 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
     summary = session.seal.summary if session.seal else None
     if summary is not None:
         display.line()
-        sections = {
-            "": summary.topics,
-            "Decisions": summary.decisions,
-            "Pending": summary.pending,
-            "Pinned": summary.pinned,
-        }
-        for title, items in sections.items():
+        for name in ("topics", "decisions", "pending", "pinned"):
+            items = getattr(summary, name)
             if items:
-                display.line(f"{title or 'Topics'}:", "bold")
+                display.line(f"{name.capitalize()}:", "bold")
             for item in items[:8]:
                 display.prose(f"  - {one_line(item, MAX_TEXT)}", indent=4)
             if len(items) > 8:
                 display.line(f"    … {len(items) - 8} more", "dim")
-    exchanges = session.exchanges
-    if len(exchanges) > MAX_EXCHANGES:
+    earlier = len(session.exchanges) - MAX_EXCHANGES
+    if earlier > 0:
         display.line()
-        earlier = plural(len(exchanges) - MAX_EXCHANGES, "exchange")
-        display.line(f"… {earlier} before; /show N QUERY shows one whole.", "dim")
-    for exchange in exchanges[-MAX_EXCHANGES:]:
+        text = f"… {plural(earlier, 'exchange')} before; /show N QUERY shows one whole."
+        display.line(text, "dim")
+    for exchange in session.exchanges[-MAX_EXCHANGES:]:
         display.line()
-        display.prose(
-            f"[{exchange.query.number}] You: {one_line(exchange.query.text, MAX_TEXT)}", indent=4
-        )
+        query = one_line(exchange.query.text, MAX_TEXT)
+        display.prose(f"[{exchange.query.number}] You: {query}", indent=4)
         if exchange.reply is not None:
-            display.prose(
-                f"    {one_line(header.agent, 40)}: {one_line(exchange.reply.text, MAX_TEXT)}",
-                indent=4,
-            )
+            reply = one_line(exchange.reply.text, MAX_TEXT)
+            display.prose(f"    {one_line(header.agent, 40)}: {reply}", indent=4)
 
 
 def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -17,8 +18,6 @@ BAR = 30
 TOPICS = 8
 """How many topics a panel lists."""
 FIRST_WORDS = 70
-NARROW_PLOT = 30
-"""Below this many columns a plot has no scale."""
 
 
 def show_draft(
@@ -55,17 +54,15 @@ def show_summary(
         f"Tokens saved: ~{max(0, compaction.before - compaction.after):,}",
     ]
     if summary.topics:
-        lines += [
-            "",
-            "Key Topics:",
-            *(f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS]),
-        ]
-        more = len(summary.topics) - TOPICS
-        lines += [f"… and {more} more"] if more > 0 else []
+        lines += ["", "Key Topics:"]
+        lines += [f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS]]
+    if len(summary.topics) > TOPICS:
+        lines.append(f"… and {len(summary.topics) - TOPICS} more")
+    uses = (re.search(r": (\d{1,9}) ", line) for line in summary.tools)
     lines += [
         "",
         f"Files Modified: {len(summary.files)}",
-        f"Commands Run: {commands_in(summary)}",
+        f"Commands Run: {sum(int(use[1]) for use in uses if use)}",
         f"Key Decisions: {len(summary.decisions)}",
         f"Key Facts: {len(summary.key_facts)}",
     ]
@@ -73,15 +70,6 @@ def show_summary(
         lines.append(f"In the archive only: {plural(compaction.archived, 'value')}")
     body = "\n".join(lines)
     display.panel(Panel(body, title="Session Summary", title_align="left", expand=False))
-
-
-def commands_in(summary: Summary) -> int:
-    """Return how many tool uses a block's lines count."""
-    total = 0
-    for line in summary.tools:
-        number = line.partition(": ")[2].partition(" ")[0]
-        total += int(number) if number.isascii() and number.isdigit() and len(number) < 10 else 0
-    return total
 
 
 def show_context(
@@ -92,25 +80,18 @@ def show_context(
     *,
     estimated: bool,
 ) -> None:
-    """Show what fills the window, with a bar for each part."""
-    mark = "~" if estimated else ""
-    guessed = ", guessed" if window.guessed else ""
-    share = used / window.tokens if window.tokens else 1.0
-    of = window_text(window.tokens, False)
-    display.line(
-        f"Context: {mark}{used:,} of {window.tokens:,} tokens ({mark}{share:.0%} of {of}{guessed})"
-    )
+    """Show the parts that fill the window, with a bar for each."""
+    mark, size = "~" if estimated else "", max(1, window.tokens)
+    of = f"{window_text(window.tokens, False)}{', guessed' if window.guessed else ''}"
+    share = f"{mark}{used / size:.0%} of {of}"
+    display.line(f"Context: {mark}{used:,} of {window.tokens:,} tokens ({share})")
     width = max(len(name) for name, _ in parts)
     full, empty = ("█", "░") if display.has_symbols else ("#", ".")
     for name, tokens in parts:
-        part = tokens / window.tokens if window.tokens else 0.0
-        bar = min(BAR, round(part * BAR))
-        drawn = (
-            f"  {full * bar}{empty * (BAR - bar)}"
-            if display.console.width > width + BAR + 24
-            else ""
-        )
-        display.line(f"  {name:<{width}}  {tokens:>9,}  {part:>4.0%}{drawn}")
+        bar = min(BAR, round(tokens / size * BAR))
+        drawn = f"  {full * bar}{empty * (BAR - bar)}"
+        drawn = drawn if display.console.width > width + BAR + 24 else ""
+        display.line(f"  {name:<{width}}  {tokens:>9,}  {tokens / size:>4.0%}{drawn}")
 
 
 def show_plots(
@@ -123,40 +104,26 @@ def show_plots(
     window: int,
 ) -> None:
     """Show the tokens of each exchange, and the context after it and (`used`) now."""
-    width = display.console.width - 2
-    mark = "▲" if display.has_symbols else "^"
+    sign, bar = ("▲", "│") if display.has_symbols else ("^", "|")
     summarized = f"{plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
-    of = f"now {used} of {window:,} tokens{f', {mark} compacted' if compacted else ''}"
+    now = f"now {used} of {window:,} tokens{f', {sign} compacted' if compacted else ''}"
     for title, values, marks in (
         (f"Tokens: {summarized}", tokens, ()),
-        (f"Context: {of}", context, compacted),
+        (f"Context: {now}", context, compacted),
     ):
         display.line()
         display.prose(title, "bold")
-        for line in _plot_with_scale(values, width, marks=marks, symbols=display.has_symbols):
-            display.line(f"  {line}".rstrip())
-
-
-def _plot_with_scale(
-    values: Sequence[int], width: int, *, marks: Sequence[int], symbols: bool
-) -> list[str]:
-    """Return a plot, with a scale on the left where there is room for it."""
-    top = compact_number(max(values))
-    if width < NARROW_PLOT:
-        return plot(values, width, marks=marks, symbols=symbols)
-    bar = "│" if symbols else "|"
-    lines = plot(values, width - len(top) - 3, marks=marks, symbols=symbols)
-    labels = [top, *[""] * (HEIGHT - 2), "0"]
-    scales = [f"{label:>{len(top)}} {bar} " for label in labels] + [" " * (len(top) + 3)] * (
-        len(lines) - HEIGHT
-    )
-    return [scale + line for scale, line in zip(scales, lines, strict=True)]
+        top = compact_number(max(values))
+        room = display.console.width - len(top) - 5
+        lines = plot(values, room, marks=marks, symbols=display.has_symbols)
+        for number, line in enumerate(lines):
+            label = top if number == 0 else "0" if number == HEIGHT - 1 else ""
+            scale = f"{label:>{len(top)}} {bar if number < HEIGHT else ' '}"
+            display.line(f"  {scale} {line}".rstrip())
 
 
 class SessionHistory(Struct, frozen=True):
-    """One session of a chain in its history: the numbers of its messages within the chain, and its
-    summary block.
-    """
+    """A session of a chain: the numbers of its messages within the chain, and its summary block."""
 
     first: int
     last: int
@@ -173,10 +140,8 @@ def show_history(
     agent: str,
     full: bool,
 ) -> None:
-    """Show the chain's summaries with the messages they cover, then the messages that stand in the
-    context.
-
-    `recent` are exchanges, each with the number of its first message.
+    """Show the chain's summaries with the messages they cover, then the `recent` exchanges in the
+    context, each with the number of its first message.
     """
     display.line(f"Session history ({plural(total, 'message')} total):")
     for number, session in enumerate(summarized, 1):
@@ -214,21 +179,16 @@ def show_history(
 
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:
-    """The audit of a chain's compactions, oldest first."""
-    compacted = [
-        session
+    """Show the audit of a chain's compactions, oldest first."""
+    audits = [
+        (session.seal, session.seal.compaction)
         for session in sessions
         if session.seal is not None and session.seal.compaction is not None
     ]
-    if not compacted:
-        return
-    display.line()
-    display.line(f"{plural(len(compacted), 'compaction')}:", "bold")
-    for session in compacted:
-        seal = session.seal
-        assert seal is not None
-        compaction = seal.compaction
-        assert compaction is not None
+    if audits:
+        display.line()
+        display.line(f"{plural(len(audits), 'compaction')}:", "bold")
+    for seal, compaction in audits:
         parts = [
             f"{seal.at:%b %d, %H:%M}",
             f"{compaction.first} to {compaction.last}",

@@ -17,13 +17,7 @@ from msgspec.structs import asdict
 from chat_loop.display.text import cut_to, printable
 from chat_loop.display.waiting import SOON_SECONDS
 from chat_loop.errors import OutputError
-from chat_loop.events import (
-    FIRST_RETRY,
-    Event,
-    Retrying,
-    SessionFound,
-    Warned,
-)
+from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
 from chat_loop.wording import size_text
 
 DRAWN_SECONDS = 0.1
@@ -126,45 +120,32 @@ class Meter:
         self._began = time.monotonic()
         self._first: int | None = None
         self._drawn = 0.0
-        self._source = ""
 
     def show(self, done: int, total: int, source: str) -> None:
-        now = time.monotonic()
+        """Show how many of `total` bytes came from `source`, and how fast."""
         self._first = done if self._first is None else self._first
-        share = done / total
-        speed = (done - self._first) / max(now - self._began, 0.001)
-        text = (
-            f"{share:4.0%}  {size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s "
-            f" {source}"
-        )
-        if source != self._source or done == total or now - self._drawn >= DRAWN_SECONDS:
-            self._source = source
-            self._draw(text)
+        speed = (done - self._first) / max(time.monotonic() - self._began, 0.001)
+        sizes = f"{size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s"
+        self._draw(f"{done / total:4.0%}  {sizes}  {source}", whole=done == total)
 
     def count(self, done: int, total: int, what: str) -> None:
-        """Show how many of `total` items are done, after a short delay; erase it at the end."""
-        now = time.monotonic()
+        """Show how many of `total` items are done, after a short delay; erase the line then."""
         if done == total:
-            self.erase()
-        elif now - max(self._drawn, self._began + SOON_SECONDS - DRAWN_SECONDS) >= DRAWN_SECONDS:
+            self.end("\r\x1b[K")
+        elif time.monotonic() - self._began >= SOON_SECONDS:
             self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")
 
-    def _draw(self, text: str) -> None:
-        if self._terminal:
+    def _draw(self, text: str, *, whole: bool = False) -> None:
+        now = time.monotonic()
+        if self._terminal and (whole or now - self._drawn >= DRAWN_SECONDS):
             columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
             sys.stderr.write(f"\r{cut_to(text, columns - 1)}\x1b[K")
             sys.stderr.flush()
-            self._drawn = time.monotonic()
+            self._drawn = now
 
-    def erase(self) -> None:
-        """Erase the line, if there is one."""
+    def end(self, text: str = "\n") -> None:
+        """End the line, if there is one, with `text`."""
         if self._drawn:
-            sys.stderr.write("\r\x1b[K")
+            sys.stderr.write(text)
             sys.stderr.flush()
-            self._drawn = 0.0
-
-    def end(self) -> None:
-        """End the line, if there is one."""
-        if self._drawn:
-            sys.stderr.write("\n")
             self._drawn = 0.0
