@@ -345,6 +345,7 @@ def test_errors_when_nobody_listens(service: Service, tmp_path: Path) -> None:
 
     assert type(error) is ConnectionFailed
     assert error.message == f"Cannot reach {url.removeprefix('http://')}: connection refused."
+    assert not error.retryable, "on this machine nobody will be there in a few seconds either"
     started = {
         "ollama": "Ollama",
         "lmstudio": "LM Studio",

@@ -786,7 +786,9 @@ def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Pat
 # -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("module", ["bedrock", "catalogue", "choose", "openai", "servers"])
+@pytest.mark.parametrize(
+    "module", ["anthropic", "bedrock", "catalogue", "choose", "openai", "servers"]
+)
 def test_importing_it_imports_no_sdk(module: str) -> None:
     code = (
         f"import sys, chat_loop.providers.{module}\n"

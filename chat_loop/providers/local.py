@@ -47,7 +47,6 @@ class LocalProvider:
         self._path, self._threads = path, threads
         self._request_lock = threading.Lock()  # held by the thread that speaks with the child
         self._child: subprocess.Popen[bytes] | None = None
-        self._closing = False
 
     def warm(self) -> None:
         """Load the model. Raises ProviderError: no runtime, or a file that cannot be loaded."""
@@ -112,12 +111,10 @@ class LocalProvider:
         await asyncio.to_thread(self._free)
 
     def _free(self) -> None:
-        self._closing = True
         if (child := self._child) is not None:
             child.kill()  # it has nothing to save; the thread that asks it sees its end
         with self._request_lock:
             self._discard_child()
-            self._closing = False
 
     def _chunks(self, body: dict[str, object], stopped: threading.Event) -> Iterator[object]:
         """Let the child load the model, and yield its answer to a body that is not empty."""
@@ -165,8 +162,6 @@ class LocalProvider:
                 what = f"The embedded model cannot be started: {errors.os_reason(error)}."
                 raise ProviderError(what) from error
             atexit.register(self._child.kill)
-        if self._closing:  # looked at last: `_free` kills only a child that it sees
-            self._child.kill()
         return self._child
 
     def _exit_error(self, child: subprocess.Popen[bytes]) -> ProviderError:

@@ -242,18 +242,16 @@ def read_chunk(event: object, reply: Reply, *, think_tags: bool = True) -> Itera
 
 def _deltas(delta: object, reply: Reply, *, think_tags: bool) -> Iterator[Event]:
     """Yield the reasoning and the text of a delta."""
-    for name in ("reasoning_content", "reasoning", "thinking"):
-        if thinking := text_at(delta, name):
-            reply.thoughts.append(thinking)
-            yield ThinkingDelta(thinking)
-            break
-    content = value_at(delta, "content")
-    if isinstance(content, str) and content:
-        if think_tags:
-            yield from reply.reasoning.split(content)
-        else:
-            yield TextDelta(content)
-    for part in content if isinstance(content, list) else ():  # Mistral's reasoning models
+    names = ("reasoning_content", "reasoning", "thinking")
+    if thinking := next(filter(None, (text_at(delta, name) for name in names)), ""):
+        reply.thoughts.append(thinking)
+        yield ThinkingDelta(thinking)
+    text = text_at(delta, "content")
+    if text and think_tags:
+        yield from reply.reasoning.split(text)
+    elif text:
+        yield TextDelta(text)
+    for part in list_at(delta, "content"):  # Mistral's reasoning models
         thoughts = (text_at(piece, "text") for piece in list_at(part, "thinking"))
         yield from map(ThinkingDelta, filter(None, thoughts))
         if text := text_at(part, "text"):

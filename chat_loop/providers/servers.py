@@ -97,11 +97,8 @@ class Server(Struct, frozen=True, kw_only=True):
     def models(self) -> tuple[str, ...]:
         """The names of the models that chat."""
         names = (text_at(entry, "id") for entry in self.entries)
-        return tuple(
-            name
-            for name in names
-            if name.isprintable() and 0 < len(name) <= 200 and "embed" not in name.lower()
-        )
+        names = (name for name in names if name.isprintable() and 0 < len(name) <= 200)
+        return tuple(name for name in names if "embed" not in name.lower())
 
 
 def server_at(address: str, key: str = "") -> Server | None:

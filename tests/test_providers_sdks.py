@@ -1,6 +1,4 @@
-"""The OpenAI provider, for OpenAI and for compatible servers: the SDK itself against a server on
-this machine.
-"""
+"""The providers of OpenAI and Anthropic: the SDK itself against a server on this machine."""
 
 from __future__ import annotations
 
@@ -8,26 +6,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
-from benchmarks.support.loopback import Failure, Loopback, Reply, failing
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import (
     AuthenticationFailed,
-    NoProvider,
-    RateLimited,
 )
 from chat_loop.events import Finished, TextDelta, ThinkingDelta
+from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, Usage, Window
+from tests.support.catalogue import bearer_of
 from tests.support.providers import (
     REQUEST,
+    anthropic_at,
     clear_environment,
     compatible_at,
     entry,
     events_of,
     failure_of,
     openai_at,
-    outcome_of,
-    told,
 )
 
 
@@ -131,15 +129,6 @@ def test_nothing_of_openai_s_environment_goes_to_a_compatible_server(
     assert "secret" not in str(headers)
 
 
-def test_a_compatible_server_needs_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:1/v1")
-
-    error = failure_of(OpenAIProvider("qwen3", entry("compatible"), window=Window(1)))
-
-    assert type(error) is NoProvider
-    assert error.hint == "Write it as http://HOST:PORT/v1."
-
-
 @pytest.mark.parametrize("variable", ["OPENAI_API_KEY", "OPENAI_ADMIN_KEY"])
 def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str) -> None:
     """An admin key alone satisfies the SDK's constructor, but no model call."""
@@ -153,33 +142,6 @@ def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str
         "Set OPENAI_API_KEY to a valid key.",
     )
     assert server.requests == []
-
-
-@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
-def test_events_of_a_reply_with_reasoning(server: Loopback, field: str) -> None:
-    server.enqueue(
-        Reply(
-            thinking=("Hm", "m."),
-            chunks=("Hel", "lo", " wörld 🎉"),
-            usage=Usage(input=1000, output=50, cached=700, reasoning=20),
-            reasoning_field=field,
-        )
-    )
-
-    assert events_of(compatible_at(server.url)) == [
-        ThinkingDelta("Hm"),
-        ThinkingDelta("m."),
-        TextDelta("Hel"),
-        TextDelta("lo"),
-        TextDelta(" wörld 🎉"),
-        Finished(stop="end", usage=Usage(input=1000, output=50, cached=700, reasoning=20)),
-    ]
-
-
-def test_a_server_that_tells_no_usage(server: Loopback) -> None:
-    server.enqueue(Reply(chunks=("Hi",), usage=None))
-
-    assert events_of(compatible_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
 
 
 def test_usage_without_details_or_with_empty_ones(server: Loopback) -> None:
@@ -219,31 +181,6 @@ def test_a_refusal_is_text_and_the_reason_of_the_end(server: Loopback) -> None:
     assert events_of(openai_at(server.url)) == [TextDelta("I must not."), Finished(stop="refusal")]
 
 
-def test_hints_for_a_compatible_server(server: Loopback) -> None:
-    server.enqueue(failing(401), failing(404))
-
-    key, model = failure_of(compatible_at(server.url)), failure_of(compatible_at(server.url))
-
-    assert key.hint == "Set COMPATIBLE_API_KEY to a valid key."
-    assert model.hint == (
-        "Check the model's name; --model compatible:NAME. The server's address usually ends in /v1."
-    )
-
-
-@pytest.mark.parametrize("after", [0, 1])
-def test_an_error_in_a_stream_is_what_it_says(server: Loopback, after: int) -> None:
-    failure = Failure("x", "slow", "rate_limit_exceeded")
-    server.enqueue(Reply(chunks=("Hel", "lo"), error_after=after, error=failure))
-
-    events, error = outcome_of(compatible_at(server.url))
-
-    assert events == [TextDelta("Hel")][:after]
-    assert type(error) is RateLimited
-    assert error.message == told(
-        "HOST limits requests or tokens (rate_limit_exceeded): slow", server
-    )
-
-
 @pytest.mark.parametrize(
     "reply",
     [
@@ -281,3 +218,179 @@ def test_a_server_of_this_machine_may_load_its_model_first() -> None:
         600.0,
     )
     assert OpenAIProvider("m", entry("openai"), window=Window(1)).first_event_seconds == 120.0
+
+
+KEPT = {"cache_control": {"type": "ephemeral"}}
+
+
+"""What marks the end of what the service is to keep."""
+
+
+def test_the_whole_request(server: Loopback) -> None:
+    request = Request(
+        system="Be brief.",
+        messages=(
+            Message("user", "Grüße 🎉\n"),
+            Message("assistant", "Hi."),
+            Message("user", "Bye"),
+        ),
+        max_tokens=100,
+        temperature=0.2,
+    )
+    server.enqueue(Reply(chunks=("x",)), Reply(chunks=("x",)))
+
+    events_of(anthropic_at(server.url, model="claude-3-haiku"), request)
+    events_of(anthropic_at(server.url), REQUEST)
+
+    full, least = server.requests
+    assert full.path == least.path == "/v1/messages"
+    assert full.body == {
+        "model": "claude-3-haiku",
+        "max_tokens": 100,
+        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Grüße 🎉\n", **KEPT}]},
+            {"role": "assistant", "content": "Hi."},
+            {"role": "user", "content": [{"type": "text", "text": "Bye", **KEPT}]},
+        ],
+        "temperature": 0.2,
+        "stream": True,
+    }
+    assert least.body == {
+        "model": "claude-test",
+        "max_tokens": 32_000,
+        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
+        "stream": True,
+    }
+
+
+def test_a_summary_is_asked_for_once_and_not_kept(server: Loopback) -> None:
+    events_of(anthropic_at(server.url), replace(REQUEST, grammar="root ::= [a-z]"))
+
+    assert server.requests[0].body == {
+        "model": "claude-test",
+        "max_tokens": 32_000,
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "Hello"}],
+        "stream": True,
+    }
+
+
+def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_left_out(
+    server: Loopback,
+) -> None:
+    events_of(
+        anthropic_at(server.url, model="claude-opus-4-7"),
+        Request(system="", messages=(Message("user", "Hello"),), temperature=0.0),
+    )
+
+    assert server.requests[0].body == {
+        "model": "claude-opus-4-7",
+        "max_tokens": 32_000,
+        "messages": [{"role": "user", "content": [{"type": "text", "text": "Hello", **KEPT}]}],
+        "stream": True,
+    }
+
+
+def test_the_key_of_the_argument_counts_before_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-env")
+    monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "token-env")
+
+    events_of(anthropic_at(server.url))
+
+    assert bearer_of(server.requests[0].headers) == "Bearer sk-test"
+    assert "sk-env" not in str(server.requests[0].headers)
+    assert "token-env" not in str(server.requests[0].headers)
+
+
+def test_events_of_a_reply_with_thinking(server: Loopback) -> None:
+    server.enqueue(
+        Reply(
+            thinking=("Hm", "m."),
+            chunks=("Hel", "lo", " wörld 🎉"),
+            usage=Usage(input=1000, output=50, cached=700, reasoning=20),
+            cache_written=250,
+        )
+    )
+
+    assert events_of(anthropic_at(server.url)) == [
+        ThinkingDelta("Hm"),
+        ThinkingDelta("m."),
+        TextDelta("Hel"),
+        TextDelta("lo"),
+        TextDelta(" wörld 🎉"),
+        Finished(
+            stop="end", usage=Usage(input=1000, output=50, cached=700, written=250, reasoning=20)
+        ),
+    ]
+
+
+def test_a_server_that_tells_no_usage(server: Loopback) -> None:
+    server.enqueue(Reply(chunks=("Hi",), usage=None))
+
+    assert events_of(anthropic_at(server.url)) == [TextDelta("Hi"), Finished(stop="end")]
+
+
+@pytest.mark.parametrize(
+    "garbage", ["{}", '{"type": 3}', '{"type": "content_block_delta", "delta": {"text": 5}}']
+)
+def test_events_of_unknown_form_are_passed_over(server: Loopback, garbage: str) -> None:
+    server.enqueue(Reply(chunks=("Hi",), garbage_after=0, garbage=garbage))
+
+    assert events_of(anthropic_at(server.url)) == [
+        TextDelta("Hi"),
+        Finished(stop="end", usage=Usage(output=1)),
+    ]
+
+
+def test_credentials_that_cannot_be_read(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CONFIG_DIR", str(tmp_path / "none"))
+
+    error = failure_of(anthropic_at(server.url, key=None))
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith("The credentials cannot be read: Config file not found")
+
+
+@pytest.mark.parametrize(
+    ("variables", "sent"),
+    [
+        ({"ANTHROPIC_API_KEY": "sk-env"}, "Bearer sk-env"),
+        ({"ANTHROPIC_AUTH_TOKEN": "token-env"}, "Bearer token-env"),
+    ],
+)
+def test_the_key_of_anthropic_and_its_address_from_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], sent: str
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", server.url)
+
+    events_of(AnthropicProvider("claude-test", entry("anthropic"), window=Window(1)))
+
+    assert bearer_of(server.requests[0].headers) == sent
+
+
+@pytest.mark.parametrize(
+    ("wire", "stop"),
+    [
+        ("end_turn", "end"),
+        ("stop_sequence", "end"),
+        ("pause_turn", "end"),
+        ("max_tokens", "length"),
+        ("model_context_window_exceeded", "length"),
+        ("refusal", "refusal"),
+    ],
+)
+def test_why_a_reply_of_anthropic_ended(server: Loopback, wire: str, stop: str) -> None:
+    server.enqueue(Reply(chunks=("Hi",), stop=wire))
+
+    *_, last = events_of(anthropic_at(server.url))
+
+    assert isinstance(last, Finished)
+    assert last.stop == stop
