@@ -255,11 +255,7 @@ async def show_tree(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session {identity} is not saved yet.")
     nodes = tree(identity, links)
     rows = chat.library.rows_of(node.id for node in nodes)
-    compactions = chat.library.compactions(node.id for node in nodes)
-    branches = [
-        lists.Branch(rows[node.id], node.stem, compactions.get(node.id, ""), node.again)
-        for node in nodes
-    ]
+    branches = [lists.Branch(rows[node.id], node.stem, node.again) for node in nodes]
     chat.listed, chat.hits = [node.id for node in nodes], []
     lists.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
 

@@ -50,7 +50,6 @@ class Branch(Struct, frozen=True):
 
     row: SessionRow
     stem: str
-    compaction: str = ""
     again: bool = False
 
 
@@ -90,7 +89,7 @@ def show_tree(
         if row.merged:
             other = f"number {numbers[row.merged]}" if row.merged in numbers else row.merged
             origin = f"merged with {other}"
-        facts = (origin, branch.compaction, when_text(row.updated, now), counts_or_state(row))
+        facts = (origin, row.compaction, when_text(row.updated, now), counts_or_state(row))
         display.row((f"     {below}  ", ""), (" · ".join(filter(None, facts)), "dim"))
 
 

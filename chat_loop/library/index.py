@@ -25,7 +25,6 @@ from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.library.lineage import Link
 from chat_loop.sessions.partial import Stamp, from_microseconds, to_microseconds
 from chat_loop.sessions.records import SessionRow
-from chat_loop.wording import compact_number
 
 FILE = ".index.sqlite"
 VERSION = 9
@@ -256,18 +255,6 @@ class Index:
         rows = self.ask(f"SELECT id FROM sessions WHERE {condition}", values)
         return {identity for (identity,) in rows}
 
-    def compactions(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
-        rows = self.ask(
-            "SELECT id, before, after FROM message_summaries JOIN sessions ON key = session "
-            "WHERE before NOT NULL AND id IN (SELECT value FROM json_each(?))",
-            (json.dumps(ids),),
-        )
-        return {
-            identity: f"compacted {compact_number(before)} → {compact_number(after)}"
-            for identity, before, after in rows
-        }
-
     def figures(self) -> dict[str, int | float | None]:
         """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
         return {
@@ -313,9 +300,9 @@ class Index:
 
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
         """Store vectors as (digest of an exchange's texts, space, concatenated vectors)."""
-        rows = list(vectors)
-        with self._writing(), _translate_errors(self.path):
-            self._database.executemany(
+        rows = list(vectors)  # made before the index is locked
+        with self._writing():
+            self._for_each(
                 "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
                 "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)",
                 rows,
@@ -335,11 +322,14 @@ class Index:
                 self._database.execute("ROLLBACK")
             raise
 
+    def _for_each(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
+        with _translate_errors(self.path):
+            self._database.executemany(statement, rows)
+
     def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
         if rows:
             marks = ", ".join("?" * len(rows[0]))
-            with _translate_errors(self.path):
-                self._database.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+            self._for_each(f"INSERT INTO {table} VALUES ({marks})", rows)
 
     def _insert_session(self, key: int, session: IndexedSession) -> None:
         """Insert a session without its exchanges."""
@@ -375,12 +365,11 @@ class Index:
         """Update how many exchanges contain each word; delete unused words."""
         changed = [(word, count) for word, count in sorted(words.items()) if count]
         [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
-        with _translate_errors(self.path):
-            self._database.executemany(
-                "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
-                "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
-                changed,
-            )
+        self._for_each(
+            "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
+            "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
+            changed,
+        )
         gone = "SELECT key FROM lexicon WHERE held < 1"
         for table in ("parts", "stems"):
             added = "SELECT key, word FROM lexicon WHERE key > ?"

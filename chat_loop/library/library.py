@@ -126,11 +126,6 @@ class Library:
         links = index.links()
         return [one for one in conversations(links) if links[one].is_listed]
 
-    def compactions(self, ids: Iterable[str]) -> dict[str, str]:
-        """Return the sizes of the compactions that ended the sessions: `compacted 61K → 9.4K`."""
-        unique_ids = list(ids)
-        return self.ask(lambda index: index.compactions(unique_ids), texts=False)
-
     def figures(self) -> dict[str, int | float | None]:
         """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
         return self.ask(

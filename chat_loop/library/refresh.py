@@ -17,6 +17,7 @@ from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 from chat_loop.tokens import estimate
+from chat_loop.wording import compact_number
 
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
@@ -74,7 +75,11 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
             if session is None and row.state == "plain":
                 session, _ = legacy.read(data, path)
             if session is not None:
-                row = replace(row, spent=(*session.usage_of_models.items(),))
+                row = replace(
+                    row,
+                    spent=(*session.usage_of_models.items(),),
+                    compaction=_compaction_text(session),
+                )
     return IndexedSession(
         row=row or partial.row(path),
         size=size,
@@ -82,6 +87,14 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
         exchanges=[indexed_exchange(one) for one in session.exchanges] if session else (),
         summary=_summary(session) if session else None,
     )
+
+
+def _compaction_text(session: Session) -> str:
+    compaction = session.seal.compaction if session.seal is not None else None
+    if compaction is None:
+        return ""
+    before, after = compact_number(compaction.before), compact_number(compaction.after)
+    return f"compacted {before} → {after}"
 
 
 def _summary(session: Session) -> IndexedSummary | None:

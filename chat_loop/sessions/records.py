@@ -495,6 +495,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     mode: str = ""
     answered: bool = True  # false when no reply ever came
     spent: tuple[tuple[str, Usage], ...] | None = None
+    compaction: str = ""  # the sizes of the compaction that ended it: `compacted 61K → 9.4K`
     compactions: int = 0
     folded: int = 0  # the number of older sessions of its chain behind it
     shared: int = 0  # the number of queries that belong to other conversations as well

@@ -235,10 +235,9 @@ class SessionActions:
             once = [rows[node.id] for node in nodes if not node.again]
             out_json([row_values(row, numbers.get(row.id)) for row in once])
             return 0
-        compactions = self.library.compactions(node.id for node in nodes)
         for node in nodes:
             row = rows[node.id]
-            parts = [_date(row), _counts(row), compactions.get(row.id), one_line(row.name, 60)]
+            parts = [_date(row), _counts(row), row.compaction, one_line(row.name, 60)]
             about = "as above" if node.again else " · ".join(filter(None, parts))
             out(f"{node.stem}● {row.id}  {about}\n")
         return 0
