@@ -51,29 +51,19 @@ _PRAGMAS = (
     "journal_mode=TRUNCATE synchronous=NORMAL mmap_size=0 temp_store=MEMORY trusted_schema=OFF "
     "cell_size_check=ON"
 )
-_DAMAGE = {
-    sqlite3.SQLITE_CORRUPT,
-    sqlite3.SQLITE_NOTADB,
-    sqlite3.SQLITE_FORMAT,
-    sqlite3.SQLITE_SCHEMA,
-    sqlite3.SQLITE_CONSTRAINT,
-    sqlite3.SQLITE_MISMATCH,
-}
+# The names of SQLite's errors, without prefix and details; those of Python's module have none.
+_DAMAGE = {"CORRUPT", "NOTADB", "FORMAT", "SCHEMA", "CONSTRAINT", "MISMATCH"}
 _DAMAGED_TABLES = (
-    "no such table",
-    "no such column",
-    "no such module",
-    "vtable constructor failed",
+    *("no such table", "no such column", "no such module", "vtable constructor failed"),
     "SQL logic error",  # from a virtual table
 )
 """The beginnings of SQLite's messages about a damaged table."""
-_BUGS = {sqlite3.SQLITE_ERROR, sqlite3.SQLITE_MISUSE, sqlite3.SQLITE_RANGE, None}
-"""The codes of other objections; those of Python's module have none."""
-_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+_BUGS = {"ERROR", "MISUSE", "RANGE", ""}
 _REASONS = {
-    **dict.fromkeys(_BUSY, "another process is writing to it"),
-    sqlite3.SQLITE_FULL: "the disk is full",
-    sqlite3.SQLITE_READONLY: "it may not be written to",
+    "BUSY": "another process is writing to it",
+    "LOCKED": "another process is writing to it",
+    "FULL": "the disk is full",
+    "READONLY": "it may not be written to",
 }
 _SCHEMA = resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
@@ -132,17 +122,15 @@ class IndexStatus(Struct, frozen=True):
 
 def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
     """Check the index of a folder that has these files, down to its pages."""
-    path, size = directory / FILE, 0
+    path = directory / FILE
+    if not os.path.lexists(path):
+        return IndexStatus()
+    size = path.lstat().st_size
     try:
-        size = path.lstat().st_size
         with contextlib.closing(Index(directory)) as index:
             if index.ask("PRAGMA quick_check(1)") != [("ok",)]:
                 raise _damage_error(path, "its pages do not fit together")
             return IndexStatus(size, stale=len(index.stale(files).files))
-    except FileNotFoundError:
-        return IndexStatus()
-    except OSError as error:
-        return IndexStatus(trouble=f"{path} cannot be read: {os_reason(error)}.")
     except IndexUnavailable as error:
         return IndexStatus(size, trouble=str(error))
 
@@ -158,7 +146,7 @@ def discard(directory: Path, error: IndexUnavailable) -> str | None:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
             database.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as refusal:
-        if getattr(refusal, "sqlite_errorcode", 0) & 0xFF in _BUSY:
+        if _error_name(refusal).startswith(("BUSY", "LOCKED")):
             return None
     try:
         for suffix in ("-journal", "-wal", "-shm", ""):  # a journal must not outlive its file
@@ -271,12 +259,14 @@ class Index:
             [(last_key,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
             self._remove(keys.values(), words)
             [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
-            exchanges, sentences = [], []
+            rows, summaries, exchanges, sentences = [], [], [], []
             for session in sessions:
                 key = keys.get(session.row.id)
                 if key is None:
                     key = last_key = last_key + 1
-                self._insert_session(key, session)
+                rows.append((key, *_columns(session)))
+                if session.summary is not None:
+                    summaries.append((key, *msgspec.structs.astuple(session.summary)[:-1]))
                 archived = session.summary.last if session.summary is not None else -1
                 for position, one in enumerate(session.exchanges, 1):
                     last += 1
@@ -286,6 +276,8 @@ class Index:
                     exchanges.append((*place, content, one.at, one.query, one.reply))
                     sentences.append((last, one.lines))
                     words.update(_distinct_words(one.lines))
+            self._insert("sessions", rows)
+            self._insert("message_summaries", summaries)
             self._insert("exchanges", exchanges)
             self._insert("sentences (rowid, words)", sentences)
             self._count(words)
@@ -331,21 +323,6 @@ class Index:
             marks = ", ".join("?" * len(rows[0]))
             self._for_each(f"INSERT INTO {table} VALUES ({marks})", rows)
 
-    def _insert_session(self, key: int, session: IndexedSession) -> None:
-        """Insert a session without its exchanges."""
-        row, summary = session.row, session.summary
-        agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
-        items = summary.items if summary is not None else ""
-        searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
-        ties = row.compacted, row.until, row.queries, row.mode, row.answered
-        link = msgspec.json.encode(Link(row.id, row.parent, row.merged, *ties)).decode()
-        stamp = row.id, session.size, session.changed, to_microseconds(row.updated), row.state
-        text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
-        details = agent, project, tags, searched, row.queries, row.tokens
-        self._insert("sessions", [(key, *stamp, *details, link, text)])
-        if summary is not None:
-            self._insert("message_summaries", [(key, *msgspec.structs.astuple(summary)[:-1])])
-
     def _keys(self, ids: Sequence[str]) -> dict[str, int]:
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
@@ -376,6 +353,19 @@ class Index:
             self.ask(f"INSERT INTO {table} (rowid, word) {added}", (last,))
             self.ask(f"DELETE FROM {table} WHERE rowid IN ({gone})")
         self.ask("DELETE FROM lexicon WHERE held < 1")
+
+
+def _columns(session: IndexedSession) -> tuple[object, ...]:
+    """Return the columns of the table `sessions` but the key."""
+    row = session.row
+    agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
+    items = session.summary.items if session.summary is not None else ""
+    searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
+    ties = row.compacted, row.until, row.queries, row.mode, row.answered
+    link = msgspec.json.encode(Link(row.id, row.parent, row.merged, *ties)).decode()
+    stamp = row.id, session.size, session.changed, to_microseconds(row.updated), row.state
+    text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
+    return *stamp, agent, project, tags, searched, row.queries, row.tokens, link, text
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:
@@ -435,22 +425,27 @@ def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> 
         raise
 
 
+def _error_name(error: sqlite3.Error) -> str:
+    """Return the name of an error, such as `BUSY` or `READONLY_DBMOVED`."""
+    return str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_")
+
+
 @contextlib.contextmanager
 def _translate_errors(path: Path) -> Iterator[None]:
     """Translate errors of SQLite, but those that come from bugs, into IndexUnavailable."""
     try:
         yield
     except sqlite3.Error as error:
-        extended: int | None = getattr(error, "sqlite_errorcode", None)
-        code = None if extended is None else extended & 0xFF
-        is_no_text = code is None and isinstance(error, sqlite3.OperationalError)
-        if is_no_text or code in _DAMAGE or str(error).startswith(_DAMAGED_TABLES):
+        name = _error_name(error)
+        kind = name.partition("_")[0]
+        is_no_text = not name and isinstance(error, sqlite3.OperationalError)
+        if is_no_text or kind in _DAMAGE or str(error).startswith(_DAMAGED_TABLES):
             raise _damage_error(path, str(error)) from error
-        if code in _BUGS:
+        if kind in _BUGS:
             raise
         raise IndexUnavailable(
-            f"The index {path} cannot be used now: {_REASONS.get(code or 0, str(error))}.",
-            was_replaced=extended == sqlite3.SQLITE_READONLY_DBMOVED,
+            f"The index {path} cannot be used now: {_REASONS.get(kind, str(error))}.",
+            was_replaced=name == "READONLY_DBMOVED",
         ) from error
     except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
         raise _damage_error(path, "a name in it is no text") from error

@@ -71,15 +71,11 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
         session = parse(data).session
         if len(data) == status.st_size:
             size, changed = status.st_size, partial.clamp_time(status.st_mtime_ns)
-            row = partial.row_in(data, path, session)
-            if session is None and row.state == "plain":
-                session, _ = legacy.read(data, path)
             if session is not None:
-                row = replace(
-                    row,
-                    spent=(*session.usage_of_models.items(),),
-                    compaction=_compaction_text(session),
-                )
+                row = partial.row_of(session, path, data)
+                row = replace(row, compaction=_compaction_text(session))
+            else:
+                session, _ = legacy.read(data, path)
     return IndexedSession(
         row=row or partial.row(path),
         size=size,

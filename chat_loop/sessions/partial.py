@@ -4,7 +4,6 @@ a long session.
 
 from __future__ import annotations
 
-import io
 import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -74,12 +73,9 @@ def clamp_time(nanoseconds: int) -> int:
 
 def rows(directory: Path) -> list[SessionRow]:
     """Return the sessions of a folder, last used first, undated last. Raises OSError."""
-
-    def last_used(row: SessionRow) -> tuple[int, str]:
-        return to_microseconds(row.updated) or -_LARGEST_TIME, row.id
-
-    files = newest_first(directory)
-    return sorted((row(directory / f"{file.id}.md") for file in files), key=last_used, reverse=True)
+    files = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
+    lowest = -_LARGEST_TIME
+    return sorted(files, key=lambda one: (to_microseconds(one.updated) or lowest, one.id))[::-1]
 
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
@@ -91,14 +87,7 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
         return SessionRow(id=path.stem, path=path, state="foreign")
 
 
-def row_in(data: bytes, path: Path, session: Session | None) -> SessionRow:
-    """Return the same row from the bytes of the whole file and the session parsed from them."""
-    return _row(path, io.BytesIO(data), len(data), parsed=session)
-
-
-def _row(
-    path: Path, file: BinaryIO, size: int, *, quick: bool = False, parsed: Session | None = None
-) -> SessionRow:
+def _row(path: Path, file: BinaryIO, size: int, *, quick: bool) -> SessionRow:
     head = file.read(_HEAD)
     state: records.State = "damaged"
     if not head.strip(b"\x00"):
@@ -108,15 +97,14 @@ def _row(
         seal = _seal_in(tail)
         if seal is None and size <= _WHOLE and not quick:
             head = _read_at(file, 0)
-        session = parse(head).session if parsed is None or len(head) < size else parsed
+        session = parse(head).session
         complete = session is not None and session.answered and first_words(session) != ""
         if not complete and len(head) < min(size, _LONG_HEAD):
             # a long header, restoration or query stands before what is missing
             head = _read_at(file, 0, _LONG_HEAD)
             session = parse(head).session
         if session is not None:
-            whole, used = size <= len(head), last_use(tail)
-            return row_of(session, path, seal=seal, whole=whole, used=used)
+            return row_of(session, path, tail, seal, whole=size <= len(head))
     elif legacy.is_legacy(head):
         session, _ = legacy.parse(_read_at(file, 0), path.stem)
         return replace(row_of(session, path), state="plain")
@@ -139,17 +127,18 @@ def _seal_in(tail: bytes) -> marker.Marker | None:
 def row_of(
     session: Session,
     path: Path,
-    *,
+    tail: bytes = b"",
     seal: marker.Marker | None = None,
+    *,
     whole: bool = True,
-    used: datetime | None = None,
 ) -> SessionRow:
-    """Return the row of a session that was read `whole`, or its beginning, with its seal's marker
-    and the date of its last record, `used`.
+    """Return the row of a session that was read `whole`, or its beginning, with the end of its file
+    and its seal's marker.
     """
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
+    used = last_use(tail)
     if used is None:
         metadata = records.Name | records.Tag | records.Untag
         dates = [header.created, session.seal.at if session.seal else EPOCH]
