@@ -14,6 +14,7 @@ from chat_loop.sessions import summary_block
 from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
 from chat_loop.sessions.records import EPOCH, ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
 from chat_loop.values import Usage
+from chat_loop.wording import plural
 
 HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
 _YOU = "**You:**"
@@ -59,41 +60,32 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     """Return what can be read of a file, in linear time, and a sentence per fault."""
     text = _text(data)
     header, headings = _split(text)
-    values, rest = _header(header)
+    values = _header(header)
     agent, created = values.get("Agent", ""), _date(values.get("Date", ""))
-    damage = []
-    if data.decode("utf-8", "replace").encode() != data:
-        damage.append("Some bytes are not UTF-8; they are shown as U+FFFD.")
-    if not text.strip():
-        damage.append("The file is empty.")
-    elif not values.get("Session ID"):
-        damage.append("The header has no session id." if values else "The header is missing.")
-    if headings and rest.strip():
-        damage.append("There is text before the first query that belongs to nothing.")
     entries: list[Entry] = []
-    queries = before = 0
+    queries, has_end, rest = 0, True, text
     ends = [*(heading.start() for heading in headings), len(text)]
     for heading, end in zip(headings, ends[1:], strict=True):
-        number, part = int(heading[2] or 0), text[heading.end() : end]
-        if number > before + 1:
-            damage.append(f"After query {before} comes query {number}.")
-        before = number
-        queries += number > 0
-        last, clock = heading is headings[-1], heading[3] or ""
-        exchange, fault, rest = _exchange(part, queries, clock, agent, created, last=last)
-        if fault:
-            name = f"query {number}" if number else "the restoration"
-            damage.append(fault.format(name))
-        if number:
+        part, is_last = text[heading.end() : end], heading is headings[-1]
+        queries += heading[2] is not None
+        exchange, has_end, rest = _exchange(part, queries, heading[3], agent, created, is_last)
+        if heading[2]:
             entries += exchange
         else:  # the acknowledgment is not needed; the parent stands above it
-            values = _header(re.split(r"\n[ \t]*\n", part, maxsplit=1)[0])[0] | values
-    total = _count(values)
-    if total is not None and total != queries:
-        damage.append(f"The header counts {total} queries, the file has {queries}.")
-    summary, fault = _summary(rest)
-    damage += [fault] if fault else []
-    block = summary_block.parse(summary)
+            values = _header(re.split(r"\n[ \t]*\n", part, maxsplit=1)[0]) | values
+    counted = max(_count(values) or 0, *(int(heading[2] or 0) for heading in headings), 0)
+    end = rest.rfind(SUMMARY_END)
+    start = rest.rfind(SUMMARY_START, 0, max(end, 0))
+    summary = rest[start:end].removeprefix(SUMMARY_START).strip() if start >= 0 else ""
+    faults = {
+        "Some bytes are not UTF-8; they are shown as U+FFFD.": (
+            data.decode("utf-8", "replace").encode() != data
+        ),
+        "The file is empty.": not text.strip(),
+        "The header is missing.": bool(text.strip()) and not values,
+        f"The file has {queries} of {plural(counted, 'query')}.": queries != counted,
+        "The end is missing.": not has_end or rest.rfind(SUMMARY_START) > end,
+    }
     parent = values.get("Context", "").removeprefix("Resumed from ").partition(" (")[0]
     parent = values.get("Resumed From", parent)
     session = Session(
@@ -106,9 +98,11 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
             parent_path=values.get("Previous Session", ""),
         ),
         entries=tuple(entries),
-        seal=Seal(at=created, source="model", summary=block) if summary else None,
+        seal=Seal(at=created, source="model", summary=summary_block.parse(summary))
+        if summary
+        else None,
     )
-    return session, tuple(damage)
+    return session, tuple(sentence for sentence, is_so in faults.items() if is_so)
 
 
 def _text(data: bytes) -> str:
@@ -134,7 +128,7 @@ def _split(text: str) -> tuple[str, list[re.Match[str]]]:
     headings = [match for match in _HEADING.finditer(text) if match[2] is None or int(match[2])]
     headings = [match for match in headings if match[1] or match is headings[0]]
     header = text[: headings[0].start()] if headings else text
-    total = _count(_header(header)[0])
+    total = _count(_header(header))
     last_place = {match[2]: match.start() for match in headings}
     chosen: list[re.Match[str]] = []
     last = 0
@@ -149,10 +143,9 @@ def _split(text: str) -> tuple[str, list[re.Match[str]]]:
     return text[: chosen[0].start()] if chosen else text, chosen
 
 
-def _header(text: str) -> tuple[dict[str, str], str]:
-    """Return the labelled values above the first rule, and the text below it."""
-    head, *rest = re.split(_RULE, text, maxsplit=1, flags=re.MULTILINE)
-    lines = head.split("\n")
+def _header(text: str) -> dict[str, str]:
+    """Return the labelled values above the first rule."""
+    lines = re.split(_RULE, text, maxsplit=1, flags=re.MULTILINE)[0].split("\n")
     title = next((line for line in lines if line.startswith("# ")), "# ")
     title = title[2:].rstrip().removesuffix("Conversation").rstrip()
     values: dict[str, str] = {}
@@ -160,49 +153,37 @@ def _header(text: str) -> tuple[dict[str, str], str]:
         label, colon, value = line.partition(":** ")
         if colon and label.startswith("**") and label[2:] in _LABELS:
             values.setdefault(label[2:], value.strip())
-    return ({"Agent": title} | values if title else values), "".join(rest)
+    return {"Agent": title} | values if title else values
 
 
 def _exchange(
-    text: str, number: int, clock: str, agent: str, created: datetime, *, last: bool
-) -> tuple[list[Entry], str, str]:
-    """Return a query and its reply, what is wrong with it, and the text behind its end."""
+    text: str, number: int, clock: str | None, agent: str, created: datetime, is_last: bool
+) -> tuple[list[Entry], bool, str]:
+    """Return a query and its reply, whether they have an end, and the text behind it."""
     own = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text) if agent else None
     label = own or re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)
-    query, reply = (text[: label.start()], text[label.end() :]) if label else (text, "")
-    body, rest, fault = (reply if label else query), "", ""
-    time = None
-    if last:
+    query, body = (text[: label.start()], text[label.end() :]) if label else ("", text)
+    rest, has_end = "", True
+    time = _LAST_TIME.search(body)
+    if is_last:
         ends = [found[-1] for one in _ENDS if (found := list(one.finditer(body)))]
-        fault = "" if ends else "The reply to {} has no end."
-        if ends:
-            body, rest = body[: ends[0].start()], body[ends[0].end() :]
-            time = ends[0] if ends[0].re is _ENDS[0] else None
-    elif time := _LAST_TIME.search(body):
+        time = ends[0] if ends and ends[0].re is _ENDS[0] else None
+        has_end, rest = bool(ends), body[ends[0].end() :] if ends else ""
+        body = body[: ends[0].start()] if ends else body
+    elif time:
         body = body[: time.start()]
     query, reply = (query, body) if label else (body, "")
     at = created
-    if match := re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", clock):
+    if match := re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", clock or ""):
         hour, minute, second = map(int, match.groups())  # when the reply was complete
         at = created.replace(hour=hour, minute=minute, second=second, microsecond=0)
     query = query.removeprefix(_YOU).removeprefix(" ").strip("\n")
     entries: list[Entry] = [Query(number=number, at=at, text=query)]
     if reply := reply.removeprefix(" ").strip("\n"):
-        seconds = float(time[1]) if time else None
         usage = None
         if time and time[3]:
             read_tokens, made_tokens = (int(time[group].replace(",", "")) for group in (3, 4))
             usage = Usage(input=read_tokens, output=made_tokens)
+        seconds = float(time[1]) if time else None
         entries.append(Reply(number=number, at=at, text=reply, seconds=seconds, usage=usage))
-    return entries, fault if label else "There is no reply to {}.", rest
-
-
-def _summary(text: str) -> tuple[str, str]:
-    """Return the inside of the last complete block, and what is wrong."""
-    end = text.rfind(SUMMARY_END)
-    start = text.rfind(SUMMARY_START, 0, max(end, 0))
-    inside = text[start:].partition(SUMMARY_END)[0].removeprefix(SUMMARY_START)
-    fault = "The summary block has no end." if text.rfind(SUMMARY_START) > end else ""
-    if SUMMARY_START not in text and text.strip():
-        fault = "There is text after the last exchange that belongs to nothing."
-    return inside.strip() if start >= 0 else "", fault
+    return entries, has_end, rest

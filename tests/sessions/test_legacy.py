@@ -108,7 +108,6 @@ def test_the_older_formats() -> None:
     header = read(oldest).header
     assert (header.created, header.agent) == (local("2025-10-16 07:30:00"), "Rope/Knot")
     assert [reply for _, reply in said(oldest)] == ["A round turn and two half hitches."]
-    assert damage(oldest) == ("The header has no session id.",)
 
 
 def test_quoted_structure_stays_text() -> None:
@@ -139,10 +138,8 @@ def test_damage_is_told_and_the_rest_is_read() -> None:
     assert background(FILES["damaged"]) == "The first"
     assert damage(FILES["damaged"]) == (
         "The header is missing.",
-        "After query 0 comes query 3.",
-        "After query 3 comes query 5.",
-        "There is no reply to query 5.",
-        "The summary block has no end.",
+        "The file has 3 of 6 queries.",
+        "The end is missing.",
     )
 
 
@@ -208,7 +205,7 @@ def test_a_heading_behind_the_last_query_counts_only_as_far_as_the_header_does()
     assert len(said(last.encode())) == 1
     gone = FORGED.replace("## Query 2 (11:23:00)", "## Nothing").format(total="3", forged=3)
     assert said(gone.encode())[1][0] == "quoted"
-    assert "After query 1 comes query 3." in damage(gone.encode())
+    assert "The file has 2 of 3 queries." in damage(gone.encode())
 
 
 def cut(name: str, before: str) -> bytes:
@@ -218,21 +215,16 @@ def cut(name: str, before: str) -> bytes:
 def test_truncated_files() -> None:
     data = cut("resumed", " out: 222")
     assert said(data)[0][1].startswith("6.4 m")
-    assert damage(data) == (
-        "The reply to query 1 has no end.",
-        "The header counts 2 queries, the file has 1.",
-    )
+    assert damage(data) == ("The file has 1 of 2 queries.", "The end is missing.")
     data = cut("resumed", "quay 7 for")
     assert said(data) == []
-    assert damage(data)[0] == "The reply to the restoration has no end."
+    assert damage(data) == ("The file has 0 of 2 queries.", "The end is missing.")
     data = cut("resumed", "_SUMMARY_START")
     assert said(data)[1][1] == "Etwa 9,1 m. 🚢"
-    assert damage(data) == ("There is text after the last exchange that belongs to nothing.",)
     data = cut("resumed", "SUMMARY_END")
-    assert (read(data).seal, damage(data)) == (None, ("The summary block has no end.",))
+    assert (read(data).seal, damage(data)) == (None, ("The end is missing.",))
     data = cut("before-1.8", "\n**Tide Table:** \n")
     assert said(data)[1] == ("And tomorrow?", "")
-    assert damage(data) == ("There is no reply to query 2.",)
 
 
 def test_small_damage() -> None:
@@ -241,8 +233,6 @@ def test_small_damage() -> None:
     assert said(latin)[1][0] == "And \ufffd?"
     assert damage(latin) == ("Some bytes are not UTF-8; they are shown as U+FFFD.",)
     assert damage("a \ufffd".encode()) == ("The header is missing.",)
-    stray = FILES["before-1.8"].replace(b"---\n", b"---\nlost words\n", 1)
-    assert damage(stray) == ("There is text before the first query that belongs to nothing.",)
     unruled = FILES["before-1.8"].replace(b"---\n", b"", 1)
     assert legacy.parse(unruled, "a") == legacy.parse(FILES["before-1.8"], "a")
 
@@ -291,7 +281,6 @@ def test_where_a_reply_begins_and_ends(
 def test_headings_that_do_not_count() -> None:
     data = TIDE + b"\n## Query 3 (10:00:00)\n\n"
     assert len(said(data)) == 2
-    assert damage(data) == ("There is text after the last exchange that belongs to nothing.",)
     late = (
         b"\n## Session Restored (10:00:00)\n**Context:** Resumed from x (1 queries)\n\n**Tide "
         b"Table:** no\n\n---\n"
