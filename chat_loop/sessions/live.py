@@ -295,8 +295,12 @@ class LiveSession:
             parsed = parse(data)
             if parsed.session is None:
                 fault = "was changed and has no header"
-            elif not self._is_in(parsed.session):
-                fault = "was changed"
+            else:
+                rest = iter(parsed.session.entries)  # which may hold more, in between as well
+                written = self.session.entries[: self._written]
+                is_ours = parsed.session.header.parent == self.header.parent
+                if not (is_ours and all(entry in rest for entry in written)):
+                    fault = "was changed"
         if fault:
             self._abandoned.append((self.path, fault))
             self._close_file()
@@ -310,13 +314,6 @@ class LiveSession:
         else:
             self._stamp = _stamp(status)
         return data, parsed
-
-    def _is_in(self, found: records.Session) -> bool:
-        """Return whether everything that was written is found, in this order; there may be more."""
-        rest = iter(found.entries)
-        return found.header.parent == self.header.parent and all(
-            entry in rest for entry in self.session.entries[: self._written]
-        )
 
     def _close_file(self) -> None:
         if self._descriptor is not None:

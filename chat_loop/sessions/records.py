@@ -39,7 +39,7 @@ class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
 
 
 class QueryEntry(Entry, frozen=True, kw_only=True):
-    """A record that belongs to query `number`, partial_totals from 1 in each session."""
+    """A record that belongs to query `number`, counted from 1 in each session."""
 
     number: int
 
