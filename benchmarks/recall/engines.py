@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.index import Index
 from chat_loop.library.ranking import Position
+from chat_loop.library.semantic import SemanticIndex
 from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors
 from chat_loop.sessions.records import Exchange
 
@@ -61,23 +62,12 @@ class Engines:
 
     def ask(self, question: str) -> dict[str, list[int]]:
         """Return the places of the exchanges that each way finds, the best first."""
-
-        def near(_: Index, found: Collection[Position]) -> dict[Position, float]:
-            also = [self._places[position] for position in found]
-            known = self._vectors.nearest(
-                self._embedder.embed(question), CANDIDATES, self._all, also
-            )
-            near = {self._positions[at]: one for at, one in known}
-            return self._embedder.weigh(
-                question, near, near
-            )  # the order is judged; floors are measured apart
-
         started = time.process_time()
         text = self._index.search(question, CANDIDATES)
         worded = time.process_time()
         meant = self.near(question)
         embedded = time.process_time()
-        both = self._index.search(question, CANDIDATES, near=near)
+        both = self._index.search(question, CANDIDATES, semantic=_Nearness(self))
         spent = (worded - started, embedded - worded, time.process_time() - embedded)
         for name, seconds in zip(NAMES, spent, strict=True):
             self._costs.asking[name].append(seconds)
@@ -86,6 +76,13 @@ class Engines:
             name: [self._refs[one.exchange.ref] for one in some] for name, some in hits.items()
         }
         return found | {"meaning": [at for at, _ in meant]}
+
+    def weighed(self, question: str, found: Collection[Position]) -> dict[Position, float]:
+        """Return how near exchanges are; the order is judged, floors are measured apart."""
+        also = [self._places[position] for position in found]
+        known = self._vectors.nearest(self._embedder.embed(question), CANDIDATES, self._all, also)
+        near = {self._positions[at]: one for at, one in known}
+        return self._embedder.weigh(question, near, near)
 
     def near(self, question: str) -> list[tuple[int, float]]:
         """Return the places of the exchanges whose meaning is nearest, with their similarity."""
@@ -105,3 +102,16 @@ def recalls(ranks: Sequence[int]) -> tuple[float, float, float]:
 
 def _share(ranks: Sequence[int], first: int) -> float:
     return sum(rank < first for rank in ranks) / max(1, len(ranks))
+
+
+class _Nearness(SemanticIndex):
+    """The vectors of the engines in the place of those of an index."""
+
+    def __init__(self, engines: Engines) -> None:
+        super().__init__()
+        self._engines = engines
+
+    def near(
+        self, index: Index, question: str, also: Collection[Position], *_: object, **__: object
+    ) -> dict[Position, float]:
+        return self._engines.weighed(question, also)

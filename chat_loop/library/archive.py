@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import groupby
 from pathlib import Path
 
@@ -12,9 +12,8 @@ from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import archive_text
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.index import Index, IndexedSession
-from chat_loop.library.ranking import Position
 from chat_loop.library.refresh import indexed_exchange
-from chat_loop.library.search import Hit, Near, places_of, search, texts
+from chat_loop.library.search import Hit, places_of, search, texts
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.chain import ChainReader, chain_exchanges
 from chat_loop.sessions.manager import SessionManager
@@ -53,12 +52,14 @@ class ExchangeIndex:
         text: str,
         limit: int = archive_text.MAX_HITS,
         without: Collection[str] = (),
-        near: Near | None = None,
+        semantic: SemanticIndex | None = None,
+        vectors: Index | None = None,
     ) -> list[Hit]:
         """Return the hits, best first, except those with a reference in `without`."""
         hits: list[Hit] = []
         with self._lock:
-            for one in search(self._index, text, near) if self._index is not None else ():
+            index = self._index
+            for one in search(index, text, semantic, vectors=vectors) if index is not None else ():
                 session, position = one.position
                 exchange = self._sessions[session - 1][position - 1]
                 if len(hits) < limit and exchange.ref not in without:
@@ -124,18 +125,12 @@ class Archive:
         meaning: bool = False,
     ) -> list[Hit]:
         """Return the hits by words, and by `meaning` where the sentence model is installed."""
-        semantic = self._semantic if meaning else None
-
-        def near(index: Index, found: Collection[Position]) -> Mapping[Position, float]:
-            if semantic is None:
-                return {}
-            try:
-                with closing(Index(self._directory)) as stored:
-                    return semantic.near(index, text, found, stored=stored)
-            except IndexUnavailable:
-                return {}
-
-        return self._index.search(text, limit, without, near) if self.ready else []
+        if not self.ready:
+            return []
+        if meaning and self._semantic is not None:
+            with suppress(IndexUnavailable), closing(Index(self._directory)) as vectors:
+                return self._index.search(text, limit, without, self._semantic, vectors)
+        return self._index.search(text, limit, without)
 
     def recall(
         self,

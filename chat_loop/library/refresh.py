@@ -71,11 +71,11 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
         session = parse(data).session
         if len(data) == status.st_size:
             size, changed = status.st_size, partial.clamp_time(status.st_mtime_ns)
-            if session is not None:
+            if session is None:
+                session, _ = legacy.read(data, path)
+            elif partial.is_transcript(data):
                 row = partial.row_of(session, path, data)
                 row = replace(row, compaction=_compaction_text(session))
-            else:
-                session, _ = legacy.read(data, path)
     return IndexedSession(
         row=row or partial.row(path),
         size=size,

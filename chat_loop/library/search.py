@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
 from math import ceil
 
@@ -35,9 +35,6 @@ _AT_PLACES = (
     "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
     "AND e.position = json_extract(place.value, '$[1]')"
 )
-
-Near = Callable[[Index, Collection[Position]], Mapping[Position, float]]
-"""Returns how near in meaning exchanges are to the query: those found, and the nearest."""
 
 
 class Place(Struct, frozen=True):
@@ -102,11 +99,7 @@ def search_all(
         condition, values = wanted.condition()
         where = f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
         where = "" if condition == "1" else where
-
-        def near(_: Index, found: Collection[Position]) -> Mapping[Position, float]:
-            return semantic.near(index, text, found, where, values) if semantic is not None else {}
-
-        hits = _hits(index, search(index, text, near, where, values)[: max(0, limit)])
+        hits = _hits(index, search(index, text, semantic, where, values)[: max(0, limit)])
         if standalone and hits:
             numbers = {one: number for number, one in enumerate(library.listed_in(index), 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
@@ -120,13 +113,23 @@ def search_all(
 
 
 def search(
-    index: Index, text: str, near: Near | None, where: str = "", values: Sequence[object] = ()
+    index: Index,
+    text: str,
+    semantic: SemanticIndex | None = None,
+    where: str = "",
+    values: Sequence[object] = (),
+    vectors: Index | None = None,
 ) -> list[RankedExchange]:
-    """Return what was found, the best first. `where` begins with AND; `e` is the exchange."""
+    """Return what was found, the best first, by words, and by meaning where there is a model.
+
+    `where` begins with AND; `e` is the exchange. `vectors`: the index that has them, if another.
+    """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
     only_ids = all(one.term.exact or one.term.of for one in question.terms)
-    nearness = {} if only_ids or near is None else near(index, candidates)
+    nearness = {}
+    if semantic is not None and not only_ids:
+        nearness = semantic.near(index, text, candidates, where, values, stored=vectors)
     positions = dict.fromkeys((*candidates, *nearness))
     around = {(session, position + step) for session, position in positions for step, _ in AROUND}
     likely = index.ask(

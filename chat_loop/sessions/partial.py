@@ -92,7 +92,7 @@ def _row(path: Path, file: BinaryIO, size: int, *, quick: bool) -> SessionRow:
     state: records.State = "damaged"
     if not head.strip(b"\x00"):
         state = "damaged" if head else "empty"
-    elif head.removeprefix(BOM).startswith(marker.PREFIX + b"session"):
+    elif is_transcript(head):
         tail = _read_at(file, max(0, size - _TAIL), _TAIL)
         seal = _seal_in(tail)
         if seal is None and size <= _WHOLE and not quick:
@@ -111,6 +111,11 @@ def _row(path: Path, file: BinaryIO, size: int, *, quick: bool) -> SessionRow:
     elif b"\n<!-- chat:" not in head:
         state = "foreign"
     return SessionRow(id=path.stem, path=path, state=state)
+
+
+def is_transcript(head: bytes) -> bool:
+    """Return True when a file with this beginning is one of ours."""
+    return head.removeprefix(BOM).startswith(marker.PREFIX + b"session")
 
 
 def _read_at(file: BinaryIO, start: int, length: int = -1) -> bytes:
