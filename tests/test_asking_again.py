@@ -170,28 +170,7 @@ def test_an_edit_that_names_a_missing_file_changes_nothing(
     assert len(screen.talk.conversation.session.exchanges) == 1
 
 
-def test_right_after_a_compaction_the_last_query_is_undone_asked_again_or_edited(
-    tmp_path: Path,
-) -> None:
-    asked: list[Line] = ["Hi", "Which wood?", "/compact"]
-    again = run(
-        tmp_path / "a", [*asked, "/retry", "Go on"], "Hello.", "Oak.", SUMMARY, "Ash.", "So."
-    )
-    assert again.talk.sent[-2:] == [
-        said("Hi", "Hello.", "Which wood?"),
-        said("Hi", "Hello.", "Which wood?", "Ash.", "Go on"),
-    ]
-    assert "The compaction was undone too" in again.text
-    undone = run(tmp_path / "b", [*asked, "/undo", "And now?"], "Hello.", "Oak.", SUMMARY, "So.")
-    assert undone.talk.sent[-1] == said("Hi", "Hello.", "And now?")
-    assert "Undone: “Which wood?”" in undone.text
-    edited = run(
-        tmp_path / "c", [*asked, "/edit Which stone?"], "Hello.", "Oak.", SUMMARY, "Slate."
-    )
-    assert edited.talk.sent[-1] == said("Hi", "Hello.", "Which stone?")
-
-
-def test_after_a_compaction_of_one_query_there_is_nothing_to_ask_again(tmp_path: Path) -> None:
+def test_right_after_a_compaction_there_is_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["Hi", "/compact", "/retry"], "Hello.", SUMMARY)
     assert screen.text.partition("You: /retry\n")[2].startswith(
         "✗ Nothing to ask again in this session.\n"

@@ -75,7 +75,7 @@ async def _last(chat: Chat) -> Exchange | None:
     Raises UsageError when there is none to ask again.
     """
     try:
-        last = chat.conversation.last()[0]
+        last = chat.conversation.last()
     except UsageError as error:
         hint = error.hint if chat.conversation.thread.carried else ""
         raise UsageError("Nothing to ask again in this session.", hint) from error

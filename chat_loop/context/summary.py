@@ -95,15 +95,9 @@ async def summarize(
     call raises CancelledError.
     """
     started = options.limits.clock()
-    writer = _Writer(
-        routes=routes,
-        parent=parent,
-        count=count,
-        show=show,
-        options=options,
-        focus=clip(redact_text(focus), 200, count),
-        instructions=clip(options.instructions, 400, count),
-    )
+    options = replace(options, instructions=clip(options.instructions, 400, count))
+    focus = clip(redact_text(focus), 200, count)
+    writer = _Writer(routes, parent, count, show, options, focus)
     problem, answered = "", True
     try:
         await writer.write(exchanges)
@@ -135,7 +129,7 @@ def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
     )
 
 
-class _Writer(Struct, kw_only=True):
+class _Writer(Struct):
     """The calls for one span's parts, each tried at most twice. `parts` are their narratives."""
 
     routes: Sequence[Provider]
@@ -144,7 +138,6 @@ class _Writer(Struct, kw_only=True):
     show: Callable[[Event], None]
     options: SummaryOptions
     focus: str
-    instructions: str
     parts: list[Summary] = field(default_factory=list)
     usage: Usage | None = None
     model: str = ""
@@ -200,7 +193,13 @@ class _Writer(Struct, kw_only=True):
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
             before = clip(redact_text(summary_block.render(words)), window // 4, self.count)
         ceiling = min(self.options.max_tokens, max(256, window // 5))
-        taken = ceiling + 700 + window // 20 + self.count(before) + self.count(self.instructions)
+        taken = (
+            ceiling
+            + 700
+            + window // 20
+            + self.count(before)
+            + self.count(self.options.instructions)
+        )
         return ceiling, before, max(200, window - taken)
 
     async def _ask(
@@ -208,13 +207,8 @@ class _Writer(Struct, kw_only=True):
     ) -> None:
         """Add one part's narrative to `parts`. Raises ProviderError and InvalidSummary."""
         (ceiling, before, _), span = self._limits(provider), "\n\n".join(texts)
-        sent = request(
-            span,
-            before if part[0] == 1 else "",
-            focus=self.focus,
-            instructions=self.instructions,
-            max_tokens=ceiling,
-        )
+        before_it, wishes = before if part[0] == 1 else "", self.options.instructions
+        sent = request(span, before_it, focus=self.focus, instructions=wishes, max_tokens=ceiling)
         limits = replace(limits, attempts=1)
         text, stop = "", "error"
         events = cast(AsyncGenerator[Event], ask(provider, sent, limits))
@@ -223,10 +217,8 @@ class _Writer(Struct, kw_only=True):
                 async for event in events:
                     if isinstance(event, TextDelta):
                         text += event.text
-                        progress = SummaryProgress(
-                            part=part[0], parts=part[1], characters=len(text)
-                        )
-                        self.show(progress)
+                        number, of = part
+                        self.show(SummaryProgress(part=number, parts=of, characters=len(text)))
                     elif isinstance(event, Finished):
                         stop = event.stop
                         if event.usage is not None:

@@ -33,7 +33,7 @@ from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.live import LiveSession, save_error
-from chat_loop.sessions.manager import LoadedSession, SessionManager
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
 from chat_loop.values import Message, ToolSpec, Usage
 
@@ -357,35 +357,20 @@ class Conversation:
             if tag not in tags:
                 self.add(records.Untag(at=at, text=tag))
 
-    def last(self) -> tuple[Exchange, LoadedSession | None]:
-        """Return the newest exchange; right after a compaction, also the session that it
-        is in. Raises UsageError when nothing was said in this session.
-        """
+    def last(self) -> Exchange:
+        """Return the newest exchange. Raises UsageError when nothing was said in this session."""
         if self.session.exchanges:
-            return self.session.exchanges[-1], None
-        hint = ""
-        if parent := self.session.header.parent:
+            return self.session.exchanges[-1]
+        text, hint = "Nothing was said in this session that could be undone.", ""
+        if self.session.header.parent:
             hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
-            with contextlib.suppress(errors.SessionError):
-                loaded = self.sessions.load(self.sessions.session_file(parent))
-                seal, exchanges = loaded.session.seal, loaded.session.exchanges
-                if seal and seal.reason == "compact" and exchanges[1:]:
-                    return exchanges[-1], loaded
-        raise errors.UsageError("Nothing was said in this session that could be undone.", hint)
+        raise errors.UsageError(text, hint)
 
     async def undo(self) -> Exchange:
-        """Undo the last exchange, with a compaction right after it, and return it. Its words stay
-        in the file. Raises UsageError as `last` does.
-        """
-        last, before = self.last()
+        """Undo the last exchange and return it. Its words stay in the file. Raises UsageError."""
+        last = self.last()
         await self.compaction.cancel()
-        if before is None:
-            self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
-            return last
-        plan = await self.planner().fork(before, before.session.exchanges[-2].query.number)
-        await self.accept(plan, acknowledge=False)
-        text = "The compaction was undone too: the words before it are in the context again."
-        self.show(events.Warned(text))
+        self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
         return last
 
     async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
