@@ -302,8 +302,8 @@ def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback)
             "photo.png is an image, and scripted:echo takes none as far as is known.",
         ),
         ("See @nothing.txt", "There is no file nothing.txt."),
-        ("See @/dev/zero", "/dev/zero is not a regular file."),
-        ("See @/dev", "/dev is a folder: only files can be attached."),
+        ("See @/dev/zero", "/dev/zero cannot be read: it is not a regular file."),
+        ("See @/dev", "/dev cannot be read: it is not a regular file."),
     ],
 )
 def test_a_question_whose_file_cannot_be_sent_is_not_asked(

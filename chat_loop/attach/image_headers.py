@@ -12,13 +12,14 @@ from struct import unpack_from
 
 from msgspec import Struct
 
-PNG = b"\x89PNG\r\n\x1a\n"
 _STARTS = {
-    PNG: "image/png",
+    b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
     b"GIF87a": "image/gif",
     b"GIF89a": "image/gif",
 }
+
+_PNG_END = b"IEND\xaeB`\x82"
 
 
 class ImageHeader(Struct, frozen=True):
@@ -47,64 +48,51 @@ def read_header(data: bytes) -> ImageHeader | None:
         return None
     sizes = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     try:
-        width, height = sizes[media](data)
+        width, height, complete = sizes[media](data)
     except struct.error:
         raise DamagedImage from None
-    if not (width and height):
+    if not (width and height and complete):
         raise DamagedImage
     return ImageHeader(media, width, height)
 
 
-def _png(data: bytes) -> tuple[int, int]:
-    at, name = len(PNG), b""
-    while name != b"IEND":  # chunk by chunk: length, name, content, checksum
-        length, name = unpack_from(">I4s", data, at)
-        at += 12 + length
-    if at > len(data) or data[12:16] != b"IHDR":
-        raise DamagedImage
+def _png(data: bytes) -> tuple[int, int, bool]:
+    """Return the width, the height, and True when the end is there; so do the functions below."""
     width, height = unpack_from(">II", data, 16)
-    return width, height
+    return width, height, data[12:16] == b"IHDR" and _PNG_END in data[-64:]
 
 
-def _jpeg(data: bytes) -> tuple[int, int]:
+def _jpeg(data: bytes) -> tuple[int, int, bool]:
     at = 2
-    while True:
+    while True:  # segment by segment: a marker, its length, its content
         start, marker = unpack_from("BB", data, at)
         if start != 0xFF:
-            raise DamagedImage
+            return 0, 0, False
         if marker == 0xFF:  # a marker may stand behind any number of these
             at += 1
-        elif marker == 0x01 or 0xD0 <= marker <= 0xD7:  # without a length
-            at += 2
         elif 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):  # a frame
             height, width = unpack_from(">HH", data, at + 5)
-            if data.rfind(b"\xff\xd9") <= at:
-                raise DamagedImage
-            return width, height
+            return width, height, data.rfind(b"\xff\xd9") > at
         else:
             (length,) = unpack_from(">H", data, at + 2)
             at += 2 + max(2, length)
 
 
-def _gif(data: bytes) -> tuple[int, int]:
-    if b"\x3b" not in data[13:][-64:]:  # the trailer; some writers let zeros follow
-        raise DamagedImage
+def _gif(data: bytes) -> tuple[int, int, bool]:
     width, height = unpack_from("<HH", data, 6)
-    return width, height
+    return width, height, b"\x3b" in data[13:][-64:]  # some writers let zeros follow
 
 
-def _webp(data: bytes) -> tuple[int, int]:
+def _webp(data: bytes) -> tuple[int, int, bool]:
     (length,) = unpack_from("<I", data, 4)
-    if length + 8 > len(data) + 1:  # the last byte may be padding
-        raise DamagedImage
+    complete = length + 8 <= len(data) + 1  # the last byte may be padding
     match data[12:16]:
         case b"VP8X":
             (sizes,) = unpack_from("6s", data, 24)
-            return int.from_bytes(sizes[:3], "little") + 1, int.from_bytes(sizes[3:], "little") + 1
+            width, height = (int.from_bytes(part, "little") + 1 for part in (sizes[:3], sizes[3:]))
         case b"VP8L":
             (bits,) = unpack_from("<I", data, 21)
-            return (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
-        case b"VP8 ":
-            width, height = unpack_from("<HH", data, 26)
-            return width & 0x3FFF, height & 0x3FFF
-    raise DamagedImage
+            width, height = (bits & 0x3FFF) + 1, (bits >> 14 & 0x3FFF) + 1
+        case _:
+            width, height = (side & 0x3FFF for side in unpack_from("<HH", data, 26))
+    return width, height, complete

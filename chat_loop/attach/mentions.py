@@ -1,8 +1,5 @@
-"""Where a text names files: `@path` or `@"path with blanks"`, at the beginning of a word; and the
-paths that one being typed can become.
-
-What stands in code, between backticks or in a fence, names none; neither does an address such as
-`me@example.org`, nor what a backslash stands before.
+"""The files that a text names, `@path` or `@"path with blanks"` at the beginning of a word, and the
+completions of a path. Code, addresses such as `me@example.org`, and `\\@path` name none.
 """
 
 from __future__ import annotations
@@ -22,7 +19,7 @@ _OPENERS = "([{<\"'“„«‘"
 _CLOSERS = ".,;:!?)]}>\"'”“»’…"
 """Signs that may follow a path without belonging to it."""
 _MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(_OPENERS)}]))@(?:"([^"]+)"|(\S+))')
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})")
+_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
 _LINES = re.compile(r":\d{1,9}(?:[-:]\d{1,9})?$")
 """Lines of a file, as compilers name them: `main.py:12`."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{1,8})(?![A-Za-z0-9.])")
@@ -31,10 +28,7 @@ bash bat bmp c cc cfg conf cpp cs css csv diff doc docx env gif go gz h hpp html
 jpeg jpg js json jsonl jsx kt log lua md mjs odt patch pdf php pl png ppt pptx ps1 py r rb
 rs rst scala sh sql svg swift tar tex toml ts tsv tsx txt vue webp xls xlsx xml yaml yml zip zsh
 """
-FILE_ENDINGS = frozenset(_FILE_ENDINGS.split())
-"""Endings of names that are meant as files; many a word with a dot, such as `@app.route`, is
-not.
-"""
+"""Endings of names that are meant as files; `@app.route` is not."""
 
 
 class Mention(Struct, frozen=True):
@@ -50,7 +44,7 @@ class Mention(Struct, frozen=True):
         if self.quoted or name.startswith(("/", "./", "../", "~/")):
             return True
         ending = _ENDING.search(name.rpartition("/")[2])
-        return ending is not None and ending[1].lower() in FILE_ENDINGS
+        return ending is not None and ending[1].lower() in _FILE_ENDINGS.split()
 
     @property
     def is_doubtful(self) -> bool:
@@ -78,13 +72,13 @@ def _prose(text: str) -> Iterator[str]:
     fence = ""
     for line in text.split("\n"):
         match = _FENCE.match(line)
-        rest = line[match.end() :] if match is not None else ""
+        mark, rest = match.groups() if match is not None else ("", "")
         if fence:
-            if match is not None and match[1].startswith(fence) and not rest.strip():
+            if mark.startswith(fence) and not rest.strip():
                 fence = ""
             continue
-        if match is not None and not (match[1][0] == "`" and "`" in rest):
-            fence = match[1]
+        if mark and not (mark[0] == "`" and "`" in rest):
+            fence = mark
             continue
         parts, end = [], 0
         opened: re.Match[str] | None = None

@@ -8,7 +8,6 @@ files are read, so that a pipe or a device never blocks.
 from __future__ import annotations
 
 import os
-import stat
 from difflib import get_close_matches
 from hashlib import sha256
 from itertools import islice
@@ -17,10 +16,11 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.attach import image_headers
+from chat_loop.attach.image_headers import DamagedImage, media_type, read_header
 from chat_loop.attach.mentions import mentions
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.redact import redact_text
+from chat_loop.sessions.files import read_part
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.wording import attached_text, size_text
@@ -78,31 +78,27 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
     paths: dict[Path, str] = {}
     doubtful: list[str] = []
     for mention in mentions(text):
-        for name in mention.names:
-            path = _path(name, directory)
-            if path is not None and os.path.lexists(path):
-                paths.setdefault(path, name)
-                break
-        else:
-            name = mention.names[-1]
-            path = _path(name, directory)
-            if path is not None and (mention.is_path or mention.is_doubtful):
-                near = _nearest(path)
-                if mention.is_path or near or ("/" in name and path.parent.is_dir()):
-                    folder = name[: name.rfind("/") + 1]
-                    meant = f"Did you mean {folder}{near}? " if near else ""
-                    raise UsageError(f"There is no file {name}.", f"{meant}{AS_TEXT}")
-            if mention.is_doubtful:
-                doubtful.append(name)
+        options = {name: _path(name, directory) for name in mention.names if "\0" not in name}
+        existing = ((path, name) for name, path in options.items() if os.path.lexists(path))
+        if option := next(existing, None):
+            paths.setdefault(*option)
+            continue
+        name = mention.names[-1]
+        if name in options and (mention.is_path or mention.is_doubtful):
+            near = _nearest(options[name])
+            if mention.is_path or near or ("/" in name and options[name].parent.is_dir()):
+                folder = name[: name.rfind("/") + 1]
+                meant = f"Did you mean {folder}{near}? " if near else ""
+                raise UsageError(f"There is no file {name}.", f"{meant}{AS_TEXT}")
+        if mention.is_doubtful:
+            doubtful.append(name)
     if len(paths) > MAX_FILES:
         text = f"A message takes {MAX_FILES} files, and this one names {len(paths)}."
         raise UsageError(text, "Nothing was sent.")
     return tuple((name, path) for path, name in paths.items()), tuple(doubtful)
 
 
-def _path(name: str, directory: Path) -> Path | None:
-    if "\0" in name:
-        return None
+def _path(name: str, directory: Path) -> Path:
     return Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111 - Path's own fails without a home
 
 
@@ -117,20 +113,33 @@ def _nearest(path: Path) -> str:
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
-    """Read one file. Raises UsageError if it is neither text nor image, or too large."""
+    """Read one file. Raises UsageError if it is neither text nor image, or too large, and for a
+    link out of the working directory, which somebody else may have planted.
+    """
+    real = Path(os.path.realpath(path))
+    if path.is_relative_to(directory) and not real.is_relative_to(os.path.realpath(directory)):
+        hint = f"Name that file itself if it is meant: @{real}"
+        raise UsageError(f"{name} is a link to {real}.", hint)
     try:
-        data = _content(name, path, directory)
-        picture = image_headers.read_header(data)
+        data, status = read_part(real, max(MAX_TEXT, MAX_IMAGE) + 1)
+        is_image = bool(media_type(data))
+        limit = MAX_IMAGE if is_image else MAX_TEXT
+        if len(data) > limit:
+            size = size_text(max(status.st_size, len(data)))
+            kind = "images" if is_image else "text files"
+            text = f"{name} has {size}: {kind} can have up to {size_text(limit)}."
+            raise UsageError(text, "Scale it down, or take a part of it.")
+        picture = read_header(data)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
-    except image_headers.DamagedImage:
+    except DamagedImage:
         problem = f"{name} is damaged: it begins as an image, and is cut off."
         raise UsageError(problem, AS_TEXT) from None
     media = picture.media if picture is not None else "text/plain"
     digest = sha256(data).hexdigest()
     file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
     if picture is None:
-        text = _text(name, data)
+        text = _decode(name, data)
         return QueryFile(replace(file, text=text), secret=redact_text(text) != text)
     if max(picture.width, picture.height) > MAX_SIDE:
         size = f"{picture.width:,} × {picture.height:,} pixels"
@@ -139,35 +148,7 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
     return QueryFile(replace(file, width=picture.width, height=picture.height), data)
 
 
-def _content(name: str, path: Path, directory: Path) -> bytes:
-    """Return the bytes of a regular file. Raises UsageError when it is something else or too large,
-    and for a link out of the working directory, which somebody else may have planted.
-    """
-    status = path.stat()
-    if stat.S_ISDIR(status.st_mode):
-        raise UsageError(f"{name} is a folder: only files can be attached.", AS_TEXT)
-    if not stat.S_ISREG(status.st_mode):
-        raise UsageError(f"{name} is not a regular file.", AS_TEXT)
-    real = path.resolve()
-    if path.is_relative_to(directory) and not real.is_relative_to(directory.resolve()):
-        hint = f"Name that file itself if it is meant: @{real}"
-        raise UsageError(f"{name} is a link to {real}.", hint)
-    flags = os.O_RDONLY
-    for flag in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):  # not every system has all of them
-        flags |= getattr(os, flag, 0)
-    with os.fdopen(os.open(path, flags), "rb") as file:
-        data = file.read(4096)
-        limit, what, hint = MAX_TEXT, "text files", "Take a part of it."
-        if image_headers.media_type(data):
-            limit, what, hint = MAX_IMAGE, "images", "Scale it down."
-        data += file.read(limit + 1 - len(data))
-    if len(data) > limit:
-        size = size_text(max(status.st_size, len(data)))
-        raise UsageError(f"{name} has {size}: {what} can have up to {size_text(limit)}.", hint)
-    return data
-
-
-def _text(name: str, data: bytes) -> str:
+def _decode(name: str, data: bytes) -> str:
     """Decode a text file. Raises UsageError when it is no text."""
     if not data.strip():
         raise UsageError(f"{name} is empty.", AS_TEXT)
