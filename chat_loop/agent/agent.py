@@ -66,11 +66,10 @@ class Agent(Struct, frozen=True, kw_only=True):
         offer_tools: bool = True,
         first_call: int = 1,
     ) -> AsyncIterator[Event]:
-        """Yield the events of the next reply. Run the tools that the model calls and send it the
-        results until it answers.
+        """Yield the events of the next reply, from as many requests as its tool calls need.
 
-        `max_tokens` limits each step. Calls get the ids `c1`, `c2` … from `first_call` on. Raises
-        ProviderError.
+        `max_tokens` limits each request. Calls get the ids `c1`, `c2` … from `first_call` on.
+        Raises ProviderError.
         """
         offered = self.tools if offer_tools and self.calls_tools else ()
         window = self.provider.window.tokens
@@ -125,9 +124,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     async def _step(
         self, request: Request, number: int, takes_calls: bool
     ) -> AsyncGenerator[Event]:
-        """Yield the events of one request. Its calls get the program's ids from `number` on, and
-        names that can be sent and recorded; without `takes_calls` they are left out.
-        """
+        """Yield the events of one request; its calls get our ids, and names that can be sent."""
         ids: dict[str, str] = {}
         events = cast(AsyncGenerator[Event], ask(self.provider, request, self.limits))
         async with aclosing(events):

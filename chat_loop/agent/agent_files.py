@@ -32,9 +32,7 @@ _HARMLESS_SECTIONS = frozenset(
     {"model", "agent", "search", "summary", "restoration", "context", "auto_compact"}
     | {"memory", "models"}
 )
-"""Sections of the config that an agent file may set without approval. The others can decide where a
-key is sent, or what runs.
-"""
+"""Sections of the config that cannot decide where a key is sent, or what runs."""
 
 
 class Agent(Struct, frozen=True, kw_only=True):
@@ -116,9 +114,7 @@ class AgentFile(Struct, frozen=True, kw_only=True):
         return short_name(text.strip().partition("\n")[0])
 
     def permissions(self) -> tuple[str, ...]:
-        """Return the permissions that the user has to grant, one per line: code, processes,
-        addresses, other sections of the config.
-        """
+        """Return the code, processes, addresses and settings that the user has to allow."""
         if self.kind == "python":
             return ("to run",)
         definition = self.definition()
@@ -136,9 +132,7 @@ def _setting_lines(key: str, value: object) -> Iterator[str]:
 
 
 def resolve_agent_path(path: Path) -> Path:
-    """Return the agent file at a path: the file itself, or the one in this folder. Raises
-    AgentError.
-    """
+    """Return the agent file at a path, or in the folder there. Raises AgentError."""
     try:
         real = Path(os.path.realpath(path.expanduser(), strict=True))
         if real.is_dir():
@@ -268,9 +262,7 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
 
 
 def agent_config(config: Config, definition: Definition | None) -> Config:
-    """Return the settings for an agent: the config, overridden by the agent file, overridden by
-    `agents: NAME` of the config. Raises ConfigError.
-    """
+    """Return the config below the agent file, below `agents: NAME`. Raises ConfigError."""
     if definition is not None:
         usual = config.agent
         prompt = definition.system_prompt or ("" if definition.foreign else usual.system_prompt)

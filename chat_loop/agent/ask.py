@@ -25,10 +25,9 @@ MAX_PAUSE = 30.0
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):
-    """Limits of one call; all in seconds but `attempts`. No attempt begins later than `budget`
-    after the first; `first` limits the silence before the first event (None: as the provider
-    does), `idle` that between events, `longest_asked` a pause that a server asks for, `tool` the
-    run of a tool.
+    """Limits of one call, in seconds but for `attempts`. No attempt begins after `budget`; `first`
+    limits the silence before the first event (None: as the provider does), `idle` that between
+    events.
     """
 
     attempts: int = 5
@@ -46,10 +45,7 @@ class CallLimits(Struct, frozen=True, kw_only=True):
 async def ask(
     provider: Provider, request: Request, limits: CallLimits | None = None
 ) -> AsyncIterator[Event]:
-    """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError.
-
-    Close the iterator (`contextlib.aclosing`) to cancel the call.
-    """
+    """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError."""
     limits = limits or CallLimits()
     started = limits.clock()
     attempt = 1

@@ -75,19 +75,16 @@ _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "seconds": ("integer", "The longest it may take, at most 600; 0: as usual.", 0),
     },
 }
-"""The arguments of each tool: type, description, and the default if any. Its description is the
-docstring of the function or method.
-"""
+"""The arguments of each tool: type, description, and the default if any."""
 NAMES = tuple(_ARGUMENTS)
 
 
 def builtin_tools(
     names: Sequence[str], root: Path, *, protected: Sequence[Path] = (), seconds: float = 60.0
 ) -> tuple[Tool, ...]:
-    """Return the tools with these names for the files below `root`; none touches `protected` paths.
+    """Return the tools with these names for the files below `root`, except `protected` ones.
 
-    `seconds` limits a command when the model sets no limit. Raises ConfigError for an unknown
-    name.
+    `seconds` limits a command when the model sets no limit. Raises ConfigError.
     """
     for name in names:
         if name not in NAMES:
@@ -156,9 +153,7 @@ class Place(Struct, frozen=True):
         return text
 
     def write(self, text: str) -> None:
-        """Write the file; an existing one is replaced in one step and keeps its mode. Raises
-        ChatLoopError.
-        """
+        """Write the file, an existing one in one step. Raises ChatLoopError."""
         path = self.path
         try:
             if not os.path.lexists(path):
@@ -203,9 +198,7 @@ class Workspace:
         return any(path.is_relative_to(own) for own in self._protected)
 
     def prepare(self, name: str, arguments: Arguments) -> PreparedCall:
-        """Return the question about a call and the action, which refuses to run once the path
-        leads elsewhere. Raises ChatLoopError.
-        """
+        """Return the question about a call, and the action. Raises ChatLoopError."""
         others = dict(arguments)
         path = others.pop("path", ".")
         place = self.place(path)

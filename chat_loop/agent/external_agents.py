@@ -220,9 +220,7 @@ def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
 
 
 async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
-    """Ask an agent with `stream_async(prompt)`, or one that can be called. It returns a text, a
-    coroutine, or an iterator of pieces.
-    """
+    """Ask an agent by `stream_async(prompt)` or a call: a text, a coroutine, or an iterator."""
     prompt = _prompt_for(agent, request)
 
     def call() -> object:
@@ -247,9 +245,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
 
 
 def _prompt_for(agent: Any, request: Request) -> str:
-    """Set the history of an agent that has one and return the new query; for any other agent
-    return the whole conversation as one text.
-    """
+    """Return the query for an agent whose history can be set, else the whole conversation."""
     *before, last = request.messages
     prompt = last.text
     if isinstance(getattr(agent, "messages", None), list):  # as Strands does
@@ -265,9 +261,7 @@ def _prompt_for(agent: Any, request: Request) -> str:
 
 
 def _send_piece(piece: object, reply: ReplyEvents) -> None:
-    """Send a piece of a stream: a text, something that has one, or a dict with the keys of
-    Strands.
-    """
+    """Send a piece of a stream: a text, an object with a text, or a dict as of Strands."""
     if not isinstance(piece, Mapping):
         reply.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
         return

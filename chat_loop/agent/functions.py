@@ -31,9 +31,7 @@ def changes(function: F) -> F:
 
 
 def tool_of(function: Callable[..., Any]) -> Tool:
-    """Make a tool of a function. The model gets text unchanged, any other result as JSON, then the
-    printed output. Raises ConfigError with a sentence for the user.
-    """
+    """Make a tool of a function; results that are no text become JSON. Raises ConfigError."""
     spec, adapter = _describe_function(function)
     is_async = inspect.iscoroutinefunction(function)
 
@@ -122,9 +120,7 @@ def _adapter_of(name: str, function: Callable[..., object]) -> TypeAdapter[Any]:
 
 
 def _inline_references(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
-    """Return a schema without titles and with its references inlined: not every server follows
-    references.
-    """
+    """Return a schema without titles and references, which not every server follows."""
     if depth > 16:
         raise ValueError("a type that holds itself")
     if isinstance(schema, list):

@@ -1,7 +1,5 @@
-"""Run foreign functions so that nothing they do or raise disturbs the program.
-
-A function runs in its own thread, a coroutine on a separate event loop, so that neither can block
-the program. Their output is captured, and their standard input is empty.
+"""Run foreign functions so that nothing they do, print or raise disturbs the program: a function in
+its own thread, a coroutine on a separate event loop, without standard input.
 """
 
 from __future__ import annotations

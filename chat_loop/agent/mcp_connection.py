@@ -1,7 +1,4 @@
-"""The connection to one MCP server, in the event loop of `mcp_servers`.
-
-Only the tools of a server are used: it can ask neither the model nor the user.
-"""
+"""The connection to one MCP server, in the event loop of `mcp_servers`; only tools are used."""
 
 from __future__ import annotations
 
@@ -246,8 +243,8 @@ class McpConnection:
     async def _filter_messages(self, transport: Transport) -> AsyncIterator[TransportStreams]:
         """Forward a server's messages; detect their end and messages that are too large.
 
-        Of a list of tools what is clean is forwarded, without result schemas: one bad tool would
-        cost the whole list, and checking results could take forever.
+        Lists of tools are cleaned here: to the SDK one bad tool costs the whole list, and checking
+        results against their schemas could take forever.
         """
 
         async def pass_on() -> None:

@@ -62,9 +62,7 @@ class McpServers:
         self._reported: set[str] = set()
         self._omitted = 0
         self._owners: dict[str, tuple[str, str]] = {}
-        """The server and the tool that first had a name: what the user allowed for it must not
-        become another's.
-        """
+        """The server and tool that first had a name: what was allowed for it is not for another."""
 
     def start(self) -> None:
         """Connect in the background; safe in any thread, and more than once."""
@@ -132,8 +130,7 @@ class McpServers:
     ) -> tuple[Tool, ...]:
         """Return the tools of all servers, as they are now, under names that are not in use.
 
-        Waits for the servers that still connect; `on_wait` gets their names. The names,
-        descriptions and schemas take at most `max_characters`.
+        Waits for the servers that still connect; `on_wait` gets their names.
         """
         self.start()
         if connecting := tuple(one.name for one in self.states() if one.state == "connecting"):
@@ -231,8 +228,8 @@ def name_tools(
     max_characters: int,
     owners: dict[str, tuple[str, str]],
 ) -> dict[str, tuple[str, ToolSpec]]:
-    """Return the servers and their tools by names for the model; names, descriptions and schemas
-    take at most `max_characters`. A name belongs to the first that had it; `owners` remembers it.
+    """Return the servers and their tools by their names for the model, within `max_characters`. A
+    name belongs to the first that had it, remembered in `owners`.
     """
     chosen: dict[str, tuple[str, ToolSpec]] = {}
     for server, tool in tools:

@@ -32,10 +32,7 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 Consent = Callable[[Question], bool]
-"""Asks the user whether an agent may be used; raises when the answer is no.
-
-True approves it permanently, False only this once.
-"""
+"""Asks the user about an agent: True approves it, False allows it once; no is an exception."""
 
 
 class NamedAgent(Struct, frozen=True):
@@ -47,10 +44,7 @@ class NamedAgent(Struct, frozen=True):
 
 
 class AgentRegistry:
-    """The user's names for agents, which are aliases or files in a folder, and the approvals.
-
-    An approval is no sandbox: approved Python code runs with the user's rights.
-    """
+    """The user's names for agents (aliases, or files in a folder), and the approvals."""
 
     def __init__(self, paths: Paths) -> None:
         self.folder = paths.config.parent / "agents"
@@ -72,9 +66,7 @@ class AgentRegistry:
         return agent_files.read_file(self.find(reference))
 
     def open(self, reference: str, consent: Consent) -> Definition:
-        """Return the agent with this name or path, after the user's consent. Raises AgentError,
-        ConfigError, and whatever `consent` raises.
-        """
+        """Return an agent by name or path, with consent. Raises AgentError and ConfigError."""
         file = self.read(reference)
         if file.kind == "python" or self.folder not in file.path.parents:
             question = self.question(file)
@@ -83,9 +75,7 @@ class AgentRegistry:
         return agent_files.load_python(file) if file.kind == "python" else file.definition()
 
     def all(self) -> list[NamedAgent]:
-        """Return all named agents in order; an alias takes precedence over a file of the folder.
-        Raises AgentError when the aliases cannot be read.
-        """
+        """Return all named agents, sorted; aliases come before files. Raises AgentError."""
         agents: dict[str, NamedAgent] = {}
         for suffix in KINDS:
             for path in (*self.folder.glob(f"*{suffix}"), *self.folder.glob(f"*/agent{suffix}")):
@@ -145,9 +135,7 @@ class AgentRegistry:
         return self._approvals / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
 
     def question(self, file: AgentFile) -> Question | None:
-        """Return the question to ask before the agent is used; None when it needs no permission or
-        this version is approved. An unreadable approval approves nothing.
-        """
+        """Return the question to ask first; None without permissions, or when it is approved."""
         permissions = file.permissions()
         try:
             approved, _ = read_part(self.approval_of(file.path), MAX_BYTES)

@@ -36,9 +36,7 @@ _NONINTERACTIVE = {
 
 
 def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return the environment without secrets: by the names of variables, by the shapes of their
-    values, and without variables that repeat the value of a secret one.
-    """
+    """Return the environment without secrets, by name, by shape, or as a part of the value."""
     named = {name for name in environment if _SECRET.search(name.upper())}
     secrets = {environment[name] for name in named if len(environment[name]) >= 8}
     clean = {

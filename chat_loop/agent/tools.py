@@ -52,12 +52,11 @@ class PreparedCall(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True):
-    """A tool. `run` takes checked arguments and returns text for the model, or raises ChatLoopError
-    with a sentence for it.
+    """A tool. `run` takes checked arguments and returns text, or raises ChatLoopError.
 
-    `preview`, called in a thread, describes the full effect of a call to the user, who then allows
-    it or not; `approval_scope` names the calls that need this, if not all. `seconds` overrides the
-    agent's limit. `cancellable`: cancelling a call ends its work.
+    `preview`, called in a thread, returns what the user is asked about a call; `approval_scope`
+    names these calls if not all are. `seconds` overrides the agent's limit. `cancellable`:
+    cancelling a call ends its work.
     """
 
     spec: ToolSpec
@@ -248,10 +247,7 @@ def call_text(title: str, arguments: Arguments) -> str:
 
 
 def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
-    """Return a sentence about the first argument that breaks the JSON schema, or "".
-
-    Only the top level is checked, and no pattern is run: schemas are not trusted.
-    """
+    """Return a sentence about the first argument that breaks the schema, if any."""
     properties = schema.get("properties", {})
     for name in schema.get("required", ()):
         if name not in arguments:
@@ -270,8 +266,9 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
 
 
 def cut(identity: str, text: str, limit: int, cut_results: dict[str, str]) -> str:
-    """Return at most `limit` characters of a result, then a line that says how to read more; store
-    the full text in `cut_results`. Lone surrogates, which no request can carry, are replaced.
+    """Return at most `limit` characters of a result, and how to read on; store the full text.
+
+    Lone surrogates, which no request can carry, are replaced.
     """
     text = text.encode("utf-8", "replace").decode()
     cut_results.pop(identity, None)  # a call of an earlier session may have had this id

@@ -93,9 +93,7 @@ def _prose(text: str) -> Iterator[str]:
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
     """Yield the completions of the text before the cursor, as (new text, how many characters it
-    replaces), sorted by name, folders with a trailing slash.
-
-    Hidden names only come after a dot. A name with blanks is quoted.
+    replaces), sorted. Hidden names only come after a dot; a name with blanks is quoted.
     """
     line = before[-2 * MAX_PATH :].rpartition("\n")[2]
     at = line.rfind("@")

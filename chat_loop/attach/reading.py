@@ -1,9 +1,4 @@
-"""Reading the files that a query names. Unusable ones are rejected with a sentence, before
-anything is sent.
-
-A file is read once: the same bytes are sent and stored, even if the file changes. Only regular
-files are read, so that a pipe or a device never blocks.
-"""
+"""Read the files that a query names, once each; unusable ones are rejected before it is sent."""
 
 from __future__ import annotations
 
@@ -26,20 +21,18 @@ from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.wording import attached_text, size_text
 
 MAX_FILES = 20
-"""Files of a query. Anthropic's wire takes larger images as long as a request holds no more than 20
+"""Files of a query: beyond 20 images Anthropic's wire takes only small ones
 (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
 MAX_TEXT = 4 << 20
 """Bytes; the window sets a limit of its own."""
 MAX_SIDE = 8_000
-"""Pixels of an image in either direction, as Anthropic's wire takes them; the others scale it
-down.
-"""
+"""Pixels of an image in either direction, as Anthropic's wire takes them."""
 AS_TEXT = "A backslash before the @ sends it as text."
 
 
 class QueryFile(Struct, frozen=True):
-    """A file that goes with a query, as it was read. `data` are the bytes of an image, empty when
-    it is stored already. `secret`: it contains what looks like a key or a password.
+    """A file that goes with a query. `data` are the bytes of an image, empty when it is stored
+    already; `secret`: the text has what looks like a key or a password.
     """
 
     attachment: Attachment
@@ -70,8 +63,7 @@ def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
 
 
 def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...], tuple[str, ...]]:
-    """Return the files that a query names, as (name as typed, path), each once, and doubtful
-    words; paths are relative to `directory`.
+    """Return the files that a query names, as (name as typed, path), each once, and doubtful words.
 
     Raises UsageError for a missing file that can only be meant as a path, and for too many files.
     """
@@ -113,8 +105,8 @@ def _nearest(path: Path) -> str:
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
-    """Read one file. Raises UsageError if it is neither text nor image, or too large, and for a
-    link out of the working directory, which somebody else may have planted.
+    """Read one file. Raises UsageError if it cannot be used, or is a link out of the working
+    directory, which somebody else may have planted.
     """
     real = Path(os.path.realpath(path))
     if path.is_relative_to(directory) and not real.is_relative_to(os.path.realpath(directory)):
