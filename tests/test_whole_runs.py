@@ -33,6 +33,8 @@ class Program:
     home: Path
     patience: float
     acknowledges: bool = True
+    summarizes: bool = True
+    """The model can write summaries, and is asked for one when the user leaves."""
 
     @contextmanager
     def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
@@ -78,7 +80,7 @@ def say(chat: PtyChat, text: str, patience: float, until: str | re.Pattern[str] 
 def whole_run(program: Program) -> list[Session]:
     """Two exchanges, compact, one more, exit; back again: sessions, resume 1, one exchange, exit.
 
-    A small model may fail at a summary when one leaves; then the program has said so.
+    Where the model cannot summarize, the program does, and leaves without a summary at the exit.
     """
     patience = program.patience
     restored = REPLIED if program.acknowledges else None
@@ -89,7 +91,8 @@ def whole_run(program: Program) -> list[Session]:
         chat.line("/pin port 8443")
         chat.wait_for("Pinned; 1 in all.", timeout=patience, output=True)
         say(chat, "/compact --force", patience, restored or "Starting new session with summary...")
-        assert "Generating session summary... ✓" in chat.output()
+        made = " ✓" if program.summarizes else ""
+        assert f"Generating session summary...{made}" in chat.output()
         assert "Saved session:" in chat.output()
         assert "Starting new session with summary..." in chat.output()
         told = [chat.output()]
@@ -126,10 +129,10 @@ def whole_run(program: Program) -> list[Session]:
     assert found[1].header.id == resume.group(1)
     for session, text in zip(found, told, strict=True):
         assert session.seal is not None
-        if session.seal.summary is None:
-            assert "Summary failed: " in text
-        else:
+        if session.seal.summary is not None:
             assert session.seal.summary.pinned == ("port 8443",)
+        elif program.summarizes:
+            assert "Summary failed: " in text
     return found
 
 
@@ -169,20 +172,21 @@ def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
 @pytest.mark.timeout(900)
 def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
     model = smollm2_path()
-    # A small model goes on until it is stopped, most of all in an acknowledgment.
+    # A small model goes on until it is stopped, most of all in acknowledgments and summaries.
     config = (
         "providers: {local: {max_tokens: 24, threads: 1}}\n"
-        "auto_compact: {summary_max_tokens: 800}\n"
+        "auto_compact: {summary_max_tokens: 100}\n"
+        "summary: {on_exit: false}\n"
         "restoration: {acknowledge: false}\n"
     )
     (tmp_path / "config.yaml").write_text(config)
     program = Program(
-        ("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180, acknowledges=False
-    )
+        ("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180,
+        acknowledges=False, summarizes=False,
+    )  # fmt: skip
     found = whole_run(program)
     for session in found:
         assert session.seal is not None
-        assert (session.seal.source == "model") == (session.seal.summary is not None)
         assert all(exchange.reply and exchange.reply.usage for exchange in session.exchanges)
         assert session.totals.session.total > 0
         assert not session.totals.session.estimated
