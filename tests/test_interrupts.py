@@ -166,26 +166,34 @@ def chatted(home: Path) -> Iterator[At]:
 
 
 Said = tuple[tuple[str, str], ...]
-Phase = Callable[[At], None]
-PHASES: list[tuple[Phase, str, Said]] = [
-    (at_an_empty_line, LIVES, ()),
-    (in_a_typed_line, "", ()),
-    (in_several_lines, "", ()),
-    (in_a_folded_paste, "", ()),
-    (in_the_search_of_the_history, "", (("a needle", "You said: a needle"),)),
-    (in_the_menu, "", ()),
-    (before_the_first_token, "Interrupted", (("go", "interrupted: "),)),
-    (in_the_text, "Interrupted", (("go", "interrupted: Some **bo"),)),
-    (in_a_table, "Interrupted", (("go", "interrupted: | a | b |\n|---|---|\n| 1 | 2 |\n| 3"),)),
-    (in_code, "Interrupted", (("go", "interrupted: ```python\nx = 1\ny ="),)),
-    (in_the_thinking, "Interrupted", (("go", "interrupted: "),)),
-    (in_a_tool, "Interrupted", (("go", "interrupted: "),)),
-    (at_the_question_about_a_tool, "Interrupted", (("go", "interrupted: I run it."),)),
-    (at_a_question_of_the_program, "Not sent", ()),
-    (between_two_attempts, "Interrupted", (("go", "interrupted: "),)),
-    (in_a_compaction, "Stopped", (("hello", "You said: hello"),)),
-    (in_an_acknowledgment, "Interrupted", ()),
-]
+Phase = tuple[Callable[[At], None], str, Said]
+"""A phase, the words that tell of its end, and what is kept of it."""
+CHATS: tuple[tuple[Phase, ...], ...] = (
+    (
+        (in_a_typed_line, "", ()),
+        (in_a_folded_paste, "", ()),
+        (in_the_search_of_the_history, "", (("a needle", "You said: a needle"),)),
+        (in_the_menu, "", ()),
+        (in_several_lines, "", ()),
+    ),
+    ((at_an_empty_line, LIVES, ()),),
+    (
+        (in_a_table, "Interrupted", (("go", "interrupted: | a | b |\n|---|---|\n| 1 | 2 |\n| 3"),)),
+        (in_code, "Interrupted", (("go", "interrupted: ```python\nx = 1\ny ="),)),
+        (in_the_thinking, "Interrupted", (("go", "interrupted: "),)),
+        (in_the_text, "Interrupted", (("go", "interrupted: Some **bo"),)),
+    ),
+    (
+        (between_two_attempts, "Interrupted", (("go", "interrupted: "),)),
+        (before_the_first_token, "Interrupted", (("go", "interrupted: "),)),
+    ),
+    ((in_a_tool, "Interrupted", (("go", "interrupted: "),)),),
+    ((at_the_question_about_a_tool, "Interrupted", (("go", "interrupted: I run it."),)),),
+    ((at_a_question_of_the_program, "Not sent", ()),),
+    ((in_a_compaction, "Stopped", (("hello", "You said: hello"),)),),
+    ((in_an_acknowledgment, "Interrupted", ()),),
+)
+"""The phases of each chat; in the last one the terminal goes away at the end."""
 
 
 def kept(home: Path) -> list[tuple[str, str]]:
@@ -209,74 +217,50 @@ def commands_ended(home: Path) -> bool:
     return not begun.exists() or gone(int(begun.read_text()))
 
 
-@pytest.mark.parametrize(
-    ("phase", "said", "expected"), PHASES, ids=[phase.__name__ for phase, _, _ in PHASES]
-)
-def test_ctrl_c_once_and_then_twice(
-    tmp_path: Path, phase: Phase, said: str, expected: Said
+def interrupt(at: At, phase: Phase, times: int) -> None:
+    """Press Ctrl-C in a phase so many times; then there is a prompt that works."""
+    begin, told, _ = phase
+    chat, begun = at.chat, at.home / "project" / "begun"
+    begin(at)
+    chat.mark()
+    chat.send("\x03" * times)
+    if told:
+        chat.wait_for(told, PATIENCE, output=True)
+    if begin is at_a_question_of_the_program and times == 1:
+        # what was not sent stands there to be edited
+        chat.wait_for(re.compile(r"Not sent\.\nYou: look at @secret.txt\n"), PATIENCE)
+        chat.ctrl("c")
+    chat.wait_for(EMPTY, PATIENCE)
+    at.said("are you there?")
+    assert "Traceback" not in chat.text()
+    assert commands_ended(at.home)
+    assert not re.search(r"Sally … [0-9]", chat.text()), "what was waited for is still shown"
+    begun.unlink(missing_ok=True)
+    chat.ctrl("l")
+    chat.wait_for(re.compile(r"\AYou:\n"), PATIENCE)
+
+
+@pytest.mark.parametrize("phases", CHATS, ids=[phases[-1][0].__name__ for phases in CHATS])
+def test_ctrl_c_once_and_then_twice_and_a_terminal_that_goes_away(
+    tmp_path: Path, phases: tuple[Phase, ...]
 ) -> None:
-    rounds = []
+    before: list[tuple[str, str]] = []
     with chatted(tmp_path) as at:
-        chat = at.chat
-        for times in (1, 2):
-            phase(at)
-            chat.mark()
-            chat.send("\x03" * times)
-            if said:
-                chat.wait_for(said, PATIENCE, output=True)
-            if (
-                phase is at_a_question_of_the_program and times == 1
-            ):  # what was not sent stands there to be edited
-                chat.wait_for(re.compile(r"Not sent\.\nYou: look at @secret.txt\n"), PATIENCE)
-                chat.ctrl("c")
-            chat.wait_for(EMPTY, PATIENCE)
-            at.said("are you there?")
-            rounds.append(kept(tmp_path))
-            assert "are you there?" in rounds[-1][-1][1]
-            assert "Traceback" not in chat.text()
-            assert commands_ended(tmp_path)
-            assert not re.search(r"Sally … [0-9]", chat.text()), (
-                "what was waited for is gone from the screen"
-            )
-            (tmp_path / "project" / "begun").unlink(missing_ok=True)
-            chat.ctrl("l")
-            chat.wait_for(re.compile(r"\AYou:"), PATIENCE)
-        chat.ctrl("d")
-        assert chat.exit_code(PATIENCE) == 0
-    first, both = rounds
-    for before, after in (([], first), (first, both)):
-        # each acknowledgment begins a session
-        known = [] if phase is in_an_acknowledgment else before
-        assert after[: len(known)] == known
-        *added, last = after[len(known) :]
-        assert added == [*expected]
-        assert last in [
-            ("are you there?", f"You said: {said}are you there?") for said in ("", "go\n\n")
-        ]
-
-
-WORKING = [
-    (phase, expected)
-    for phase, _, expected in PHASES
-    if phase
-    not in (  # the line editor ends as at an empty line, a reply as in the text
-        in_a_typed_line,
-        in_a_folded_paste,
-        in_the_search_of_the_history,
-        in_the_menu,
-        in_a_table,
-        in_code,
-        in_the_thinking,
-    )
-]
-
-
-@pytest.mark.parametrize(
-    ("phase", "expected"), WORKING, ids=[phase.__name__ for phase, _ in WORKING]
-)
-def test_a_terminal_that_goes_away(tmp_path: Path, phase: Phase, expected: Said) -> None:
-    with chatted(tmp_path) as at:
-        phase(at)
+        for phase in phases:
+            begin, _, expected = phase
+            for times in (1, 2):
+                interrupt(at, phase, times)
+                if begin is in_an_acknowledgment:  # each one begins a session
+                    before = []
+                after = kept(tmp_path)
+                *added, last = after[len(before) :]
+                assert after[: len(before)] == before
+                assert added == [*expected]
+                assert last in [
+                    ("are you there?", f"You said: {said}are you there?") for said in ("", "go\n\n")
+                ]
+                before = after
+        begin(at)
         process = at.chat._child.pid
         at.chat.hang_up()
         assert at.chat.ended(PATIENCE) == 128 + signal.SIGHUP
@@ -284,8 +268,7 @@ def test_a_terminal_that_goes_away(tmp_path: Path, phase: Phase, expected: Said)
         with pytest.raises(ProcessLookupError):
             os.killpg(process, 0)
         assert commands_ended(tmp_path)
-    said = kept(tmp_path)
-    assert said == [*expected] or not expected
+    assert begin is in_an_acknowledgment or kept(tmp_path) == [*before, *expected]
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])

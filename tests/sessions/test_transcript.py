@@ -126,7 +126,7 @@ def test_a_file_of_a_later_minor_version_is_read_and_sealed_as_one_of_ours() -> 
     assert render(session) == sealed
 
 
-@settings(max_examples=500, deadline=None)
+@settings(max_examples=200, deadline=None)
 @given(sessions)
 def test_law_parse_of_render_is_identity(session: Session) -> None:
     data = render(session)
@@ -176,7 +176,7 @@ def test_a_marker_takes_no_other_value_and_any_name_becomes_one(name: str) -> No
             marker.write("call", {"id": name})
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(texts)
 def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
     encoded = encode(text)
@@ -187,7 +187,7 @@ def test_escaping_is_a_bijection_and_hides_every_marker(text: str) -> None:
     encoded.encode()
 
 
-@settings(max_examples=250, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(st.lists(texts, max_size=6))
 def test_escaping_a_stream_equals_escaping_the_whole(pieces: list[str]) -> None:
     encoder = StreamEncoder()
