@@ -22,6 +22,15 @@ def pytest_xdist_auto_num_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
+LONG = ("test_a_whole_run_on_a_real_embedded_model", "test_fifty_kills", "test_from_wire_to_wire")
+"""Tests that would keep one worker busy after all others have ended."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the longest tests."""
+    items.sort(key=lambda item: not item.name.startswith(LONG))
+
+
 @pytest.fixture(autouse=True)
 def machine_zone() -> Iterator[None]:
     """Return to the machine's time zone after a test that changed TZ."""

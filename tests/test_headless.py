@@ -15,6 +15,7 @@ from benchmarks.support.loopback import Loopback, failing
 from benchmarks.support.loopback import Reply as Answer
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
+from tests import warm
 
 ECHO = ("--model", "scripted:echo")
 
@@ -29,12 +30,21 @@ def run(
     """Run the program with a clean environment, and its home in `home`; `prefix` is a command that
     runs it.
     """
+    environment = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+    }
+    environment |= keys or {}
+    interpreters = any(name.startswith(("PYTHON", "LC_")) for name in environment)
+    if not (prefix or interpreters):  # who starts an interpreter has its encodings
+        return warm.run(arguments, environment, stdin)
     return subprocess.run(
         [*prefix, sys.executable, "-m", "chat_loop", *arguments],
         input=stdin,
         capture_output=True,
-        env={"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TZ": "UTC"}
-        | (keys or {}),
+        env=environment,
         timeout=60,
         check=False,
     )

@@ -16,6 +16,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
 from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.values import Message, Request, Usage, Window
+from tests import warm
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.talking import SUMMARY, Says, Talk, said
@@ -388,11 +389,8 @@ def environment(folder: Path) -> dict[str, str]:
 
 
 def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo", *arguments],
-        stdin=subprocess.DEVNULL, capture_output=True, env=environment(folder), cwd=place(folder).directory,
-        timeout=60, check=False,
-    )  # fmt: skip
+    command = ["--model", "scripted:echo", *arguments]
+    return warm.run(command, environment(folder), cwd=place(folder).directory)
 
 
 def test_one_question_has_the_memory_too(tmp_path: Path) -> None:

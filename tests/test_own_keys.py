@@ -4,13 +4,12 @@ are left out.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
+from tests import warm
 from tests.context.test_siblings import AT_LENGTH, COMPACT, chat, configure
 from tests.test_whole_runs import environment
 
@@ -27,16 +26,8 @@ def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
 
 def command(home: Path, *arguments: str) -> str:
     """What `chat-loop sessions …` prints."""
-    done = subprocess.run(
-        [sys.executable, "-m", "chat_loop", "sessions", *arguments],
-        capture_output=True,
-        text=True,
-        env=environment(home, OPENAI_API_KEY=KEY),
-        cwd=home,
-        timeout=120,
-        check=False,
-    )
-    return done.stdout + done.stderr
+    done = warm.run(["sessions", *arguments], environment(home, OPENAI_API_KEY=KEY), cwd=home)
+    return (done.stdout + done.stderr).decode()
 
 
 def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:

@@ -4,8 +4,6 @@ often it is compacted, on every wire, whatever the model's summaries leave out.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from chat_loop.context.ledger import LedgerBlock, items, ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
+from tests import warm
 from tests.said import exchanges
 from tests.test_whole_runs import environment
 
@@ -77,18 +76,11 @@ def configure(home: Path, server: Loopback, model: str, window: int = 64_000) ->
 
 def chat(home: Path, model: str, keys: dict[str, str], lines: list[str], *options: str) -> str:
     """Run the program with its input from a pipe; return what it prints."""
-    run = subprocess.run(
-        [sys.executable, "-m", "chat_loop", "--model", model, *options],
-        input="\n".join(lines),
-        capture_output=True,
-        text=True,
-        env=environment(home, **keys),
-        cwd=home,
-        timeout=120,
-        check=False,
+    done = warm.run(
+        ["--model", model, *options], environment(home, **keys), "\n".join(lines).encode(), home
     )
-    assert run.returncode == 0, run.stderr
-    return run.stdout
+    assert done.returncode == 0, done.stderr.decode()
+    return done.stdout.decode()
 
 
 def test_all_are_sent_after_compactions(tmp_path: Path) -> None:

@@ -8,7 +8,6 @@ import json
 import re
 import shutil
 import subprocess
-import sys
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -19,6 +18,7 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment, Header, Query, Reply, Session
+from tests import warm
 from tests.export.imported import store
 from tests.support.images import png
 
@@ -65,15 +65,8 @@ def home(folder: Path) -> Path:
 def sessions(
     folder: Path, *arguments: str, cwd: Path, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run(
-        [sys.executable, "-m", "chat_loop", "sessions", *arguments],
-        input=stdin,
-        capture_output=True,
-        env={"CHAT_LOOP_HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"},
-        cwd=cwd,
-        timeout=60,
-        check=False,
-    )
+    environment = {"CHAT_LOOP_HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
+    return warm.run(["sessions", *arguments], environment, stdin, cwd)
 
 
 def images_in(folder: Path) -> set[bytes]:
