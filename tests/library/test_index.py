@@ -12,7 +12,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
@@ -213,64 +213,52 @@ def test_progress_is_told_and_a_refresh_can_be_stopped(
 # Damage.
 
 
-@pytest.mark.parametrize(
-    "garbage", [b"garbage" * 999, b"SQLite format 3\x00" + b"\xff" * 4096, b"x"]
-)
-def test_a_damaged_index_is_made_anew(tmp_path: Path, garbage: bytes) -> None:
-    fill(tmp_path)
-    expected = listed(tmp_path)
-    (tmp_path / FILE).write_bytes(garbage)
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == expected
-    assert shelf.trouble == ANEW
-    assert rows_of(shelf) == expected
-    assert shelf.trouble == ""
-    shelf.close()
-    with closing(Index(tmp_path)) as index:
-        assert len(index.links()) == 12
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
-        FILE,
-        f"{FILE}-journal",
-    }
+def garbage(data: bytes) -> Callable[[Path], object]:
+    return lambda path: path.write_bytes(data)
+
+
+def changed(script: str) -> Callable[[Path], object]:
+    def change(path: Path) -> None:
+        library(path.parent).update_index()
+        with closing(sqlite3.connect(path)) as database:
+            database.executescript(script)
+
+    return change
 
 
 @pytest.mark.parametrize(
-    ("script", "trouble"),
+    ("change", "trouble"),
     [
-        (f"PRAGMA user_version={VERSION - 1}; DROP TABLE exchanges", ""),
-        (f"PRAGMA user_version={VERSION - 1}; DROP TABLE vectors; CREATE TABLE other (id)", ""),
-        (f"PRAGMA user_version={VERSION + 1}", NEWER),
-        ("PRAGMA user_version=0", ANEW),
-        ("DROP TABLE sessions", ANEW),
+        (garbage(b"garbage" * 999), ANEW),
+        (garbage(b"SQLite format 3\x00" + b"\xff" * 4096), ANEW),
+        (garbage(b"x"), ANEW),
+        (garbage(b""), ""),  # of a process that was killed
+        (changed(f"PRAGMA user_version={VERSION - 1}; DROP TABLE exchanges"), ""),
+        (changed(f"PRAGMA user_version={VERSION - 1}; CREATE TABLE other (id)"), ""),
+        (changed(f"PRAGMA user_version={VERSION + 1}"), NEWER),
+        (changed("PRAGMA user_version=0"), ANEW),
+        (changed("DROP TABLE sessions"), ANEW),
+        (changed("UPDATE sessions SET row = 'x' WHERE id = 's11'"), ANEW),
+        (changed("UPDATE sessions SET row = x'00ff' WHERE id = 's11'"), ANEW),
+        (changed("UPDATE sessions SET row = '{}' WHERE id = 's11'"), ANEW),
+        (changed("UPDATE sessions SET row = replace(row, '1', 'one') WHERE id = 's11'"), ANEW),
+        (changed("UPDATE sessions SET size = 1 WHERE id = 's11'"), ""),
     ],
 )
 def test_an_index_that_is_not_as_it_was_made_is_made_anew(
-    tmp_path: Path, script: str, trouble: str
+    tmp_path: Path, change: Callable[[Path], object], trouble: str
 ) -> None:
     fill(tmp_path)
-    library(tmp_path).update_index()
-    with closing(sqlite3.connect(tmp_path / FILE)) as database:
-        database.executescript(script)
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == trouble
-    shelf.close()
+    expected = listed(tmp_path)
+    change(tmp_path / FILE)
+    with closing(library(tmp_path)) as shelf:
+        assert (rows_of(shelf), shelf.trouble) == (expected, trouble)
+        assert (rows_of(shelf), shelf.trouble) == (expected, "")
     with closing(Index(tmp_path)) as index:
         assert len(index.links()) == 12
         assert index.ask("SELECT * FROM sqlite_master WHERE name = 'other'") == []
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
-        FILE,
-        f"{FILE}-journal",
-    }
-
-
-def test_an_empty_file_of_a_process_that_was_killed_is_filled(tmp_path: Path) -> None:
-    fill(tmp_path)
-    (tmp_path / FILE).touch()
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == ""
-    shelf.close()
+    others = {path.name for path in tmp_path.iterdir() if path.suffix != ".md"}
+    assert others <= {FILE, f"{FILE}-journal"}
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
@@ -299,7 +287,7 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
     whole, chance = (tmp_path / FILE).read_bytes(), random.Random(4)
     ids = {path.stem for path in tmp_path.glob("*.md")}
     noticed = 0
-    for number in range(200):
+    for number in range(100):
         (tmp_path / FILE).write_bytes(damaged(whole, chance))
         shelf = library(tmp_path)
         assert {row.id for row in shelf.rows(fold=False, everything=True)[0]} == ids
@@ -309,25 +297,7 @@ def test_bytes_that_flip_never_break_a_listing(tmp_path: Path) -> None:
         shelf.close()
         (tmp_path / "new.md").unlink()
         (tmp_path / f"{FILE}-journal").unlink(missing_ok=True)
-    assert noticed > 20
-
-
-@pytest.mark.parametrize(
-    "change",
-    ["row = 'x'", "row = x'00ff'", "row = '{}'", "row = replace(row, '1', 'one')", "size = 1"],
-)
-def test_rows_that_nobody_wrote_are_damage(tmp_path: Path, change: str) -> None:
-    fill(tmp_path)
-    first = library(tmp_path)
-    first.update_index()
-    first.close()
-    with closing(sqlite3.connect(tmp_path / FILE)) as database:
-        database.execute(f"UPDATE sessions SET {change} WHERE id = 's11'")
-        database.commit()
-    shelf = library(tmp_path)
-    assert rows_of(shelf) == listed(tmp_path)
-    assert shelf.trouble == ("" if change == "size = 1" else ANEW)
-    shelf.close()
+    assert noticed > 10
 
 
 # Refusals.
@@ -428,44 +398,6 @@ def test_a_full_disk(tmp_path: Path) -> None:
     assert shelf.trouble == ""
     index.close()
     shelf.close()
-
-
-LISTING = """
-import sys
-from datetime import datetime
-from pathlib import Path
-from chat_loop.library.library import Library
-library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
-print(*(row.id for row in library.rows()[0]))
-print(library.trouble)
-"""
-
-
-def test_a_disk_that_takes_no_more_bytes(tmp_path: Path) -> None:
-    """The system refuses to let any file grow beyond some kilobytes."""
-    fill(tmp_path)
-
-    def listed(most: int) -> list[str]:
-        limit = (
-            f"import resource; resource.setrlimit(resource.RLIMIT_FSIZE, ({most}, {most}))\n"
-            if most >= 0
-            else ""
-        )
-        argv = [sys.executable, "-c", limit + LISTING, str(tmp_path)]
-        return str(subprocess.run(argv, capture_output=True, text=True, check=True).stdout).split(
-            "\n"
-        )
-
-    for most in (0, 4096, 50_000):
-        ids, trouble, _ = listed(most)
-        assert ids == "s11 s07 s03"
-        assert "index" in trouble
-        assert "damaged" not in trouble
-    assert {path.name for path in tmp_path.iterdir() if path.suffix != ".md"} <= {
-        FILE,
-        f"{FILE}-journal",
-    }
-    assert listed(-1)[:2] == ["s11 s07 s03", ""]
 
 
 @contextmanager
