@@ -1,7 +1,4 @@
-"""The archive's texts for a model (pure), verbatim; `…` marks omissions.
-
-Sizes are in tokens as `count` estimates them.
-"""
+"""The archive's texts for a model (pure), verbatim; sizes are tokens as `count` estimates them."""
 
 from __future__ import annotations
 

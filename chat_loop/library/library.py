@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from chat_loop.library.index import Index
 
 SOON_FILES, SOON_BYTES = 100, 1 << 20
-"""So much that changed is read into the index at once while a chat waits; of more, the rows alone
-are read, into an index in memory.
-"""
+"""The most that is indexed while a chat waits; of more, only the rows are read, into memory."""
 AHEAD = timedelta(days=1)  # a later date comes from a wrong clock, and is taken for none
 LONG = 4 << 20  # bytes; a part of a longer session is not counted
 TRIES = 12  # attempts at an index that other processes keep changing
@@ -140,9 +138,7 @@ class Library:
     def ask(
         self, question: Callable[[Index], T], *, texts: bool = True, rebuild: bool = False
     ) -> T:
-        """Return the answer of an index that knows every file: the folder's, or one in memory that
-        has no `texts`. Raises SessionError.
-        """
+        """Return the answer of an up-to-date index, without `texts` of one in memory if need be."""
         self.trouble, self._count = "", 0
         try:
             files = partial.newest_first(self.directory)

@@ -47,9 +47,7 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
 
 Links = Mapping[str, Link]
 Conversations = Mapping[str, Mapping[str, int]]
-"""The id of each conversation's newest session -> its sessions, nearest first, with the last query
-of each that counts.
-"""
+"""The id of a conversation's newest session -> the last query of each session, nearest first."""
 
 
 class Node(Struct, frozen=True):

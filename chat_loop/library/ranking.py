@@ -17,9 +17,7 @@ Position = tuple[int, int]
 """A session and the position of an exchange in it."""
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
-"""The weight of a term elsewhere in the exchange, or so many exchanges before or after it.
-Chosen on five of LoCoMo's ten dialogues.
-"""
+"""The weight of a term so many exchanges away, chosen on five of LoCoMo's ten dialogues."""
 _ASKING, _TELLING = 0.85, 1.15
 _STEPS = 25  # scores that differ by less than this part of the best one count as equal
 _LEAST_EXCHANGES = 6

@@ -17,7 +17,7 @@ from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 from chat_loop.tokens import estimate
-from chat_loop.wording import compact_number
+from chat_loop.wording import compaction_text
 
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
@@ -75,7 +75,9 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
                 session, _ = legacy.read(data, path)
             elif partial.is_transcript(data):
                 row = partial.row_of(session, path, data)
-                row = replace(row, compaction=_compaction_text(session))
+                if session.seal is not None and session.seal.compaction is not None:
+                    sizes = compaction_text(session.seal.compaction).partition(" tokens")[0]
+                    row = replace(row, compaction=f"compacted {sizes}")
     return IndexedSession(
         row=row or partial.row(path),
         size=size,
@@ -83,14 +85,6 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
         exchanges=[indexed_exchange(one) for one in session.exchanges] if session else (),
         summary=_summary(session) if session else None,
     )
-
-
-def _compaction_text(session: Session) -> str:
-    compaction = session.seal.compaction if session.seal is not None else None
-    if compaction is None:
-        return ""
-    before, after = compact_number(compaction.before), compact_number(compaction.after)
-    return f"compacted {before} → {after}"
 
 
 def _summary(session: Session) -> IndexedSummary | None:

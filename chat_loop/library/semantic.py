@@ -27,9 +27,7 @@ if TYPE_CHECKING:
     from chat_loop.library.ranking import Position
 
 SPACE = "minilm-l6-v2-int8/128/2"
-"""Stored beside vectors: those of another space are recomputed. It ends in the version of
-`vectors.passages` and of what `Embedder.exchange` makes of them.
-"""
+"""The model and the version of `vectors.passages`: vectors of another space are recomputed."""
 BATCH = 8  # exchanges that are embedded between two looks at whether to go on
 NEAREST = 60
 LOCK = ".embedding"
@@ -152,9 +150,7 @@ def unembedded(index: Index, limit: int) -> list[tuple[bytes, str, str]]:
 
 
 def start_process(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
-    """Start a process if something has no vectors. It ends with its parent, or without one
-    (NO_PARENT) when it is done.
-    """
+    """Start a process if something has no vectors; it ends with its parent, if it has one."""
     if not (available() and unembedded(index, 1)):
         return None
     command = (sys.executable, "-P", "-m", "chat_loop.library.semantic")

@@ -16,9 +16,7 @@ QUESTION_MARK, VALUE_MARK = "?", "#"
 """They open the line of a sentence that is a question, and of one that holds a value."""
 SAME = 0.9  # how surely two forms of one word mean the same
 _FORM, ALIKE, _PART = 0.8, 0.65, 0.45
-"""Shares of the longer word: the beginning that two forms of one word have in common, the same for
-two words that are alike, and a part of a compound.
-"""
+"""Shares of the longer word that are equal in forms of one word, in words alike, in compounds."""
 _ENDS = 4_000  # characters that are read at a query's beginning and at its end
 
 _UNSPACED = (

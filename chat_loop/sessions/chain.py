@@ -60,9 +60,7 @@ class ChainReader:
             session = loaded.session
 
     def _load(self, parent: str, *, main: bool) -> LoadedSession | None:
-        """Load a parent, from memory while its file is the same. Return None when the line ends
-        before it: a second parent's may, where both lines meet.
-        """
+        """Load a parent, from memory while its file is the same. None: the line ends here."""
         problem = ""
         if not ID_PATTERN.fullmatch(parent):
             problem = "The chain ends at a parent with an invalid id."
@@ -94,9 +92,7 @@ def before_fork(parent: Session, restoration: Restoration | None) -> Session:
 
 
 def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
-    """Return the exchanges of every ancestor, the oldest first, under their references. `depth` is
-    that of the live session; it is raised if the chain is longer.
-    """
+    """Return the exchanges of every ancestor, the oldest first, under their references."""
     depth = max(depth, len(chain.ancestors) + 1)
     return tuple(
         tuple(replace(exchange, depth=depth - back) for exchange in loaded.session.exchanges)

@@ -1,7 +1,4 @@
-"""Escaping of free text in a transcript: control characters and the like are written as
-`⟦U+XXXX⟧`, and lines that look like a marker get a backslash. `decode(encode(text)) ==
-text` for every string.
-"""
+"""Escaping of free text in a transcript: `decode(encode(text)) == text` for every string."""
 
 from __future__ import annotations
 
@@ -53,9 +50,7 @@ def decode_line(text: str) -> str:
 
 
 class StreamEncoder:
-    """`encode` for text that arrives in pieces. A line is held back only while it could still
-    become a marker, a `⟦` only while it could still become a token.
-    """
+    """`encode` for text in pieces: only what could still become a marker or token is held back."""
 
     def __init__(self) -> None:
         self._held = ""

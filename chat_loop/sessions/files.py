@@ -1,6 +1,4 @@
-"""The file system primitives for saving, and the lock that allows a session one writer.
-Everything is created private, never through a symbolic link, and synced with its directory.
-"""
+"""The file system primitives for saving, and the lock that allows a session one writer."""
 
 from __future__ import annotations
 

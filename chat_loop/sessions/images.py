@@ -1,6 +1,4 @@
-"""The images of a sessions folder: each stored once, under the digest of its bytes, and verified
-when it is read. None is deleted: a session may need it as long as it can be resumed.
-"""
+"""The images of a sessions folder: stored under the digests of their bytes, never deleted."""
 
 from __future__ import annotations
 
@@ -33,9 +31,7 @@ def is_image(file: str, data: bytes) -> bool:
 
 
 class ImageStore:
-    """The images of a sessions folder (an export has another `folder`), the last ones in memory;
-    without `files` they are nowhere else.
-    """
+    """The images of a folder, the last ones in memory; without `files` they are nowhere else."""
 
     def __init__(self, directory: Path, files: Files | None, folder: str = IMAGE_FOLDER) -> None:
         self._folder = directory / folder
@@ -43,9 +39,7 @@ class ImageStore:
         self._cache: dict[str, str] = {}
 
     def keep(self, file: str, data: bytes) -> None:
-        """Store an image as `Attachment.file`, unless it is there. Raises OSError; it can be sent
-        all the same.
-        """
+        """Store an image as `Attachment.file`, unless it is there. Raises OSError."""
         self._remember(file, b64encode(data).decode())
         path = self._folder / PurePosixPath(file).name
         with suppress(OSError):  # it is not there

@@ -28,9 +28,7 @@ TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
 
 
 class LiveSession:
-    """An open session: its value and, from the first entry on, its file, as far as the disk allows;
-    without `saves` there never is one.
-    """
+    """An open session: its value and, with `saves`, its file, as far as the disk allows."""
 
     def __init__(
         self,
@@ -121,9 +119,7 @@ class LiveSession:
             self._write_piece(encoded)
 
     def finish(self, reply: records.Reply) -> None:
-        """End the reply, whose whole text `reply` holds, and sync it; when the file does not hold
-        all its pieces, it is written once more. A failure is left in `problem`.
-        """
+        """End the reply and sync it. A failure sets `problem`."""
         encoded = self._encoder.feed("", last=True)
         if encoded or self._opening:
             self._write_piece(encoded)
@@ -348,9 +344,7 @@ class LiveSession:
 
 
 def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
-    """Return a transcript with the totals in its header and the summary block at its end. An
-    earlier seal is replaced, all else is taken over byte for byte.
-    """
+    """Return a transcript with its totals and this seal, all else byte for byte."""
     session = parsed.session
     assert session is not None
     name, tags = session.name, session.tags
@@ -366,9 +360,7 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
 def change_metadata(
     data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
 ) -> bytes:
-    """Return a transcript with another name or other tags, all else byte for byte: in the header of
-    a sealed one, else as records.
-    """
+    """Return a transcript with another name or other tags, all else byte for byte."""
     session, data = parsed.session, data.removeprefix(BOM)
     assert session is not None
     if session.seal is None:

@@ -1,6 +1,4 @@
-"""SessionManager, which writes the transcripts of a folder: it begins, finds, reads, seals, names
-and tags them. A session that it begins is a `LiveSession`, which appends to its file.
-"""
+"""SessionManager writes the transcripts of a folder: it begins, finds, reads and seals sessions."""
 
 from __future__ import annotations
 
@@ -85,9 +83,7 @@ class SessionManager:
         parent_path: str = "",
         after: records.Session | None = None,
     ) -> LiveSession:
-        """Begin a session, with the name and the tags of the one that it comes `after`. Its file is
-        created with its first entry; an id that exists gets a number then.
-        """
+        """Begin a session, named and tagged as `after`. Its file comes with its first entry."""
         created = self.now()
         identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
         number = 1
@@ -119,9 +115,7 @@ class SessionManager:
         return partial.rows(self.directory)
 
     def find(self, reference: str, shown: Sequence[str]) -> Path:
-        """Return the file of a session given by its number in the listing `shown` (ids), its id, or
-        the id's unique beginning. Raises SessionNotFound.
-        """
+        """Return the file of a session by its number in `shown`, its id or the beginning of it."""
         number = int(reference[:10]) if reference.isascii() and reference.isdigit() else None
         if number is not None and 1 <= number <= len(shown):
             return self.session_file(shown[number - 1])
@@ -190,9 +184,7 @@ class SessionManager:
     def describe(
         self, loaded: LoadedSession, *, name: str | None = None, tags: Sequence[str] | None = None
     ) -> None:
-        """Name or tag a stored session; None changes nothing. Raises UsageError for an invalid name
-        or tag, SessionError for a file that must not be written, SaveError, SessionLocked.
-        """
+        """Name or tag a stored session; None changes nothing. Raises UsageError, SessionError."""
         name = None if name is None else validate_name(name)
         tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
         if loaded.is_open:

@@ -1,6 +1,4 @@
-"""The comment markers of a transcript: `<!-- chat:KIND key=value … -->` at column 0, one syntax for
-all kinds. They never contain free text.
-"""
+"""The comment markers of a transcript, `<!-- chat:KIND key=value … -->`, without free text."""
 
 from __future__ import annotations
 
@@ -178,9 +176,7 @@ def read(line: bytes) -> Marker | None:
 
 
 def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
-    """Return the marker line, without a newline; None, False and empty values are left out. Raises
-    ValueError for what `read` would not read: see `safe_value`.
-    """
+    """Return the marker line; empty values are left out. Raises ValueError for impossible ones."""
     line = f"<!-- chat:{kind}"
     for key, one in (values or {}).items():
         if one is True:

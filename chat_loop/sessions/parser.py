@@ -196,9 +196,7 @@ class Reader:
             self.entries.append(entry)
 
     def _is_rewritten(self, torn: records.Entry | None, entry: records.Entry) -> bool:
-        """Return True when `entry` is the record that `torn`, the last one, is (the beginning of)
-        once more.
-        """
+        """Return True when `entry` is the torn record once more."""
         if torn is None or type(torn) is not type(entry) or torn is not self.entries[-1]:
             return False
         if isinstance(torn, records.Query | records.Reply):
@@ -243,9 +241,7 @@ def _usage(found: Marker) -> Usage | None:
 
 
 def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> records.Entry:
-    """Return the entry of a record, without the decoration around its text. `end` is None for one
-    that was interrupted; `agent` is who replies.
-    """
+    """Return the entry of a record; `end` is None for one that was interrupted."""
     kind = marker.KINDS[opened.kind]
     end = end or Marker("end", {"stop": "interrupted"})
     values = opened.attributes(kind.entry, ("at", *kind.values))

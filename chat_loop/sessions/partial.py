@@ -1,6 +1,4 @@
-"""Transcripts read in part: the row that a listing shows, from both ends of a file, and the ends of
-a long session.
-"""
+"""Transcripts read in part: the row that a listing shows, and the ends of a long session."""
 
 from __future__ import annotations
 
@@ -137,9 +135,7 @@ def row_of(
     *,
     whole: bool = True,
 ) -> SessionRow:
-    """Return the row of a session that was read `whole`, or its beginning, with the end of its file
-    and its seal's marker.
-    """
+    """Return the row of a session that was read `whole`, or of its beginning, end and seal."""
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""

@@ -250,9 +250,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     partial_totals: Totals | None = None  # the totals, where only a part of the entries was read
 
     def with_entry(self, entry: Entry) -> Session:
-        """Return the session with another entry. Its facts and exchanges are taken over instead of
-        computed anew, so that a turn costs the same in a long session.
-        """
+        """Return the session with another entry, without computing its facts and exchanges anew."""
         facts = replace(self._facts)
         facts.notes, facts.usage_of_models = facts.notes[:], facts.usage_of_models.copy()
         facts.undone, facts.failed = facts.undone.copy(), facts.failed.copy()
@@ -306,9 +304,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         return f"it has {min(numbers)} to {max(numbers)}"
 
     def up_to(self, number: int) -> Session:
-        """Return the session as it was before a query after `number` was asked, with its present
-        name and tags, without its seal, which covers later words.
-        """
+        """Return the session up to query `number`, unsealed, with its present name and tags."""
         if all(exchange.query.number <= number for exchange in self.exchanges):
             return self
         end = next(
@@ -470,9 +466,7 @@ class Branch(Struct, frozen=True):
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
-    """A line of a listing. That of a conversation is its newest session's, with the numbers of the
-    whole chain. None: only the whole file could tell.
-    """
+    """A line of a listing: a session or a whole conversation. None: only the file could tell."""
 
     id: str
     path: Path
