@@ -67,10 +67,8 @@ class ToolDenied(ChatLoopError):
 
 
 class ProviderError(ChatLoopError):
-    """A model call that failed.
-
-    `retryable`: the same request may succeed later, after `retry_after` seconds if the server asked
-    for that. `adapted`: the next attempt leaves out what was refused.
+    """A model call that failed. `retryable`: it may succeed later, after `retry_after` seconds if
+    the server said so. `adapted`: the next attempt leaves out what was refused.
     """
 
     retryable = False
@@ -130,10 +128,8 @@ class TimedOut(RetryableError):
 
 
 class IndexUnavailable(Exception):
-    """The index cannot be used now; everything but searching works without it.
-
-    `rebuild_reason` says why its file must be rebuilt, if it must; `was_replaced`: its file was
-    replaced or removed.
+    """The index cannot be used; everything but searching works without it. `rebuild_reason`: its
+    file must be rebuilt; `was_replaced`: its file was replaced or removed.
     """
 
     def __init__(

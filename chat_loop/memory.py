@@ -67,9 +67,7 @@ class MemoryLocation(Struct, frozen=True, kw_only=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """A memory file as it was read, or the one that would be created. The model gets `block`,
-    from which the facts at the indexes `left_out` are missing for lack of room.
-    """
+    """A memory file as it was read. `block` is for the model, without the facts `left_out`."""
 
     path: Path
     exists: bool
@@ -97,9 +95,7 @@ def find_location(config: Config, paths: Paths, window: int) -> MemoryLocation |
 
 
 class ProjectMemory:
-    """The memory that counts at a place. `show` gets a warning when it changes without a command.
-    `state` is the memory as the model has it; the numbers of facts refer to it.
-    """
+    """The memory that counts at a place. Fact numbers refer to `state`, which the model has."""
 
     def __init__(
         self, place: MemoryLocation, show: Callable[[Event], None], files: Files | None = None
@@ -202,10 +198,8 @@ class ProjectMemory:
         self._change(self.state.path, edit)
 
     def _change(self, path: Path, edit: Callable[[str], str]) -> None:
-        """Replace the file's text by what `edit` returns for it; the text is empty without a file.
-
-        A crash leaves the old file or the new one. The lock stands in the user's own folder, not in
-        the project. Raises ChatLoopError, with the file as it was.
+        """Replace the file's text by what `edit` returns for it, `""` without a file. A crash
+        leaves the old file or the new one. Raises ChatLoopError, with the file as it was.
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
@@ -235,10 +229,9 @@ class ProjectMemory:
 
 
 def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
-    """Return the first MEMORY.md from `directory` upwards, and the project's root.
-
-    The search ends at the directory with `.git`, at home, and below a directory that everybody may
-    write to, such as /tmp: a file there may be anybody's. Without `.git` the root is `directory`.
+    """Return the first MEMORY.md from `directory` upwards, and the project's root. The search ends
+    at `.git`, at home, and below a directory that everybody may write to: its files may be
+    anybody's.
     """
     file: Path | None = None
     for folder in (directory, *directory.parents):
@@ -385,10 +378,8 @@ def bullet(text: str) -> str:
 
 
 def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
-    """Return the text for the model in `max_tokens` tokens, and the indexes of facts left out.
-
-    The first facts that fit stay, each whole: a fact that is added later leaves the bytes before it
-    as they were, so that prompt caches hold.
+    """Return the text for the model in `max_tokens` tokens, and the indexes of facts left out. The
+    first that fit stay, so that the beginning stays the same and prompt caches hold.
     """
     lines, left_out, used = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):

@@ -34,10 +34,8 @@ class Secret(NamedTuple):
 
 
 class Redactor:
-    """Redacts the texts of one document: each secret becomes `[REDACTED:kind:number]`.
-
-    Equal secrets get equal numbers. The numbers continue after those of marks that the texts
-    contain already. Redacting a text twice changes nothing.
+    """Redacts the texts of one document: each secret becomes `[REDACTED:kind:number]`, with equal
+    numbers for equal secrets, counted on from the marks that the texts contain.
     """
 
     def __init__(self, *marked: str) -> None:
@@ -75,10 +73,8 @@ def redact_text(text: str) -> str:
 
 
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
-    """Redact the values of `source`, the keys that the program uses, wherever they stand.
-
-    The source is asked once, when the first text is redacted. Values of less than 12 characters,
-    which may be a part of any word, and plain words, which servers without keys accept, stay.
+    """Redact the values of `source`, the keys that the program uses, asked once when needed. Short
+    values and plain words, which servers without keys accept, stay.
     """
 
     def keys() -> frozenset[str]:

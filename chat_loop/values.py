@@ -14,11 +14,8 @@ Role = Literal["user", "assistant"]
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one model call as the OpenAI API counts them; adapters of other wires convert.
-
-    `input` are all prompt tokens, `cached` those read from the provider's prompt cache, `written`
-    those written to it. `output` are all generated ones, `reasoning` those not in the reply's text.
-    `estimated`: the provider reported nothing.
+    """Tokens of one model call as the OpenAI API counts them. `input` includes those `cached` and
+    `written` in the provider's prompt cache, `output` those of the `reasoning`.
     """
 
     input: int = 0
@@ -82,9 +79,7 @@ class ToolResult(Struct, frozen=True):
 
 
 class Image(Struct, frozen=True):
-    """An image of a message. `file` is where its bytes are kept; `data`, set to send it, has them
-    as base64.
-    """
+    """An image of a message: its bytes are kept in `file`; `data` has them as base64 to send."""
 
     name: str
     media: str
@@ -95,10 +90,8 @@ class Image(Struct, frozen=True):
 
 
 class Message(Struct, frozen=True):
-    """One message as it is sent; the stored form is an exchange.
-
-    The calls of an assistant's message come after its text. The user's message that follows answers
-    each of them with one result, before its own images and its text.
+    """One message as it is sent; the stored form is an exchange. The results in a user's message
+    answer the calls of the assistant's message before it.
     """
 
     role: Role
@@ -116,10 +109,8 @@ class Message(Struct, frozen=True):
 
 
 class Request(Struct, frozen=True, kw_only=True):
-    """One model call, independent of the wire. `messages` alternate, the user's first and last.
-
-    `max_tokens` is the ceiling for the reply; None is the provider's default, as in `temperature`.
-    `grammar` is GBNF that binds the reply's form, where the provider can.
+    """One model call, independent of the wire. `messages` alternate, the user's first and last;
+    None is the provider's default. `grammar` is GBNF for the reply, where the provider can.
     """
 
     system: str

@@ -78,10 +78,8 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`.
-
-    `model` is provider:model of whoever wrote it. `answered` is False when the last provider
-    failed; an invalid summary counts as an answer.
+    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`. `model`
+    is provider:model; `answered` is False when the last provider failed.
     """
 
     narrative: Summary | None = None
@@ -143,12 +141,11 @@ def nearest_limit(
 ) -> tuple[float, int, int, str]:
     """Return the nearest limit as (share reached, amount, limit, unit)."""
     candidates = [(used / max(1, trigger(window, limits)), used, window, "tokens")]
-    for amount, limit, unit in (
-        (used, limits.max_tokens, "tokens"),
-        (messages, limits.max_messages, "messages"),
-    ):
-        if limit:
-            candidates.append((amount / limit / limits.trigger_threshold, amount, limit, unit))
+    threshold, most, tokens = limits.trigger_threshold, limits.max_messages, limits.max_tokens
+    if tokens:
+        candidates.append((used / tokens / threshold, used, tokens, "tokens"))
+    if most:
+        candidates.append((messages / most / threshold, messages, most, "messages"))
     return max(candidates)
 
 
@@ -192,9 +189,7 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
 
 def reported(session: records.Session, count: Count, limit: int) -> int | None:
     """Return the next request's tokens: the last report of a turn, and an estimate of what came
-    after it. None when no turn was reported, or another model has taken over since.
-
-    The acknowledgment is no turn: its request holds neither tools nor the carried words.
+    after it. None when no turn was reported (the acknowledgment is none), or the model changed.
     """
     after = 0
     for entry in reversed(session.sent_entries):
@@ -219,11 +214,8 @@ def weigh(
 
 
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tuple[str, int]]:
-    """Return (part, tokens) of a window in the order in which they are sent; those that are used
-    add up to what the budget says.
-
-    `weights` are the parts' estimates, which are scaled; what is beyond twice the estimate is no
-    other way of counting and goes to this session, which has so many `queries`.
+    """Return (part, tokens) of a window in the order in which they are sent, scaled to the budget's
+    sum. More than twice the sum of the estimates is no other way of counting: it is this session's.
     """
     whole, total = sum(weights.values()), budget.used
     if total > 2 * whole:
@@ -246,20 +238,19 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tupl
 
 def plan(
     exchanges: Sequence[Exchange],
-    *,
-    used: int,
     window: int,
     limits: Limits,
     count: Count,
+    *,
+    used: int,
     carried: int = 0,
     restored: int = 0,
     ahead: int = 0,
 ) -> Plan:
-    """Decide about the context `exchanges`, of which the first `carried` are an ancestor's words.
+    """Plan a compaction of `exchanges`, of which the first `carried` are an ancestor's words.
 
     `used` are the tokens of the next request, `restored` those of the block in it, `ahead` those
-    that are added before the plan is carried out. At least `compact_ratio` of the messages are
-    compacted and all that was carried, more when the context would be nearly full again.
+    that come before the plan is carried out. At least `compact_ratio` of the messages go.
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
     near, amount, limit, unit = nearest_limit(used, messages[-1], window, limits)
@@ -289,7 +280,7 @@ def plan(
 
 
 def plan_requested(
-    exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count, carried: int = 0
+    exchanges: Sequence[Exchange], window: int, limits: Limits, count: Count, carried: int = 0
 ) -> Plan:
     """Return the plan of `/compact`: of the newest quarter, what is recent and short stays."""
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
@@ -301,7 +292,7 @@ def plan_requested(
 
 
 def newest_within(
-    exchanges: Sequence[Exchange], *, window: int, limits: Limits, count: Count
+    exchanges: Sequence[Exchange], window: int, limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
     """Return the newest exchanges within the limits, at least one, with room for the next query."""
     newest: list[Exchange] = []

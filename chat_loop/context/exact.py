@@ -223,10 +223,8 @@ _NUMBER_UNIT = re.compile(r"([^\d\s-]{0,4}) ?([-−]?\d(?:[\d.,'’ ]{0,30}\d)?)
 
 @lru_cache(maxsize=4096)
 def normalize(value: str) -> str:
-    """Return one spelling for an exact value, so that "3 pm" and "15:00" can be compared.
-
-    Dates become `03-14` or `2026-03-14`, times `15:40`, quantities `1200eur`; anything else keeps
-    its letters, small and without blanks.
+    """Return one spelling of an exact value, so that "3 pm" and "15:00" can be compared: dates as
+    `2026-03-14`, times as `15:40`, quantities as `1200eur`, others in small letters without blanks.
     """
     text = " ".join(unicodedata.normalize("NFKC", value.strip("\"'`„“”«»‘’ ")).casefold().split())
     if not any(c.isdigit() for c in text):

@@ -170,9 +170,8 @@ def collect(exchanges: Iterable[Exchange]) -> list[Line]:
 
 
 def _collect(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
-    """Return the sentences of a span as entries; a reply's echo of its query is left out.
-
-    Nobody has decided what only a model has named: the labels of replies count for nothing.
+    """Return the sentences of a span as entries, without a reply's echo of its query. The labels of
+    replies count for nothing: nobody has decided what only a model has named.
     """
     entries: list[_Entry] = []
     for exchange in exchanges:
@@ -338,10 +337,8 @@ def ledger(
     room: int,
     count: Callable[[str], int],
 ) -> LedgerBlock:
-    """Make the child's whole block: decisions, open points and key facts in `room` tokens, pins
-    and files beside them.
-
-    `tail` stays in the context word for word: its corrections count, its facts need no line.
+    """Make the child's block: decisions, open points and key facts in `room` tokens, pins and files
+    beside them. `tail` stays in the context: its corrections count, its facts need no line.
     """
     parent = parent or Summary()
     narrative = narrative or Summary(background=parent.background)
@@ -445,9 +442,8 @@ def _without_repetitions(
 def _fitting(
     lines: Sequence[_Entry], index: WordIndex, room: int, count: Callable[[str], int]
 ) -> list[_Entry]:
-    """Return the lines of the highest scores as far as there is room, of equal ones the newer.
-
-    An older value does not stay where one that may have replaced it goes: the newer comes first.
+    """Return the lines of the highest scores that fit, of equal ones the newer. A line that may
+    have replaced another goes in before it.
     """
     points = POINTS
     for entry in lines:

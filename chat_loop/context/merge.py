@@ -47,11 +47,9 @@ def _rewrite(summary: Summary, change: Callable[[str, tuple[str, ...]], Sequence
 def merge(
     first: Summary, second: Summary, base: Summary | None, *, fork: int, shift: int
 ) -> tuple[Summary, tuple[Contradiction, ...]]:
-    """Return one block of two branches, and what the user has to decide: until then the block holds
-    both lines of a contradiction.
-
-    `base` is what both began with. `fork` is the last session of the chain that both have; those of
-    the second one's own come `shift` places later.
+    """Return one block of two branches with both lines of each contradiction, and these. `base` is
+    what both began with, `fork` the last session of the chain that both have; the second branch's
+    own sessions come `shift` places later.
     """
     base = base or Summary()
     second = _renumber(second, fork, shift)

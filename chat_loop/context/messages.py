@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,7 +29,6 @@ from chat_loop.wording import counts_text, size_text
 INTERRUPTED = "interrupted"  # the result of a call that has none
 _LONG = (records.Query, records.Reply, records.Result, Attachment)
 """The kinds of entries that may be too long for the window."""
-LongEntry = TypeVar("LongEntry", bound=records.Query | records.Reply | records.Result | Attachment)
 
 
 @cache
@@ -277,33 +276,27 @@ def fit(thread: Thread, window: int, count: Count, block_limit: int) -> tuple[Th
     limit = room(window) // 2
     shortened = 0
 
-    def short(entry: LongEntry) -> LongEntry:
+    def short(entry: Any) -> Any:
         nonlocal shortened
-        text = clip(entry.text, limit, count)
-        if text is entry.text:
+        text = clip(entry.text, limit, count) if isinstance(entry, _LONG) else None
+        if text is None or text is entry.text:
             return entry
         shortened += 1
         return replace(entry, text=text)
 
     session, restoration = thread.session, thread.session.restoration
-    entries = [short(one) if isinstance(one, _LONG) else one for one in session.entries]
-    carried = tuple(
-        replace(
-            one,
-            query=short(one.query),
-            reply=short(one.reply) if one.reply is not None else None,
-            attached=tuple(map(short, one.attached)),
-        )
-        for one in thread.carried
-    )
+    entries = list(map(short, session.entries))
+    carried = []
+    for one in thread.carried:
+        query, reply, files = short(one.query), short(one.reply), tuple(map(short, one.attached))
+        carried.append(replace(one, query=query, reply=reply, attached=files))
     block = shorten_block(restoration.block, block_limit, count) if restoration else ""
     if restoration is not None and block != restoration.block:
         entries[entries.index(restoration)] = replace(restoration, block=block)
     elif not shortened:
         return thread, 0
-    return replace(
-        thread, session=replace(session, entries=tuple(entries)), carried=carried
-    ), shortened
+    session = replace(session, entries=tuple(entries))
+    return replace(thread, session=session, carried=tuple(carried)), shortened
 
 
 def block_room(window: int) -> int:

@@ -87,12 +87,10 @@ async def summarize(
     options: SummaryOptions,
     focus: str = "",
 ) -> Outcome:
-    """Have a model write the narrative of `exchanges`; `parent` is the block that stands before
-    them.
+    """Have a model write the narrative of `exchanges`; `parent` is the block before them.
 
-    Each part of a long span is one call; one that fails is asked once more, of the next of `routes`
-    when there is one. What takes too long is not asked again: it would take as long. A cancelled
-    call raises CancelledError.
+    Each part of a long span is one call. One that fails is asked once more, of the next of `routes`
+    if there is one, unless it took too long. Raises CancelledError when cancelled.
     """
     started = options.limits.clock()
     options = replace(options, instructions=clip(options.instructions, 400, count))
@@ -164,8 +162,7 @@ class _Writer(Struct):
         self, provider: Provider, error: ProviderError | InvalidSummary
     ) -> tuple[Provider, CallLimits]:
         """Return another provider after an error, or the same after a pause, or raise the error.
-        The same provider must answer within five seconds: a server that fails and then hangs would
-        hold up the exit.
+        The same one must answer within five seconds: a hanging server would hold up the exit.
         """
         other = next((route for route in self.routes if route is not provider), None)
         limits, pause = self.options.limits, 0.0
@@ -350,10 +347,8 @@ def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     """Return the narrative without what it invented, and what was taken out of it, in order.
 
-    A bullet, or a sentence of the background, goes when it holds an exact value that never occurs
-    in `source` (numbers with units, dates, paths, ids, addresses, versions) or quotes what nobody
-    said; a decision also when it holds a name or term that does not occur there. References are no
-    values.
+    A bullet or a sentence of the background goes when it holds an exact value that `source` lacks,
+    or a quotation of what nobody said; a decision also when it names what `source` does not name.
     """
     values = _Source(source)
     background = [sentence.text for sentence in sentences(narrative.background)]

@@ -66,10 +66,8 @@ def save_files(
 def with_images(
     messages: Sequence[Message], load: Callable[[Image], str], takes_images: bool = True
 ) -> tuple[tuple[Message, ...], list[str]]:
-    """Return messages with the data of their images, and a sentence for each image that a note
-    replaces. The newest images have priority when there are too many.
-
-    `load` returns the base64 of an image, and raises ImageUnavailable.
+    """Return messages with the data of their images, the newest first when there are too many, and
+    a sentence for each image that a note replaces. `load` raises ImageUnavailable.
     """
     loaded: list[Message] = []
     problems: list[str] = []

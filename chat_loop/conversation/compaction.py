@@ -127,9 +127,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
 
 
 class Compaction:
-    """Decides when the context of a conversation shrinks, and shrinks it. Ahead of the limit it has
-    one summary made in the background.
-    """
+    """Shrinks the context of a conversation, with a summary prepared in the background."""
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
@@ -198,11 +196,9 @@ class Compaction:
                 self._task = None
 
     async def make_room(self, waiting: int) -> None:
-        """Compact when the next request, with a query of `waiting` tokens, reaches a limit. Calls
-        no model; a summary that a local one writes is stopped, since the reply would wait for it.
-
-        A compaction that would not make the context smaller is left until the context has grown;
-        but the limit of messages holds, whatever they are worth.
+        """Compact, without a model, when the next request with a query of `waiting` tokens reaches
+        a limit. A compaction that gains nothing waits until the context has grown; only the limit
+        of messages holds in any case.
         """
         conversation, limits = self._conversation, self._limits
         own = conversation.agent.provider
@@ -227,9 +223,8 @@ class Compaction:
             await run_to_completion(self.take(draft))
 
     async def shrink(self, waiting: int) -> bool:
-        """Take the newest query, of `waiting` tokens, back and compact what stands before it,
-        without a model: a server refused it as too long. Return False, with everything as it was,
-        when there is nothing to compact.
+        """Take back the newest query, of `waiting` tokens, which a server refused as too long, and
+        compact what stands before it without a model. Return False when there is nothing to.
         """
         conversation = self._conversation
         last, used = conversation.session.exchanges[-1], conversation.meter.budget().used
@@ -267,29 +262,19 @@ class Compaction:
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
-        limits, carried = self._limits, len(thread.carried)
+        said, limits, carried = thread.exchanges, self._limits, len(thread.carried)
         if used is None:
-            return budget.plan_requested(
-                thread.exchanges, window=window, limits=limits, count=count, carried=carried
-            )
+            return budget.plan_requested(said, window, limits, count, carried)
         restoration = thread.session.restoration
+        restored = count(restoration.block) if restoration else 0
         return budget.plan(
-            thread.exchanges,
-            used=used,
-            window=window,
-            limits=limits,
-            count=count,
-            carried=carried,
-            restored=count(restoration.block) if restoration else 0,
-            ahead=ahead,
+            said, window, limits, count, used=used, carried=carried, restored=restored, ahead=ahead
         )
 
     async def draft(self, focus: str = "", confirm: Confirm | None = None) -> Draft | None:
-        """Return a requested compaction without carrying it out. Raises UsageError when there is
-        nothing to compact.
-
-        It is made without the model when its summary fails. None when it would not make the context
-        smaller and `confirm` says no; that is asked before a model is paid.
+        """Return a requested compaction without carrying it out, made without the model when its
+        summary fails. None when it gains nothing and `confirm`, which is asked before a model is
+        paid, says no. Raises UsageError when there is nothing to compact.
         """
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
@@ -329,8 +314,8 @@ class Compaction:
         return await self.summaries.draft(thread, plan, prepared, used, waiting)
 
     async def take(self, draft: Draft) -> bool:
-        """Seal the session as drafted and begin its child, which is not to be cancelled halfway.
-        Return False, with everything as it was, when the disk refuses.
+        """Seal the session as drafted and begin its child; not to be cancelled halfway. Return
+        False, with everything as it was, when the disk refuses.
         """
         conversation, summaries = self._conversation, self.summaries
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep

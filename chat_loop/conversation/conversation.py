@@ -47,10 +47,8 @@ SUMMARY_ON_RESUME = "It will be made when you resume the session."
 
 
 class Conversation:
-    """The live session of a chain, and the agent that answers in it.
-
-    `count(text)` estimates tokens, `memory()` reads the memory, `servers` are the MCP servers whose
-    tools the agent has, if any.
+    """The live session of a chain, and the agent that answers in it. `count(text)` estimates
+    tokens, `memory()` reads the memory, `servers` are the MCP servers whose tools the agent has.
     """
 
     def __init__(
@@ -142,12 +140,11 @@ class Conversation:
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
-        """Save the query and its files, ask, save the reply as it arrives.
+        """Save the query and its files, ask, and save the reply as it arrives. Compact before that
+        when the context is full, and once more when the server says so.
 
-        When the context is too full it is compacted first, without a model call; when a server says
-        that it is, it is compacted and asked once more. Raises ProviderError after saving what
-        came, and ContextFull, with the query saved, when the request cannot fit. When cancelled,
-        the partial reply is saved as interrupted and CancelledError goes on.
+        Raises ProviderError and CancelledError after saving what came, and ContextFull, with the
+        query saved, when the request cannot fit.
         """
         count, window = self.count, self.window
         sizes = (budget.entry_size(file.attachment, count, window) for file in files)
@@ -398,9 +395,7 @@ class Conversation:
             await self.acknowledge()
 
     async def leave(self, reason: SealReason) -> None:
-        """End this session at once, without a model call, and start a fresh one.
-        Raises SaveError, but not at the exit, while its words are only here.
-        """
+        """End this session without a model call and start a fresh one. Raises SaveError."""
         await run_to_completion(self._leave(reason))
 
     async def _leave(self, reason: SealReason, plan: ChildPlan | None = None) -> None:
@@ -428,8 +423,8 @@ class Conversation:
         self.begin_child(plan, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal and close the live session, and tell it with `reason`, or the seal's. Raises
-        SaveError, with everything as it was, when the disk refuses; `anyway`, that is told only.
+        """Seal and close the live session, and report it. When the disk refuses raise SaveError,
+        with everything as it was; with `anyway` only report it.
         """
         live = self.live
         try:
@@ -464,9 +459,7 @@ class Conversation:
         return budget.Outcome().seal(at, reason, self.compaction.summaries.cover(thread))
 
     def begin_child(self, plan: ChildPlan, reason: str) -> None:
-        """Begin the planned child. Its file comes with its first words; that of a merge at once,
-        for what the user decided about it.
-        """
+        """Begin the planned child. Its file comes with its first words, that of a merge at once."""
         from chat_loop.library.archive import Archive  # the index: not before there is an archive
 
         # once in a session's life: what providers cache of its beginning stays good

@@ -54,8 +54,8 @@ class ContextMeter:
         self._reported_fixed = self._fixed_size()
 
     def budget(self) -> Budget:
-        """Return the tokens of the next request, a new query apart: the number that is shown, and
-        the one that triggers a compaction. It is counted again only when something changed.
+        """Return the tokens of the next request, a new query apart: shown, and compared with the
+        limit.
         """
         agent, thread = self._conversation.agent, self._conversation.thread
         state = (
@@ -81,8 +81,8 @@ class ContextMeter:
     def child_size(
         self, block: str, words: Sequence[records.Exchange], *, acknowledged: bool = False
     ) -> int:
-        """Return the tokens of a child's next request that is given `block` and `words`, a query
-        apart. `acknowledged`: the agent confirms before it what it was given, where that is wanted.
+        """Return the tokens of a child's next request with `block` and `words`, a query apart; when
+        `acknowledged`, with the agent's confirmation, where that is enabled.
         """
         agent, count, window = self._conversation.agent, self._count, self._conversation.window
         reported, weights = self._reported(), self.weights()
@@ -141,9 +141,8 @@ class ContextMeter:
         return messages.messages_of(fitted, tools=conversation.agent.provider.calls_tools)
 
     def _shorten_block_or_refuse(self) -> None:
-        """Send the restored block shorter from now on where that is enough; the file keeps it
-        whole. Raises ContextFull where it is not. A server may count too much: what is sent is
-        counted as well.
+        """Send the restored block shorter from now on; the file keeps it whole. Raises ContextFull
+        where that is not enough, by our own count too: a server may count too much.
         """
         session, window = self._conversation.session, self._conversation.window
         room, weights = budget.room(window), self.weights()
@@ -200,9 +199,7 @@ class ContextMeter:
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
         window, limits, session = self._conversation.window, self._limits, thread.session
-        newest = budget.newest_within(
-            thread.exchanges, window=window, limits=limits, count=self._count
-        )
+        newest = budget.newest_within(thread.exchanges, window, limits, self._count)
         own = {0, *(one.query.number for one in newest if one.depth == session.depth)}
         entries = tuple(
             entry

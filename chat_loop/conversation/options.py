@@ -17,9 +17,8 @@ if TYPE_CHECKING:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """`summarizer` writes the summaries, before the agent's own model is asked; None: that one
-    only. With `semantic` the archive is searched by meaning as well. `cost(provider:model, usage)`
-    is in US dollars, None when the price is unknown.
+    """The settings of a conversation. `summarizer` is asked for summaries before the agent's own
+    model. `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
     """
 
     acknowledge: bool = True

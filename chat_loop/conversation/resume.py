@@ -29,9 +29,8 @@ from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
 
 class Merge(Struct, frozen=True, kw_only=True):
-    """Two branches merged for one child. `contradictions` are for the user to decide.
-
-    `common` is the id of the session that both come from; empty when they have none in common.
+    """Two branches merged for one child; the user decides about the contradictions. `common` is the
+    id of the session that both come from, if any.
     """
 
     first: LoadedSession
@@ -43,10 +42,8 @@ class Merge(Struct, frozen=True, kw_only=True):
 
 
 class ChildPlanner:
-    """Plans the children with which a conversation can go on.
-
-    When `quick`, no model is asked and nothing is written: a summary that is missing is extracted
-    for the child alone.
+    """Plans the children with which a conversation can go on. When `quick`, no model is asked and
+    nothing is written: a missing summary is extracted for the child alone.
     """
 
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
@@ -63,7 +60,7 @@ class ChildPlanner:
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
         """Continue from the summary of a stored session, written now if missing, and its `last`
-        exchanges; when `whole`, from everything that its model saw. Raises SessionError.
+        exchanges; when `whole`, from all that its model saw. Raises SessionError.
         """
         session, header = loaded.session, loaded.session.header
         _check_resumable(session, self._conversation.fallback_text)
@@ -96,8 +93,8 @@ class ChildPlanner:
         return replace(plan, parent=session, until=f"{session.depth}.{number}", in_file=False)
 
     async def uncompact(self) -> ChildPlan:
-        """Continue as if the last compaction had not happened: with the words before it and those
-        since. Raises UsageError when all of them are in the context.
+        """Continue with the words before the last compaction and those since. Raises UsageError
+        when all of them are in the context.
         """
         conversation = self._conversation
         live, path = conversation.session, conversation.live.path
@@ -115,9 +112,9 @@ class ChildPlanner:
         return replace(plan, parent=parent, path=path, until=until, pins=pins, in_file=False)
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
-        """Return the nearest ancestor that has words which the context does not have, all that was
-        said after it, and where its child forks, if it does. A session that forks has its parent's
-        words: what was compacted lies before them.
+        """Return the nearest ancestor with words that the context lacks, all that was said after
+        it, and where its child forks, if it does. Forks have their parent's words and are passed
+        over.
         """
         session, in_context = self._conversation.session, self._conversation.context_refs()
         chain = ChainReader(self._sessions).read(session)
@@ -147,9 +144,7 @@ class ChildPlanner:
     async def _summarized(
         self, loaded: LoadedSession, thread: Thread, last: int, after: Sequence[Exchange] = ()
     ) -> ChildPlan:
-        """Continue from a session's summary and the `last` of its exchanges and those `after` it,
-        as far as they fit.
-        """
+        """Continue from a session's summary and the `last` of its exchanges and those `after`."""
         words = (*thread.exchanges, *after)
         summary, uncovered = await self._summary_of(loaded, thread)
         number = max(min(last, len(words)), len(uncovered) + len(after))
@@ -187,9 +182,7 @@ class ChildPlanner:
     async def _summary_of(
         self, loaded: LoadedSession, thread: Thread, *, remake: bool = False
     ) -> tuple[Summary, tuple[Exchange, ...]]:
-        """Return the block of a session that is taken up, and its exchanges that the block does not
-        cover. It is made now when there is none, or `remake`.
-        """
+        """Return a session's block, made now if missing or `remake`, and what it does not cover."""
         session, show = loaded.session, self._conversation.show
         stored, covers = _stored_summary(session), session.seal.covers if session.seal else None
         if stored is not None and not remake and (covers is None or not self._covers_all):
@@ -285,10 +278,9 @@ class ChildPlanner:
         return thread
 
     async def merge(self, first: LoadedSession, second: LoadedSession) -> Merge:
-        """Merge two branches, first the one that continues more of the session they have in
-        common. Write missing summaries.
-
-        Raises UsageError when one contains the other, SessionError when one is empty.
+        """Merge two branches, first the one that continues more of their common session; write
+        missing summaries. Raises UsageError when one contains the other, SessionError when one is
+        empty.
         """
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
@@ -354,8 +346,8 @@ class ChildPlanner:
 
 
 class _Branch:
-    """A session to merge, with its ancestors. `child` is its first session that the other branch
-    does not have, and `shared` the last query of the common session in it, infinite for all.
+    """A session to merge. `child` is its first session that the other branch lacks, `shared` the
+    last query of the common session in it, infinite for all.
     """
 
     def __init__(self, loaded: LoadedSession, sessions: SessionManager) -> None:

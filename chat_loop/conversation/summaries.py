@@ -46,8 +46,7 @@ class SummaryWriter:
         optional: bool = False,
     ) -> Outcome:
         """Have the model summarize `span` while the user waits, using what is ready of it.
-        `fallback` describes the alternative to a summary without a model on failure; Ctrl-C skips
-        an `optional` one.
+        `fallback` says what comes of a failure; Ctrl-C skips an `optional` summary.
         """
         compaction = self._conversation.compaction
         outcome = Outcome() if focus else compaction.prepared(span)
@@ -105,9 +104,7 @@ class SummaryWriter:
         span: Sequence[Exchange],
         tail: Sequence[Exchange] = (),
     ) -> ledger.LedgerBlock:
-        """Return the block of `span`: of its beginning the narrative in `outcome`, if any, and of
-        the rest extracted topics. `tail` stays in the context word for word.
-        """
+        """Return the block of `span`: of its rest behind the narrative, extracted topics."""
         parent, pins = thread.inherited, thread.pins
         if not span:  # nothing new was said: the parent's block is passed on
             return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins), (), 0)
@@ -128,8 +125,8 @@ class SummaryWriter:
         *,
         acknowledge: bool = False,
     ) -> Draft:
-        """Put a plan and the model's outcome together, in a worker thread. The block is shortened
-        where the next request, with a query of `waiting` tokens, would not fit.
+        """Put a plan and the model's outcome together, in a worker thread. Shorten the block where
+        the next request, with a query of `waiting` tokens, would not fit.
         """
         conversation, count = self._conversation, self._conversation.count
         room = budget.room(conversation.window)
@@ -171,9 +168,7 @@ class SummaryWriter:
         return await run_to_completion(asyncio.to_thread(build))
 
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
-        """Write a narrative that arrived after `draft` sealed its session into the file, unless
-        its summary was edited meanwhile. Without it the file is complete.
-        """
+        """Write a late narrative into the session that `draft` sealed, unless it was edited."""
         sessions = self._conversation.sessions
         late = self._block(thread, outcome, draft.span, draft.plan.keep).summary
         with suppress(SessionError):

@@ -28,12 +28,11 @@ async def answer(
     show: Callable[[Event], None],
     max_tokens: int | None = None,
 ) -> Reply:
-    """Ask, write the text as it arrives, and return all steps as one reply. `number` is the
-    query's, 0 the acknowledgment's, which gets no tools and is not saved when nothing comes.
+    """Ask, write the text as it arrives, and return all steps as one reply to query `number`; 0 is
+    the acknowledgment, which gets no tools and is not saved when nothing comes.
 
-    Each step is a record of its own; calls are written before they run, results when they come.
-    `estimate(text)` is the usage of a step whose server reported none. Raises ProviderError and
-    CancelledError after saving what came.
+    Each step is a record; calls are written before they run. `estimate(text)` is the usage of a
+    step that reported none. Raises ProviderError and CancelledError after saving what came.
     """
     turn = _Turn(live, number, at, agent.limits.clock, estimate)
     stop: StopReason = "error"
@@ -99,10 +98,8 @@ class _Turn:
                 self._end_call(event.id, event.text, event.failed, event.seconds)
 
     def close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """Close open records, with `stop` unless the reply is complete; return one reply.
-
-        The query has failed when nothing came before an error, and when the server `rejected` it:
-        the same words would be rejected with the next query too.
+        """Close open records, with `stop` unless the reply is complete; return one reply. The query
+        has failed when nothing came before an error, or the server `rejected` it.
         """
         if not self._complete:
             for identity in tuple(self._running):

@@ -125,10 +125,10 @@ CASES = {
 def planned(case: Case) -> Plan:
     return plan(
         talk(case.messages, case.size),
+        case.window,
+        case.limits,
+        COUNT,
         used=case.used,
-        window=case.window,
-        limits=case.limits,
-        count=COUNT,
     )
 
 
@@ -181,9 +181,7 @@ def test_the_nearest_limit_counts() -> None:
 def test_what_an_ancestor_said_is_compacted_before_the_sessions_own() -> None:
     carried = tuple(exchange(number, 600, depth=1) for number in range(5, 15))
     own = tuple(exchange(number, 600, depth=2) for number in range(1, 8))
-    found = plan(
-        (*carried, *own), used=12_000, window=14_000, limits=Limits(), count=COUNT, carried=10
-    )
+    found = plan((*carried, *own), 14_000, Limits(), COUNT, used=12_000, carried=10)
     assert found.keep == own[-len(found.keep) :]
     assert len(found.keep) >= 5
     assert found.compact[:10] == carried
@@ -193,29 +191,21 @@ def test_what_an_ancestor_said_is_compacted_before_the_sessions_own() -> None:
 def test_a_compaction_that_was_asked_for_keeps_the_newest_quarter_at_most_the_recent_ones(
     exchanges: int, kept: int
 ) -> None:
-    found = plan_requested(talk(exchanges * 2), window=128_000, limits=Limits(), count=COUNT)
+    found = plan_requested(talk(exchanges * 2), 128_000, Limits(), COUNT)
     assert (len(found.keep), len(found.compact)) == (kept, exchanges - kept)
 
 
 def test_a_compaction_that_was_asked_for_keeps_little_of_long_words() -> None:
-    found = plan_requested(talk(40, 2_000), window=200_000, limits=Limits(), count=COUNT)
+    found = plan_requested(talk(40, 2_000), 200_000, Limits(), COUNT)
     assert len(found.keep) == 1
 
 
 def test_without_compaction_the_limits_cut_off_the_oldest() -> None:
     whole = talk(41)
-    assert (
-        newest_within(whole, window=128_000, limits=Limits(max_messages=20), count=COUNT)
-        == whole[-10:]
-    )
-    assert (
-        newest_within(whole, window=128_000, limits=Limits(max_tokens=45), count=COUNT)
-        == whole[-5:]
-    )
-    assert (
-        newest_within(whole, window=128_000, limits=Limits(max_tokens=1), count=COUNT) == whole[-1:]
-    )
-    assert newest_within(whole, window=128_000, limits=Limits(), count=COUNT) == whole
+    assert newest_within(whole, 128_000, Limits(max_messages=20), COUNT) == whole[-10:]
+    assert newest_within(whole, 128_000, Limits(max_tokens=45), COUNT) == whole[-5:]
+    assert newest_within(whole, 128_000, Limits(max_tokens=1), COUNT) == whole[-1:]
+    assert newest_within(whole, 128_000, Limits(), COUNT) == whole
 
 
 SIZES = st.lists(st.tuples(st.integers(2, 5_000), st.booleans()), max_size=60)
@@ -244,9 +234,7 @@ def test_whatever_is_planned_nothing_is_lost_and_what_stays_fits(
     carried = min(carried, len(exchanges))
     limits = Limits(compact_ratio=ratio, preserve_recent=recent, trigger_threshold=threshold)
     total = sum(min(words(text) + 4, room(window) // 2) for one in exchanges for text in texts(one))
-    found = plan(
-        exchanges, used=total + 50, window=window, limits=limits, count=COUNT, carried=carried
-    )
+    found = plan(exchanges, window, limits, COUNT, used=total + 50, carried=carried)
     if total + 50 < trigger(window, limits):
         assert (found.compact, found.keep) == ((), ())
         return

@@ -336,9 +336,7 @@ def test_files_count_when_the_newest_words_are_chosen() -> None:
     chosen = {
         most: [
             one.query.number
-            for one in newest_within(
-                exchanges, window=8_000, limits=Limits(max_tokens=most), count=words
-            )
+            for one in newest_within(exchanges, 8_000, Limits(max_tokens=most), words)
         ]
         for most in (500, 800)
     }
@@ -346,9 +344,7 @@ def test_files_count_when_the_newest_words_are_chosen() -> None:
     pictured = of(
         query(1, "one"), reply(1, "1"), query(2, "two"), replace(IMAGE, number=2)
     ).exchanges
-    assert (
-        len(newest_within(pictured, window=8_000, limits=Limits(max_tokens=100), count=words)) == 1
-    )
+    assert len(newest_within(pictured, 8_000, Limits(max_tokens=100), words)) == 1
 
 
 # Summaries and the archive
