@@ -1,7 +1,6 @@
 """The session browser on this terminal: `python -m tests.browsing_here COUNT [WORDS]`.
 
-COUNT is how many made sessions there are, or a folder of real ones; with `prompt HISTORY` instead
-of all that it stands between two lines of the prompt.
+COUNT is how many made sessions there are.
 
 It tells on the terminal what was chosen and done, and how the terminal's settings were before and
 after. What the rows say is made to be hostile, wide and long. SHELF_FAILS names a method of the
@@ -11,11 +10,10 @@ shelf that fails.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -23,7 +21,6 @@ from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview, preview_of
 from chat_loop.errors import SessionError
 from chat_loop.input.editor import open_file
-from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 
 NOW = datetime(2026, 11, 22, 15, 4, tzinfo=UTC)
@@ -117,8 +114,6 @@ def session(shown: SessionRow) -> Session:
 class MadeShelf:
     """`count` made sessions; what is done to them is told when the browser has ended."""
 
-    lent: Callable[[], contextlib.AbstractContextManager[None]] = contextlib.nullcontext
-
     def __init__(self, count: int) -> None:
         self._rows = [row(number) for number in range(count)]
         self._fails = os.environ.get("SHELF_FAILS", "")
@@ -144,8 +139,7 @@ class MadeShelf:
 
     async def edit(self, row: SessionRow) -> None:
         self._fail("edit")
-        with self.lent():
-            await open_file(Path(row.id))
+        await open_file(Path(row.id))
         self.done.append(f"edited {row.id}")
 
     def _fail(self, what: str) -> None:
@@ -153,31 +147,6 @@ class MadeShelf:
             raise SessionError("The disk is full.", "Make room.")
         if what and what == self._fails:
             raise RuntimeError(f"{what} broke")
-
-
-class Folder:
-    """The sessions of a real folder, without chains."""
-
-    def __init__(self, folder: Path) -> None:
-        self._sessions = SessionManager(folder)
-        self.done: list[str] = []
-
-    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        return self._sessions.rows()
-
-    def preview(self, row: SessionRow) -> Preview:
-        try:
-            loaded = self._sessions.load(row.path)
-        except SessionError as error:
-            return Preview(about=[("Damage", error.message)])
-        return preview_of(loaded.session, loaded.damage)
-
-    def trash(self, row: SessionRow) -> str:
-        row.path.unlink()
-        return "Gone."
-
-    async def edit(self, row: SessionRow) -> None:
-        await open_file(row.path)
 
 
 def tell(*words: str) -> None:
@@ -192,31 +161,8 @@ def settings() -> str:
     ).stdout.strip()
 
 
-async def between_prompts(history: Path) -> None:
-    """The browser after one line of the prompt and before another, as a command of the chat has
-    it.
-    """
-    from chat_loop.input.prompt import PromptReader
-
-    found = settings()
-    reader = PromptReader(history=history, status=lambda: "", instant=None, ready=lambda: None)
-    shelf = MadeShelf(50)
-    shelf.lent = reader.release_terminal
-    lines = [await reader.read()]
-    before = settings()
-    chosen = await browse(shelf, now=NOW)
-    tell("chosen:", chosen.id if chosen is not None else "none")
-    tell(
-        "at the command:", "as before" if settings() == before else f"{before} became {settings()}"
-    )
-    lines.append(await reader.read())
-    reader.close()
-    tell("lines:", ", ".join(lines))
-    tell("settings:", "as before" if settings() == found else f"{found} became {settings()}")
-
-
-async def main(what: str, words: str) -> None:
-    shelf = MadeShelf(int(what)) if what.isdigit() else Folder(Path(what))
+async def main(count: int, words: str) -> None:
+    shelf = MadeShelf(count)
     before = settings()
     tell("pid", str(os.getpid()))
     try:
@@ -233,7 +179,4 @@ async def main(what: str, words: str) -> None:
 
 
 if __name__ == "__main__":
-    between = sys.argv[1] == "prompt"
-    asyncio.run(
-        between_prompts(Path(sys.argv[2])) if between else main(sys.argv[1], " ".join(sys.argv[2:]))
-    )
+    asyncio.run(main(int(sys.argv[1]), " ".join(sys.argv[2:])))

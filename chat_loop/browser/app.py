@@ -60,11 +60,22 @@ KEYS = (
     ("Ctrl-Z", "suspend"),
     ("q  Ctrl-C", "leave without choosing"),
 )
+HINTS = {
+    "list": (
+        *("Enter resume", "? keys", "q leave", "/ filter", "p preview"),
+        *("u unfold", "e edit", "d trash"),
+    ),
+    "filter": ("Enter list", "Esc clear"),
+    "trash?": (),
+    "keys": ("Esc back",),
+}
+"""The keys in the bottom line, the most important first."""
+Mode = Literal["list", "filter", "trash?", "keys"]
 Act = Literal["resume", "edit"]
 
 
 class SavedSessions(Protocol):
-    """The sessions that the browser shows. All methods raise ChatLoopError."""
+    """The sessions that the browser shows. All methods but `preview` raise ChatLoopError."""
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
         """Return the newest first; a chain is its newest session unless `unfolded` has its id."""
@@ -100,7 +111,7 @@ class _Browser:
     def __init__(self, source: SavedSessions, sessions: SessionList) -> None:
         self._source = source
         self._sessions = sessions
-        self._mode: Literal["list", "filter", "trash?", "keys"] = "list"
+        self._mode: Mode = "list"
         self._notice = ""
         self._preview_chosen: bool | None = None
         """The user's choice to show the preview; None before the first."""
@@ -155,7 +166,8 @@ class _Browser:
         part: AnyContainer = HSplit([*titled, self._list])
         preview = [self._about, self._messages]
         if self._mode == "keys":
-            part = Window(FormattedTextControl(_keys_text(size.columns)))
+            keys = "\n".join(f"  {keys:<15} {act}" for keys, act in KEYS)
+            part = Window(FormattedTextControl(keys), wrap_lines=True)
         elif self._shows_preview():
             if size.rows <= MIN_LINES_BOTH:
                 part = HSplit(preview)
@@ -216,37 +228,16 @@ class _Browser:
         room, row = self._output.get_size().columns, self._sessions.row
         text = self._notice
         if self._mode == "trash?" and row is not None:
-            before, after = (
-                ("Move “", "” to the trash? y/n") if room >= 44 else ("Trash “", "”? y/n")
-            )
-            text = f"{before}{name_text(row, max(1, room - cells(before + after)))}{after}"
+            text = f"Trash “{name_text(row, max(1, room - 13))}”? y/n"
         line: Text = [("", cut_to(text, room))]
         room -= cells(text)
-        for key, act in self._key_hints():
+        for hint in HINTS[self._mode]:
+            key, act = hint.split(" ", 1)
             gap = "  " if len(line) > 1 or text else ""
-            if (needed := cells(f"{gap}{key} {act}")) <= room:
+            if (needed := cells(gap + hint)) <= room:
                 room -= needed
                 line += [("bold", f"{gap}{key}"), ("dim", f" {act}")]
         return line
-
-    def _key_hints(self) -> list[tuple[str, str]]:
-        """Return the keys of the bottom line with their acts, the most important first."""
-        clear = [("Esc", "clear")] if self._sessions.words else []
-        match self._mode:
-            case "filter":
-                return [("Enter", "list"), ("Esc", "clear")]
-            case "trash?":
-                return []
-            case "keys":
-                return [("any key", "back")]
-        row = self._sessions.row
-        if row is None:
-            return [*clear, ("q", "leave"), ("/", "filter")]
-        hints = [("Enter", "resume"), ("?", "keys"), ("q", "leave"), ("/", "filter"), *clear]
-        if row.folded or row.behind:
-            hints.append(("u", "unfold or fold"))
-        preview = "hide preview" if self._shows_preview() else "preview"
-        return [*hints, ("e", "edit"), ("d", "trash"), ("p", preview)]
 
     # The keys
 
@@ -264,6 +255,7 @@ class _Browser:
         on_row = Condition(lambda: self._mode == "list" and sessions.row is not None)
         in_filter = Condition(lambda: self._mode == "filter")
         in_question = Condition(lambda: self._mode == "trash?")
+        in_keys = Condition(lambda: self._mode == "keys")
         bind("c-c", self._leave)
         bind("c-z", self._app.suspend_to_background)
         bind("up k c-p", lambda: sessions.move(-1), on_row)
@@ -286,14 +278,14 @@ class _Browser:
         bind("c-l f5", self._read_rows, in_list)
         bind("enter c-j tab up down pageup pagedown", lambda: self._enter("list"), in_filter)
         bind("escape", self._clear, in_filter)
-        bind("<any>", self._keep, in_question)
-        bind("y Y", self._trash, in_question)
-        bind("<any>", lambda: self._enter("list"), Condition(lambda: self._mode == "keys"))
+        bind("<any>", lambda: self._trash(False), in_question)
+        bind("y Y", lambda: self._trash(True), in_question)
+        bind("<any>", lambda: self._enter("list"), in_keys)
 
     def _leave(self) -> None:
         self._app.exit(result=None)
 
-    def _enter(self, mode: Literal["list", "filter", "trash?", "keys"]) -> None:
+    def _enter(self, mode: Mode) -> None:
         self._mode = mode
         self._app.layout.focus(self._filter if mode == "filter" else self._bottom)
 
@@ -309,14 +301,11 @@ class _Browser:
     def _switch_preview(self) -> None:
         self._preview_chosen = not self._shows_preview()
 
-    def _keep(self) -> None:
+    def _trash(self, confirmed: bool) -> None:
         self._enter("list")
         self._notice = "Nothing was moved."
-
-    def _trash(self) -> None:
-        self._enter("list")
         row = self._sessions.row
-        if row is not None:
+        if confirmed and row is not None:
             with self._show_errors():
                 self._notice = one_line(self._source.trash(row), 500)
             self._read_rows()
@@ -333,12 +322,3 @@ class _Browser:
             yield
         except ChatLoopError as error:
             self._notice = one_line(f"{error.message} {error.hint}", 500)
-
-
-def _keys_text(columns: int) -> Text:
-    """Return all keys with their acts."""
-    text: Text = []
-    for keys, act in KEYS:
-        text.append(("bold", f"  {keys:<15} " if columns >= 50 else f"{keys}\n  "))
-        text.append(("", f"{act}\n"))
-    return text
