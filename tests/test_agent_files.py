@@ -109,11 +109,7 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
     [
         ("a.md", "", "The agent a.md is empty. Its text is the system prompt."),
         ("a.yaml", "# nothing\n", "The agent a.yaml is empty. Its text is the system prompt."),
-        (
-            "a.md",
-            "---\nname: x\n",
-            "The agent a.md: the line --- that ends its beginning is missing. ",
-        ),
+        ("a.md", "---\nname: x\n", "The agent a.md: the line --- that ends its beginning is missing. "),
         (
             "a.md",
             "---\nqqqqq: y\n---\nHi",
@@ -128,16 +124,8 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             "---\nsystem_prompt: x\n---\nHi",
             "a.md: unknown key system_prompt. In markdown the text below is the system prompt.",
         ),
-        (
-            "a.md",
-            "---\nname: [\n---\nHi",
-            "a.md, line 2: expected the node content, but found '<stream end>'. ",
-        ),
-        (
-            "a.yaml",
-            "name: [",
-            "a.yaml, line 1: expected the node content, but found '<stream end>'. ",
-        ),
+        ("a.md", "---\nname: [\n---\nHi", "a.md, line 2: expected the node content, but found '<stream end>'. "),
+        ("a.yaml", "name: [", "a.yaml, line 1: expected the node content, but found '<stream end>'. "),
         ("a.yaml", "tools: read_file", "a.yaml: tools: expected `array`, got `str`. "),
         ("a.yaml", "tools: [1]", "a.yaml: tools[0]: expected `str`, got `int`. "),
         ("a.yaml", "servers: {x: y}", "a.yaml: servers[...]: expected `object`, got `str`. "),
@@ -150,11 +138,7 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
                 "servers, summary_instructions, config, system_prompt."
             ),
         ),
-        (
-            "a.yaml",
-            "config: {memry: {}}",
-            "a.yaml: unknown key config.memry. Did you mean config.memory?",
-        ),
+        ("a.yaml", "config: {memry: {}}", "a.yaml: unknown key config.memry. Did you mean config.memory?"),
         (
             "a.yaml",
             "config: {memory: {max_tokens: lots}}",
@@ -163,11 +147,7 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
                 "shows every key."
             ),
         ),
-        (
-            "a.yaml",
-            "config: {agent: {default: x}}",
-            "a.yaml: config.agent.default cannot be set for one agent. ",
-        ),
+        ("a.yaml", "config: {agent: {default: x}}", "a.yaml: config.agent.default cannot be set for one agent. "),
         ("a.yaml", "config: {agents: {}}", "a.yaml: config.agents cannot be set for one agent. "),
         (
             "a.yaml",
@@ -186,7 +166,7 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
         ),
         ("a.md", "x" * 300_000, "The agent a.md is larger than 256 KB. "),
     ],
-)
+)  # fmt: skip
 def test_a_mistake_is_one_sentence(
     tmp_path: Path, name: str, text: str | bytes, message: str
 ) -> None:

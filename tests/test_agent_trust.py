@@ -108,28 +108,19 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        (
-            "agent = (",
-            f"{FAILED}SyntaxError: '(' was never closed (agent.py, line 1). ",
-        ),
+        ("agent = (", f"{FAILED}SyntaxError: '(' was never closed (agent.py, line 1). "),
         ("a\0b", f"{FAILED}SyntaxError: source code string cannot contain null bytes. "),
         ("x = 1", NOTHING_TO_ASK),
         ("agent = 3", NOTHING_TO_ASK),
         ("class Sally:\n    def __call__(self, text): ...\nagent = Sally", NOTHING_TO_ASK),
-        (
-            "\n\nraise ValueError('two\\nlines.')",
-            f"{FAILED}ValueError: two lines (agent.py, line 3). ",
-        ),
+        ("\n\nraise ValueError('two\\nlines.')", f"{FAILED}ValueError: two lines (agent.py, line 3). "),
         ("raise SystemExit(3)", f"{FAILED}SystemExit: 3 (agent.py, line 1). "),
         ("raise KeyboardInterrupt", f"{FAILED}KeyboardInterrupt (agent.py, line 1). "),
         (
             "import asyncio\nraise asyncio.CancelledError",
             f"{FAILED}RuntimeError: CancelledError (agent.py, line 2). ",
         ),
-        (
-            "class E(Exception):\n    def __str__(self): raise self\nraise E",
-            f"{FAILED}E (agent.py, line 3). ",
-        ),
+        ("class E(Exception):\n    def __str__(self): raise self\nraise E", f"{FAILED}E (agent.py, line 3). "),
         ("raise Exception('x' * 10_000)", f"{FAILED}Exception: {'x' * 299}… (agent.py, line 1). "),
         (
             "import nothing_like_it.at_all",
@@ -140,10 +131,7 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
             ),
         ),
         ("input('who?')", f"{FAILED}EOFError: EOF when reading a line (agent.py, line 1). "),
-        (
-            "from chat_loop import Agent\nagent = Agent(name=3)",
-            "F/agent.py: name: expected `str`, got `int`. ",
-        ),
+        ("from chat_loop import Agent\nagent = Agent(name=3)", "F/agent.py: name: expected `str`, got `int`. "),
         (
             "from chat_loop import Agent\nagent = Agent(tools=[3])",
             "F/agent.py: tools[0]: expected `str`, got `int`. ",
@@ -165,7 +153,7 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
             "F/agent.py: config: expected `object`, got `array`. ",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_goes_wrong_in_it_is_one_sentence(tmp_path: Path, text: str, message: str) -> None:
     assert complaint(agent(tmp_path, text)) == message
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from collections.abc import Mapping
 
 import pytest
@@ -138,9 +137,7 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
             "asks": Tool(ToolSpec("asks", "It asks.", SCHEMA), run, lambda given: str(given["n"])),
             "quick": Tool(ToolSpec("quick", "It does not.", SCHEMA), run_quickly),
         }
-        box = Toolbox(
-            tools=tools, seconds=60, characters=100, clock=time.monotonic, approve=approve
-        )
+        box = Toolbox(tools, 100, approve)
         calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2)] + [
             ToolCall("c3", "quick", "{}")
         ]
@@ -177,9 +174,7 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
 
     async def results(approve: Approve) -> list[str]:
         tool = Tool(ToolSpec("asks", "It asks.", SCHEMA), run, asks)
-        box = Toolbox(
-            tools={"asks": tool}, seconds=60, characters=100, clock=time.monotonic, approve=approve
-        )
+        box = Toolbox({"asks": tool}, 100, approve)
         calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2, 3)]
         return [
             event.text

@@ -212,29 +212,17 @@ def test_a_text_file(here: Path) -> None:
             b"\xff\xfenope"[:3],
             "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
         ),
-        (
-            b"a\0b",
-            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
-        ),
-        (
-            b"caf\xe9",
-            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
-        ),
-        (
-            b"%PDF-1.7\n",
-            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
-        ),
+        (b"a\0b", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
+        (b"caf\xe9", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
+        (b"%PDF-1.7\n", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
         (b"x" * (MAX_TEXT + 1), "x.txt has 4.2 MB: text files can have up to 4.2 MB."),
         (png(noise=bytes(MAX_IMAGE)), "x.txt has 3.9 MB: images can have up to 3.9 MB."),
-        (
-            huge_png(60_000, 60_000),
-            "x.txt has 60,000 × 60,000 pixels: models take up to 8,000 each way.",
-        ),
+        (huge_png(60_000, 60_000), "x.txt has 60,000 × 60,000 pixels: models take up to 8,000 each way."),
         (huge_png(8_001, 1), "x.txt has 8,001 × 1 pixels: models take up to 8,000 each way."),
         (png()[:-5], "x.txt is damaged: it begins as an image, and is cut off."),
         (png(0, 3), "x.txt is damaged: it begins as an image, and is cut off."),
     ],
-)
+)  # fmt: skip
 def test_what_is_refused(here: Path, data: bytes, message: str) -> None:
     assert refused(here, data) == message
 

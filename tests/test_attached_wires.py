@@ -297,15 +297,12 @@ def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (
-            "See @photo.png",
-            "photo.png is an image, and scripted:echo takes none as far as is known.",
-        ),
+        ("See @photo.png", "photo.png is an image, and scripted:echo takes none as far as is known."),
         ("See @nothing.txt", "There is no file nothing.txt."),
         ("See @/dev/zero", "/dev/zero cannot be read: it is not a regular file."),
         ("See @/dev", "/dev cannot be read: it is not a regular file."),
     ],
-)
+)  # fmt: skip
 def test_a_question_whose_file_cannot_be_sent_is_not_asked(
     tmp_path: Path, question: str, message: str
 ) -> None:

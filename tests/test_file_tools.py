@@ -9,7 +9,6 @@ import json
 import os
 import stat
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -34,13 +33,9 @@ class Bench:
         self.asked: list[str] = []
         self.answer = answer
         self.box = Toolbox(
-            tools={
-                tool.spec.name: tool for tool in builtin_tools(FILES, root, protected=protected)
-            },
-            seconds=60,
-            characters=50_000,
-            clock=time.monotonic,
-            approve=self._approve,
+            {tool.spec.name: tool for tool in builtin_tools(FILES, root, protected=protected)},
+            50_000,
+            self._approve,
         )
 
     async def _approve(self, name: str, text: str) -> bool:
@@ -324,9 +319,7 @@ def test_a_file_that_changed_since_the_question_is_not_overwritten(bench: Bench)
         path.write_text("somebody else's\n")
         return True
 
-    bench.box = Toolbox(
-        tools=bench.box.tools, seconds=60, characters=1000, clock=time.monotonic, approve=changing
-    )
+    bench.box = Toolbox(bench.box.tools, 1000, changing)
 
     async def call() -> str:
         call = ToolCall("c1", "write_file", '{"path": "src/a.py", "text": "mine"}')
@@ -408,13 +401,7 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         return answers.pop(0)
 
     async def calls() -> list[bool]:
-        box = Toolbox(
-            tools=bench.box.tools,
-            seconds=60,
-            characters=1000,
-            clock=time.monotonic,
-            approve=approval(lambda name, text: None, ask),
-        )
+        box = Toolbox(bench.box.tools, 1000, approval(lambda name, text: None, ask))
         denied = []
         for target in ("src/plain.txt", "src/other.txt", path):
             call = ToolCall("c1", "write_file", json.dumps({"path": target, "text": "x"}))
@@ -457,13 +444,7 @@ def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(
         return True
 
     async def call() -> str:
-        box = Toolbox(
-            tools=bench.box.tools,
-            seconds=60,
-            characters=1000,
-            clock=time.monotonic,
-            approve=turning,
-        )
+        box = Toolbox(bench.box.tools, 1000, turning)
         call = ToolCall("c1", "write_file", '{"path": "new/a.txt", "text": "mine"}')
         [returned] = [event async for event in box.run([call])]
         return returned.text

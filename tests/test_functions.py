@@ -21,6 +21,7 @@ import pytest
 from pydantic import BaseModel
 
 from chat_loop.agent import isolation
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import changes, tool_of
 from chat_loop.agent.tools import Tool, Toolbox, call_text
 from chat_loop.errors import ChatLoopError, ConfigError, SessionError
@@ -231,10 +232,7 @@ async def streaming() -> AsyncIterator[int]:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (
-            undocumented,
-            "The function undocumented has no docstring. It tells the model what the tool is for.",
-        ),
+        (undocumented, "The function undocumented has no docstring. It tells the model what the tool is for."),
         (untyped, "The argument a of the function untyped has no type. For example: str."),
         (variable, "The function variable takes *parts: a tool names its arguments."),
         (keywords, "The function keywords takes **more: a tool names its arguments."),
@@ -264,17 +262,14 @@ async def streaming() -> AsyncIterator[int]:
             ),
         ),
         (größe, "A tool cannot be called größe. Give it a name of up to 64 letters, digits and _."),
-        (
-            lambda: 1,
-            "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _.",
-        ),
+        (lambda: 1, "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _."),
         (functools.partial(paint), "partial is no Python function: it cannot be a tool."),
         (print, "print is no Python function: it cannot be a tool."),
         (Node, "Node is no Python function: it cannot be a tool."),
         (counting, "The function counting yields: a tool returns its result."),
         (streaming, "The function streaming yields: a tool returns its result."),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_a_tool_is_told_to_the_user(
     function: Callable[..., object], message: str
 ) -> None:
@@ -468,9 +463,7 @@ def test_a_function_that_asks_gets_no_answer() -> None:
 
 
 def box(tool: Tool, seconds: float = 60.0, characters: int = 50_000) -> Toolbox:
-    return Toolbox(
-        tools={tool.spec.name: tool}, seconds=seconds, characters=characters, clock=time.monotonic
-    )
+    return Toolbox({tool.spec.name: tool}, characters, limits=CallLimits(tool=seconds))
 
 
 async def returned(toolbox: Toolbox, *arguments: str) -> list[ToolReturned]:
@@ -616,13 +609,7 @@ def test_what_changes_something_is_shown_first() -> None:
         return True
 
     def answers(approve: Any) -> list[tuple[str, bool]]:
-        toolbox = Toolbox(
-            tools={"cancel": tool},
-            seconds=60,
-            characters=100,
-            clock=time.monotonic,
-            approve=approve,
-        )
+        toolbox = Toolbox({"cancel": tool}, 100, approve)
         results = asyncio.run(returned(toolbox, '{"invoice": 3}', '{"invoice": "x"}'))
         return [
             (result.text, result.failed) for result in sorted(results, key=lambda result: result.id)

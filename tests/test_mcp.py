@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-import time
 import tracemalloc
 from collections.abc import Awaitable, Callable
 from pathlib import Path
@@ -13,6 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_connection import TOO_LARGE
 from chat_loop.agent.mcp_servers import McpServers, ServerState
 from chat_loop.agent.tools import Toolbox
@@ -116,13 +116,7 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
             asked.append(shown)
             return "no" not in shown
 
-        box = Toolbox(
-            tools=offered.tools,
-            seconds=20.0,
-            characters=1_000,
-            clock=time.monotonic,
-            approve=approve,
-        )
+        box = Toolbox(offered.tools, 1_000, approve, CallLimits(tool=20.0))
         calls = [
             ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}')
             for number, word in enumerate("xyz")
@@ -300,13 +294,7 @@ def test_a_line_of_eight_megabytes_is_one_clear_error() -> None:
 
 def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
-        box = Toolbox(
-            tools=offered.tools,
-            seconds=1.0,
-            characters=1_000,
-            clock=time.monotonic,
-            approve=allowed,
-        )
+        box = Toolbox(offered.tools, 1_000, allowed, CallLimits(tool=1.0))
         [result] = [result async for result in box.run([ToolCall("c1", "raw_hang", "")])]
         assert result.text.split("\n")[-1] == "raw_hang took longer than 1 seconds and was stopped."
         await until_recorded(tmp_path, "notifications/cancelled caller cancelled")

@@ -188,16 +188,13 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
             ),
             "cannot be connected: its answer is compressed, though that was not asked for.",
         ),
-        (
-            Answers(307, location="http://127.0.0.2/elsewhere"),
-            f"cannot be connected: {REDIRECT}",
-        ),
+        (Answers(307, location="http://127.0.0.2/elsewhere"), f"cannot be connected: {REDIRECT}"),
         (
             Answers(200, b'{"x": "' + b"y" * (17 << 20) + b'"}', content_type="application/json"),
             "cannot be connected: it sent a message of more than 4 MB.",
         ),
     ],
-)
+)  # fmt: skip
 def test_what_other_servers_answer_is_said(answers: Answers, problem: str) -> None:
     with answering(answers) as port:
         assert problem_of(at(port)) == f"The MCP server web {problem}"

@@ -237,29 +237,17 @@ def test_calls_run_at_the_same_time_and_results_come_as_they_return() -> None:
         ("find", "{}", "There is no tool find. The tools are: search."),
         ("", "{}", "There is no tool unnamed. The tools are: search."),
         ("\x1b[2J rm -rf", "{}", "There is no tool __2J_rm_-rf. The tools are: search."),
-        (
-            "search",
-            '{"query": "b',
-            "The arguments are not a JSON object. Call the tool again with valid JSON.",
-        ),
-        (
-            "search",
-            "[]",
-            "The arguments are not a JSON object. Call the tool again with valid JSON.",
-        ),
+        ("search", '{"query": "b', "The arguments are not a JSON object. Call the tool again with valid JSON."),
+        ("search", "[]", "The arguments are not a JSON object. Call the tool again with valid JSON."),
         ("search", "", "The argument “query” is missing. Call the tool again."),
-        (
-            "search",
-            '{"query": 3}',
-            "The argument “query” must be of type string. Call the tool again.",
-        ),
+        ("search", '{"query": 3}', "The argument “query” must be of type string. Call the tool again."),
         (
             "search",
             '{"query": "x", "deep": 1}',
             "There is no argument “deep”; there are: query, limit. Call the tool again.",
         ),
     ],
-)
+)  # fmt: skip
 def test_a_call_that_cannot_be_run_is_told_to_the_model(
     name: str, arguments: str, text: str
 ) -> None:
@@ -414,24 +402,12 @@ def test_each_step_may_be_tried_again() -> None:
     ("given", "schema", "wrong"),
     [
         ({"a": 1}, {}, ""),
-        (
-            {"a": True},
-            {"properties": {"a": {"type": "integer"}}},
-            "The argument “a” must be of type integer.",
-        ),
-        (
-            {"a": 2.0},
-            {"properties": {"a": {"type": "integer"}}},
-            "The argument “a” must be of type integer.",
-        ),
+        ({"a": True}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
+        ({"a": 2.0}, {"properties": {"a": {"type": "integer"}}}, "The argument “a” must be of type integer."),
         ({"a": 2}, {"properties": {"a": {"type": "number"}}}, ""),
         ({"a": 2.5}, {"properties": {"a": {"type": "number"}}}, ""),
         ({"a": True}, {"properties": {"a": {"type": "boolean"}}}, ""),
-        (
-            {"a": 1},
-            {"properties": {"a": {"type": "boolean"}}},
-            "The argument “a” must be of type boolean.",
-        ),
+        ({"a": 1}, {"properties": {"a": {"type": "boolean"}}}, "The argument “a” must be of type boolean."),
         ({"a": None}, {"properties": {"a": {"type": ["string", "null"]}}}, ""),
         (
             {"a": []},
@@ -441,14 +417,10 @@ def test_each_step_may_be_tried_again() -> None:
         ({"a": []}, {"properties": {"a": {"type": "array"}}}, ""),
         ({"a": {}}, {"properties": {"a": {"type": "object"}}}, ""),
         ({"a": "x"}, {"properties": {"a": {"type": "string", "enum": ["x", "y"]}}}, ""),
-        (
-            {"a": "z"},
-            {"properties": {"a": {"enum": ["x", "y"]}}},
-            "The argument “a” must be one of x, y.",
-        ),
+        ({"a": "z"}, {"properties": {"a": {"enum": ["x", "y"]}}}, "The argument “a” must be one of x, y."),
         ({}, {"required": ["a"]}, "The argument “a” is missing."),
     ],
-)
+)  # fmt: skip
 def test_what_is_wrong_with_arguments(
     given: dict[str, object], schema: dict[str, object], wrong: str
 ) -> None:

@@ -72,15 +72,12 @@ class Agent(Struct, frozen=True, kw_only=True):
         Raises ProviderError.
         """
         offered = self.tools if offer_tools and self.calls_tools else ()
-        window = self.provider.window.tokens
         toolbox = Toolbox(
-            tools={tool.spec.name: tool for tool in offered},
-            seconds=self.limits.tool,
-            characters=min(tools.MAX_RESULT, window),  # a quarter of a small window
-            total_characters=2 * window,  # half of the window
-            clock=self.limits.clock,
-            approve=self.approve,
-            cut_results=self.cut_results,
+            {tool.spec.name: tool for tool in offered},
+            self.provider.window.tokens,
+            self.approve,
+            self.limits,
+            self.cut_results,
         )
         for step in count(1):
             specs = tuple(tool.spec for tool in toolbox.available.values())

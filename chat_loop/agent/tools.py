@@ -10,6 +10,7 @@ from typing import Any
 
 from msgspec import Struct, field
 
+from chat_loop.agent.ask import CallLimits
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import arguments_of
@@ -114,20 +115,18 @@ def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[st
     return approve
 
 
-class Toolbox(Struct, kw_only=True):
-    """The tools of one reply, and their limits: `seconds` for a call, `characters` for its result.
-
-    All results together take about `total_characters`: each gets half of the rest.
-    `cut_results` holds the full texts of cut results, by the ids of their calls.
+class Toolbox(Struct):
+    """The tools of one reply, for a model with a `window` of so many tokens: a result takes at most
+    a quarter of it, all results about half. `cut_results` holds the full texts of cut ones.
     """
 
     tools: Mapping[str, Tool]
-    seconds: float
-    characters: int
-    total_characters: int = 20 * MAX_RESULT
-    clock: Callable[[], float]
+    window: int
     approve: Approve | None = None
+    limits: CallLimits = field(default_factory=CallLimits)
     cut_results: dict[str, str] = field(default_factory=dict)
+    returned: int = 0
+    """The characters of the results so far."""
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     @property
@@ -144,7 +143,8 @@ class Toolbox(Struct, kw_only=True):
     @property
     def _result_limit(self) -> int:
         """Return the most characters of the next result."""
-        return min(self.characters, max(MIN_RESULT, self.total_characters // 2))
+        rest = 2 * self.window - self.returned
+        return min(MAX_RESULT, self.window, max(MIN_RESULT, rest // 2))
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls concurrently; yield each result as it arrives. Closing cancels the rest."""
@@ -161,7 +161,7 @@ class Toolbox(Struct, kw_only=True):
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _run(self, call: ToolCall) -> ToolReturned:
-        started = self.clock()
+        started = self.limits.clock()
         failed, denied, allowed = True, False, False
         try:
             tool, arguments = self._resolve(call)
@@ -174,7 +174,7 @@ class Toolbox(Struct, kw_only=True):
                     if question and not (self.approve and await self.approve(call.name, question)):
                         raise ToolDenied("Not run: the user did not allow it.")
                 allowed = bool(question)
-                started = self.clock() if allowed else started
+                started = self.limits.clock() if allowed else started
             text = await self._run_in_time(tool, run)
             failed = False
         except ChatLoopError as error:
@@ -182,11 +182,11 @@ class Toolbox(Struct, kw_only=True):
             text = f"{error.message} {error.hint}".strip()
         except OSError as error:
             text = f"{call.name} failed: {os_reason(error)}."
-        seconds = round(self.clock() - started, 2)
+        seconds = round(self.limits.clock() - started, 2)
         text = text or "(nothing)"  # some wires refuse an empty one
         if call.name in self.tools:  # read_result cuts by itself
             limit = self._result_limit
-            self.total_characters -= min(len(text), limit)
+            self.returned += min(len(text), limit)
             text = cut(call.id, text, limit, self.cut_results)
         return ToolReturned(
             id=call.id,
@@ -198,7 +198,7 @@ class Toolbox(Struct, kw_only=True):
         )
 
     async def _run_in_time(self, tool: Tool, run: Callable[[], Awaitable[str]]) -> str:
-        seconds = self.seconds if tool.seconds is None else tool.seconds
+        seconds = self.limits.tool if tool.seconds is None else tool.seconds
         try:
             async with asyncio.timeout(seconds) as limit:
                 return await run()
