@@ -32,7 +32,7 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session, Summary
 from chat_loop.sessions.writer import render
@@ -163,7 +163,7 @@ def searched(folder: Path) -> float:
 def resumed(folder: Path, identity: str) -> float:
     """Milliseconds until a child of a session has begun."""
     sessions = SessionManager(folder)
-    agent = Agent(name="Assistant", system_prompt="", provider=ScriptedProvider())
+    agent = Agent(name="Assistant", system_prompt="", provider=EchoProvider())
     options = Options(acknowledge=False)
     conversation = Conversation(
         agent, sessions, count=len, show=lambda event: None, options=options

@@ -20,9 +20,9 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, TextDelta, Warned
-from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Request
+from tests.support.scripted import ScriptedProvider
 
 LONGEST_SECONDS = 60
 """It ends itself after this long, should nobody kill it."""

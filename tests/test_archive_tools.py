@@ -15,10 +15,10 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, Recalled
 from chat_loop.library.archive_tools import READ, SEARCH
-from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ArchiveContext, Call, Result
 from chat_loop.values import Message, ToolCall
+from tests.support.scripted import ScriptedProvider
 from tests.talking import Clock, words
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False)

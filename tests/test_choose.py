@@ -14,7 +14,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
-from chat_loop.errors import ModelError, ModelNotFound, NoProvider, UsageError
+from chat_loop.errors import ModelError, NoProvider, UsageError
 from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
 from chat_loop.models.store import path_of
 from chat_loop.providers import Provider
@@ -206,11 +206,6 @@ def test_the_command_lines_address_comes_before_the_configs(tmp_path: Path) -> N
 def test_a_model_that_is_not_installed_is_said(tmp_path: Path) -> None:
     with pytest.raises(ModelError):
         choose("local:nothing", Config(), machine(tmp_path))
-
-
-def test_a_script_that_is_not_there_is_said(tmp_path: Path) -> None:
-    with pytest.raises(ModelNotFound, match="cannot be read"):
-        choose(f"scripted:{tmp_path}/none", Config(), machine(tmp_path))
 
 
 def test_the_context_of_an_embedded_model_is_the_configs(tmp_path: Path) -> None:

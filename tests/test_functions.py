@@ -497,7 +497,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.functions import tool_of
 from chat_loop.events import ToolReturned
-from chat_loop.providers.scripted import ScriptedProvider
+from tests.support.scripted import ScriptedProvider
 from chat_loop.values import Message, ToolCall
 
 def hangs():

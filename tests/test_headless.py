@@ -227,7 +227,6 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (("-p", ""), 2, "There is no question."),
         (("--json",), 2, "--json goes with -p."),
         (("--model", "nonsense", "-p", "x"), 2, "“nonsense” is not a model reference."),
-        (("--model", "scripted:/nowhere", "-p", "x"), 1, "The script /nowhere cannot be read."),
         (("--config", "/nowhere.yaml", "-p", "x"), 2, "There is no config file /nowhere.yaml."),
         (
             ("--model", "compatible:m", "-p", "x"),

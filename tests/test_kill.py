@@ -16,11 +16,11 @@ from pathlib import Path
 import pytest
 
 from chat_loop.events import Event, Warned
-from chat_loop.providers.scripted import ScriptedProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import Pin, Query, Reply
 from tests.killed_chat import conversation_in, pin_text, query_text, reply_text, resume_newest
+from tests.support.scripted import ScriptedProvider
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="SIGKILL")
 

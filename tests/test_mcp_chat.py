@@ -27,7 +27,6 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.library.archive_tools import TOOLS
-from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Query, Result
 from chat_loop.values import Message, ToolCall, ToolSpec
@@ -47,6 +46,7 @@ from tests.serving import (
     until,
     until_recorded,
 )
+from tests.support.scripted import ScriptedProvider, Step
 from tests.talking import words
 
 pytestmark = pytest.mark.skipif(

@@ -29,7 +29,7 @@ from chat_loop.providers.replies import (
     arguments_of,
     tool_name,
 )
-from chat_loop.providers.scripted import ScriptedProvider
+from chat_loop.providers.scripted import EchoProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from tests.support.providers import (
@@ -96,12 +96,8 @@ def test_who_calls_tools(tmp_path: Path) -> None:
     assert anthropic_at("http://x").calls_tools
     assert openai_at("http://x").calls_tools
     assert [compatible(calls_tools=said).calls_tools for said in (True, False)] == [True, False]
-    assert [ScriptedProvider(calls_tools=said).calls_tools for said in (True, False)] == [
-        True,
-        False,
-    ]
     assert not OpenAIProvider("m", entry("compatible", "http://x/v1"), window=Window(1)).calls_tools
-    assert not ScriptedProvider().calls_tools
+    assert not EchoProvider().calls_tools
     assert not LocalProvider(tmp_path / "m.gguf", "m", Window(1)).calls_tools
 
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import MAX_STORED, Tool, cut, read_cut_result
 from chat_loop.events import Event, ToolReturned
-from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.values import Message, ToolCall, ToolSpec, Window
+from tests.support.scripted import ScriptedProvider, Step
 
 SPEC = ToolSpec("much", "It gives much.", {"type": "object", "properties": {}})
 NOTE = re.compile(

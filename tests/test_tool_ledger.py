@@ -15,10 +15,10 @@ from chat_loop.agent.builtin import NAMES, builtin_tools
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, ToolReturned
-from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Message, ToolCall
+from tests.support.scripted import ScriptedProvider, Step
 from tests.talking import Clock, words
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, use_ai_summary=False)

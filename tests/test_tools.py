@@ -33,13 +33,13 @@ from chat_loop.events import (
     ToolReturned,
 )
 from chat_loop.providers import Provider
-from chat_loop.providers.scripted import ScriptedProvider, Step
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Query, Reply, Use
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import ALLOWED
 from tests.support.providers import anthropic_at, clear_environment, openai_at
+from tests.support.scripted import ScriptedProvider, Step
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 HELLO = (Message("user", "Hello"),)

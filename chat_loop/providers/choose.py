@@ -15,13 +15,14 @@ from msgspec.structs import replace
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import ModelError, NoProvider, UsageError
 from chat_loop.models import store
-from chat_loop.providers import Provider, catalogue, scripted
+from chat_loop.providers import Provider, catalogue
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
 from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
+from chat_loop.providers.scripted import EchoProvider
 from chat_loop.providers.servers import belongs_to_other_user, server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
@@ -239,9 +240,7 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
             calls_tools=bool(setting.tools),
         )
     if entry.kind == "scripted":
-        if model == scripted.ECHO:
-            return scripted.ScriptedProvider(window=window, takes_images=bool(images))
-        return scripted.ScriptedProvider.from_file(Path(model).expanduser(), window)
+        return EchoProvider(window, takes_images=bool(images))
     entry.require_address()
     # None leaves the SDK to its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+import msgspec
 from msgspec import Struct
 
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
@@ -110,9 +111,6 @@ class ReasoningSplitter:
 
     def split(self, text: str) -> Iterator[TextDelta | ThinkingDelta]:
         """Take a piece of the reply's text and yield what is certain by now."""
-        if text and self._close == "" and not self._strip:
-            yield TextDelta(text)
-            return
         text, self._buffer = self._buffer + text, ""
         if self._close is None:
             start = text.lstrip()
@@ -128,10 +126,9 @@ class ReasoningSplitter:
             if closed:
                 self._close, self._strip = "", True
             else:
-                sizes = range(len(self._close) - 1, 0, -1)
-                held = next((size for size in sizes if inside.endswith(self._close[:size])), 0)
-                inside, self._buffer = inside[: len(inside) - held], inside[len(inside) - held :]
-            if inside:
+                beginnings = (self._close[:size] for size in range(len(self._close), 0, -1))
+                self._buffer = next(filter(inside.endswith, beginnings), "")
+            if inside := inside.removesuffix(self._buffer):
                 yield ThinkingDelta(inside)
         if self._strip:
             text = text.lstrip()
@@ -165,15 +162,11 @@ def find_refused_tool(message: str, names: Sequence[str]) -> str:
 
 def arguments_of(text: str) -> dict[str, object] | None:
     """Return a call's arguments as an object, {} for no text, None for what cannot be sent."""
-    if not text.strip():
-        return {}
-    try:
-        value = json.loads(text)
-        # refuses infinite numbers and halves of surrogate pairs
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    try:  # refuses infinite numbers and halves of surrogate pairs
+        value = msgspec.json.decode(text.strip() or "{}", type=dict[str, object])
     except (ValueError, RecursionError):
         return None
-    return value if isinstance(value, dict) and _is_shallow(value, MAX_DEPTH) else None
+    return value if _is_shallow(value, MAX_DEPTH) else None
 
 
 def _is_shallow(value: object, levels: int) -> bool:

@@ -1,17 +1,14 @@
-"""A provider that needs no model: replies from a script, for tests and demonstrations."""
+"""A provider that needs no model: it repeats the query, to try the program without a key."""
 
 from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import AsyncIterator, Sequence
-from pathlib import Path
+from collections.abc import AsyncIterator
 
-from chat_loop.errors import ModelNotFound, ProviderError
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
 from chat_loop.values import Message, Request, Usage, Window
 
-ECHO = "echo"
 _SUMMARY = """**Background Context:** Initial session.
 
 **Current Session Summary:**
@@ -24,59 +21,33 @@ _SUMMARY = """**Background Context:** Initial session.
 **Pending:**
 - none"""
 
-Step = str | Message | ProviderError
-"""A reply's text, a reply with its calls, or an error that is raised instead."""
 
+class EchoProvider:
+    """Repeats the query. A request for a summary gets one of the right form. Tokens are words."""
 
-class ScriptedProvider:
-    """Gives the steps in order and remembers every request; when they are used up, it repeats the
-    query. A request for a summary gets one of the right form. Tokens are words.
-    """
-
-    name = "scripted"
+    name, model = "scripted", "echo"
     first_event_seconds = 120.0
+    calls_tools = False
 
-    def __init__(
-        self,
-        model: str = ECHO,
-        steps: Sequence[Step] = (),
-        *,
-        window: Window | None = None,
-        calls_tools: bool = False,
-        takes_images: bool = False,
-    ) -> None:
-        self.model, self.window = model, window or Window(128_000)
-        self.takes_images, self.calls_tools = takes_images, calls_tools
-        self.requests: list[Request] = []
-        self._steps = list(steps)
+    def __init__(self, window: Window | None = None, *, takes_images: bool = False) -> None:
+        self.window, self.takes_images = window or Window(128_000), takes_images
         self._cached = 0
-
-    @classmethod
-    def from_file(cls, path: Path, window: Window) -> ScriptedProvider:
-        """Read replies that are separated by lines of `---`. Raises ModelNotFound."""
-        try:
-            steps = re.split(r"^---$", path.read_text("utf-8"), flags=re.MULTILINE)
-        except (OSError, UnicodeDecodeError) as error:
-            what = f"The script {path} cannot be read."
-            raise ModelNotFound(what, "scripted:echo needs no file.") from error
-        return cls(str(path), [step.strip("\n") for step in steps], window=window)
 
     def warm(self) -> None:
         """Do nothing: there is nothing to load."""
 
-    async def stream(self, request: Request) -> AsyncIterator[Event]:
-        self.requests.append(request)
+    def reply(self, request: Request) -> Message:
+        """Return the reply to a request."""
         last = request.messages[-1].text
-        step: Step = f"You said: {last}"
-        if request.grammar is not None:  # the topics are the beginnings of the queries
-            queries = re.findall(r"^\[([\d.]+)\] User: (.*)$", last, re.MULTILINE)
-            topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in queries]
-            step = _SUMMARY.format("\n".join(topics or ["- nothing"]))
-        elif self._steps:
-            step = self._steps.pop(0)
-        if isinstance(step, ProviderError):
-            raise step
-        reply = Message("assistant", step) if isinstance(step, str) else step
+        if request.grammar is None:
+            return Message("assistant", f"You said: {last}")
+        # the topics of a summary are the beginnings of the queries
+        queries = re.findall(r"^\[([\d.]+)\] User: (.*)$", last, re.MULTILINE)
+        topics = [f"- {text[:60].strip() or 'nothing'} [{number}]" for number, text in queries]
+        return Message("assistant", _SUMMARY.format("\n".join(topics or ["- nothing"])))
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        reply = self.reply(request)
         for word in re.findall(r"\S+\s*|\s+", reply.text):
             yield TextDelta(word)
             await asyncio.sleep(0)
