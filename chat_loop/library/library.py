@@ -143,9 +143,9 @@ class Library:
         try:
             files = partial.newest_first(self.directory)
         except OSError as error:
-            raise SessionError(
-                f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
-            ) from error
+            reason = os_reason(error)
+            message = f"The sessions folder {self.directory} cannot be read: {reason}."
+            raise SessionError(message) from error
         if files or texts:
             try:
                 return self._ask_folder(files, question, texts or self._thorough, rebuild)
@@ -186,10 +186,8 @@ class Library:
                 count = len(stale.files)
                 much = count > SOON_FILES or sum(one.size for one in stale.files) > SOON_BYTES
                 if much and not patient:
-                    are = "is" if count == 1 else "are"
-                    raise IndexUnavailable(
-                        f"{plural(count, 'session')} {are} not in the index yet."
-                    )
+                    text = f"The index does not have {plural(count, 'changed session')} yet."
+                    raise IndexUnavailable(text)
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
                 progress = self._progress if much else None

@@ -22,9 +22,8 @@ class Chain(Struct, frozen=True):
 class ChainReader:
     """Reads chains; caches the last one, so that only changed files are read again."""
 
-    def __init__(self, sessions: SessionManager, longest: int = 10_000) -> None:
+    def __init__(self, sessions: SessionManager) -> None:
         self._sessions = sessions
-        self._longest = longest
         self._cache: dict[str, tuple[tuple[int, int], LoadedSession]] = {}
         self._seen: set[str] = set()
         self._broken = ""
@@ -66,9 +65,6 @@ class ChainReader:
             problem = "The chain ends at a parent with an invalid id."
         elif parent in self._seen:
             problem = f"The chain ends at {parent}: it would begin again there." if main else ""
-        elif len(self._seen) > self._longest:
-            limit = f"{self._longest:,} sessions"
-            problem = f"The chain is longer than {limit}; what is older is left out."
         else:
             self._seen.add(parent)
             path, stamp = self._sessions.session_file(parent), (-1, -1)

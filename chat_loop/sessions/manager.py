@@ -169,13 +169,10 @@ class SessionManager:
         that the summary block does not cover, its end and its totals. Return None when the whole
         file is needed.
         """
-        try:
-            session = partial.read_ends(path, last)
-        except OSError:
-            session = None  # `load` reports why
-        return (
-            LoadedSession(_with_file_id(session, path), path, is_partial=True) if session else None
-        )
+        with suppress(OSError):  # `load` reports why
+            if session := partial.read_ends(path, last):
+                return LoadedSession(_with_file_id(session, path), path, is_partial=True)
+        return None
 
     def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
         """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""

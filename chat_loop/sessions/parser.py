@@ -36,18 +36,17 @@ def parse(data: bytes) -> Parsed:
     for line in lines:
         reader.take(line)
     reader.finish(ends_with_newline=data.endswith(b"\n"))
-    if reader.header is None:
-        return Parsed(None, tuple(reader.damage), reader.torn, reader.torn_records)
-    tail = None
-    if reader.tail:  # it begins at the rule before its first marker
+    session = tail = None
+    if reader.header is not None:
+        entries = tuple(reader.entries)
+        session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
+    if session is not None and reader.tail:  # it begins at the rule before its first marker
         end = reader.tail - 1
         last = lines[end - 1].removesuffix(b"\r") if end else b""
         end -= 1 if last[:1] == b"*" == last[-1:] else 0
         rule = [line.removesuffix(b"\r") for line in lines[max(0, end - 3) : end]]
         end -= 3 if rule == [b"", b"---", b""] else 0
         tail = sum(len(line) + 1 for line in lines[:end])
-    entries = tuple(reader.entries)
-    session = records.Session(header=reader.header, entries=entries, seal=reader.seal)
     return Parsed(session, tuple(reader.damage), reader.torn, reader.torn_records, tail)
 
 

@@ -121,15 +121,6 @@ def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
     assert sessions.told() == []
 
 
-def test_a_chain_has_an_end(tmp_path: Path) -> None:
-    sessions = Counting(tmp_path)
-    live = chained(sessions, *[["x"]] * 6)
-    chain = ChainReader(sessions, longest=3).read(live)
-    assert (ids(chain), refs(chain, 6)) == (["s5", "s4", "s3"], [["3.1"], ["4.1"], ["5.1"]])
-    assert chain.problem == "The chain is longer than 3 sessions; what is older is left out."
-    assert ChainReader(sessions, longest=5).read(live).problem == ""
-
-
 def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
     plain = min((Path(__file__).parent.parent / "plain").glob("*.md"))
