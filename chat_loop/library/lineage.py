@@ -65,9 +65,10 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     A session without queries, which only carries its parent's words, counts when it is `here`.
     """
 
+    linked = [link for link in links.values() if link.parent or link.merged]
     unused = {
         link.id
-        for link in links.values()
+        for link in linked
         if link.queries == 0 and link.parent in links and not (link.until or link.merged)
     } - {here}
 
@@ -76,12 +77,13 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
             return ()
         return (one for one in link.parents if not (link.until and one == link.parent))
 
-    tips = {*links}.difference(unused, *map(continued, links.values()))
-    reached = unused | _reachable(tips, links, continued)
-    for one in links:
-        if one not in reached:  # it is in a circle, or only sessions in circles go on from it
-            circle = _reachable([one], links, continued)
-            tips = (tips - circle) | {one}
+    tips = {*links}.difference(unused, *map(continued, linked))
+    reached = unused | _reachable((link.id for link in linked if link.id in tips), links, continued)
+    for link in linked:
+        if link.id not in reached:  # it is in a circle, or only sessions in circles go on from it
+            circle = _reachable([link.id], links, continued)
+            tips -= circle
+            tips.add(link.id)
             reached |= circle
     return {one: last_queries(one, links) for one in links if one in tips}
 
