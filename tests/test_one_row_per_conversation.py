@@ -24,7 +24,9 @@ from tests.library_screens import CODE, in_zone
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.stocked import ALL, FIRST, SECOND, at, put, simple
-from tests.test_headless import ECHO, run
+from tests.support.inside import run
+from tests.test_headless import ECHO
+from tests.test_headless import run as run_process
 
 
 @pytest.fixture(autouse=True)
@@ -202,7 +204,7 @@ def test_runs_of_p_and_queries_without_a_reply_are_listed_on_demand(tmp_path: Pa
 
 def test_the_start_offers_the_last_conversation_that_came_to_something(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    run(tmp_path, *ECHO, stdin=b"How do I sort?\n")
+    run_process(tmp_path, *ECHO, stdin=b"How do I sort?\n")
     run(tmp_path, *ECHO, "-p", "Name a port.")
     run(tmp_path, *ECHO, "-p", "Another one.")
     sessions = SessionManager(folder)
@@ -282,15 +284,6 @@ def test_prices_that_nobody_knows_are_not_free(tmp_path: Path) -> None:
         is None
     )
     assert json.loads(run(tmp_path, "sessions", "stats", "--json").stdout)["conversations"] == 1
-
-
-def test_a_summary_of_no_query_says_so(tmp_path: Path) -> None:
-    assert FIRST.seal is not None
-    put(tmp_path / "sessions", replace(FIRST, seal=replace(FIRST.seal, covers=0)))
-    assert (
-        f"{FIRST.header.id}: no queries, "
-        in run(tmp_path, "sessions", "show", "1", "--show-summaries").stdout.decode()
-    )
 
 
 def test_marks_and_line_ends_of_editors_change_no_row(tmp_path: Path) -> None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Collection, Sequence
 
+from msgspec import Struct
+
 from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview, preview_of
 from chat_loop.commands.chat import Chat
@@ -16,28 +18,23 @@ from chat_loop.sessions.trash import move_to_trash
 from chat_loop.wording import dollars_text
 
 
-class BrowsedSessions:
-    """The saved sessions as the browser wants them. `first` is what it begins with."""
+class BrowsedSessions(Struct):
+    """The saved sessions as the browser wants them."""
 
-    def __init__(self, chat: Chat, first: Sequence[SessionRow] | None) -> None:
-        self._chat = chat
-        self._first = first
+    chat: Chat
 
     def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
         """Return the conversations, after those of `unfolded` their older sessions."""
-        first, self._first = self._first, None
-        if first is not None and not unfolded:
-            return first
-        return self._chat.library.rows(unfolded=unfolded, here=self._chat.here_id)[0]
+        return self.chat.library.rows(unfolded=unfolded, here=self.chat.here_id)[0]
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the facts and the last exchanges of a session."""
         try:
-            loaded = self._chat.sessions.load(row.path)
+            loaded = self.chat.sessions.load(row.path)
         except SessionError as error:
             return Preview(about=[("Damage", error.message)])
-        price = cost_of(row, self._chat.conversation.options.cost)
-        return preview_of(loaded.session, loaded.damage, "" if not price else dollars_text(price))
+        price = cost_of(row, self.chat.conversation.options.cost)
+        return preview_of(loaded.session, loaded.damage, dollars_text(price) if price else "")
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
@@ -46,16 +43,13 @@ class BrowsedSessions:
 
     async def edit(self, row: SessionRow) -> None:
         """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""
-        lock = None
-        with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
-            lock = take_lock(row.path.parent, row.id)
-        try:
-            await self._chat.reader.open_file(row.path)
-        finally:
-            if lock is not None:
-                lock.close()
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
+                stack.enter_context(contextlib.closing(take_lock(row.path.parent, row.id)))
+            await self.chat.reader.open_file(row.path)
 
 
-async def choose_session(chat: Chat, rows: Sequence[SessionRow], words: str) -> SessionRow | None:
-    """Let the user choose among the conversations `rows`, filtered by `words`."""
-    return await browse(BrowsedSessions(chat, rows), now=chat.sessions.now(), words=words)
+async def choose_session(chat: Chat, words: str) -> SessionRow | None:
+    """Let the user choose among the conversations, filtered by `words`."""
+    await chat.look(lambda library: library.rows(1))  # shows progress, the browser does not
+    return await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)

@@ -13,7 +13,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.display import lists
-from chat_loop.display.hits import HitView, show_exchange, show_hits, show_session
+from chat_loop.display.hits import show_exchange, show_hits, show_session
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
@@ -64,9 +64,7 @@ async def sessions(chat: Chat, argument: str) -> None:
     if first == "browse":
         from chat_loop.commands.browsing import choose_session  # loads the editor's library
 
-        (rows, _), _ = await chat.look(lambda library: library.rows(here=chat.here_id))
-        chat.number_rows(rows)
-        row = await choose_session(chat, rows, rest)
+        row = await choose_session(chat, rest)
         chat.notifier.begin()
         if row is not None:
             await resume(chat, f"{row.id} --quick")
@@ -314,9 +312,7 @@ async def merge(chat: Chat, argument: str) -> None:
     titles = [naming.first_words(one.session)[: lists.MAX_NAME] for one in (first, second)]
     names = titles if all(titles) and titles[0] != titles[1] else ids
 
-    def show(number: int, of: int, lines: tuple[str, str]) -> None:
-        lists.show_contradiction(display, number, of, names, lines)
-
+    show = partial(lists.show_contradiction, display, names)
     dropped: list[str] | None = None
     question = "These sessions are unrelated. Merge anyway? (y/n) "
     if draft.common or await chat.confirm(question):
@@ -374,16 +370,9 @@ async def search(chat: Chat, argument: str) -> None:
         chat.display.warn(sentence)
     chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in hits]
     chat.listed = [identity for identity, _ in chat.hits]
-    marked = tuple(word for word in words.split() if len(word) > 1)
-    shown = []
-    for hit in hits:
-        speakers = {"User": "You", "Assistant": hit.row.agent or "Assistant"}
-        excerpts = tuple((speakers.get(who, who), text) for who, text in excerpts_of(hit, estimate))
-        query, related = hit.exchange.query, hit.related
-        shown.append(
-            HitView(row=hit.row, query=query, excerpts=excerpts, related=related, highlights=marked)
-        )
-    show_hits(chat.display, shown, chat.sessions.now())
+    marked = [word for word in words.split() if len(word) > 1]
+    excerpts = [(hit, excerpts_of(hit, estimate)) for hit in hits]
+    show_hits(chat.display, excerpts, marked, chat.sessions.now())
 
 
 @registry.command("show N|ID [QUERY]", "Sessions")

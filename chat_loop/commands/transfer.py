@@ -13,7 +13,6 @@ from chat_loop.export import exporting, importing
 from chat_loop.sessions.naming import shorten
 from chat_loop.wording import plural
 
-MAX_COMPLAINTS = 5
 COPY_CHOICES = {
     "reply": "the last reply",
     "query": "your last query",
@@ -108,7 +107,8 @@ async def export(chat: Chat, argument: str) -> None:
     --secrets               keep keys and passwords, which are left out otherwise
     """
     words, options = registry.arguments("export", argument)
-    target, form = _unquote(words), exporting.export_format(options.get("as", ""), _unquote(words))
+    target = words.strip("\"'")
+    form = exporting.export_format(options.get("as", ""), target)
     if "session" not in options and not chat.own_id:
         hint = "--session N exports a saved conversation."
         raise UsageError("There is nothing to export yet.", hint)
@@ -132,14 +132,12 @@ async def import_(chat: Chat, argument: str) -> None:
     """
     if not argument:
         raise usage_error("import")
-    path = importing.file_path(_unquote(argument))
+    path = importing.file_path(argument.strip("\"'"))
     importer = importing.Importer()
     await asyncio.to_thread(importer.add_path, path)
     stored = importer.store(chat.sessions)
-    for complaint in importer.complaints[:MAX_COMPLAINTS]:
+    for complaint in importer.complaints:
         chat.display.warn(one_line(complaint, 300))
-    if (more := len(importer.complaints) - MAX_COMPLAINTS) > 0:
-        chat.display.line(f"  and {more} more complaints.", "yellow")
     new = [one for one in stored if one.is_new]
     repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
     chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
@@ -147,8 +145,3 @@ async def import_(chat: Chat, argument: str) -> None:
         if one.original_id != one.id:
             chat.display.line(f"  {one.original_id} is {one.id} here.", "dim")
     chat.number_rows(())
-
-
-def _unquote(name: str) -> str:
-    """Return a file's name as it was meant: in quotes as a shell would want it, or bare."""
-    return name[1:-1] if len(name) > 1 and name[0] == name[-1] and name[0] in "'\"" else name

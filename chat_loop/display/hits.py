@@ -4,35 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-
-from msgspec import Struct
+from typing import TYPE_CHECKING
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.rows import tags_text
 from chat_loop.display.text import one_line, printable
-from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
+from chat_loop.sessions.records import Exchange, Session
 from chat_loop.wording import attached_text, counts_text, plural, when_text
+
+if TYPE_CHECKING:
+    from chat_loop.library.search import FolderHit
 
 MAX_EXCHANGES = 5
 """The most exchanges of a session that are shown."""
 MAX_TEXT = 300
 
 
-class HitView(Struct, frozen=True, kw_only=True):
-    """A search hit to show: excerpts by speaker, and the words to highlight.
-
-    `related`: it has none of the words, only a similar meaning.
-    """
-
-    row: SessionRow
-    query: Query
-    excerpts: tuple[tuple[str, str], ...]
-    related: bool = False
-    highlights: tuple[str, ...] = ()
-
-
-def show_hits(display: DisplayManager, hits: Sequence[HitView], now: datetime) -> None:
-    """Show the numbered hits, best first."""
+def show_hits(
+    display: DisplayManager,
+    hits: Sequence[tuple[FolderHit, Sequence[tuple[str, str]]]],
+    words: Sequence[str],
+    now: datetime,
+) -> None:
+    """Show the numbered hits with their excerpts by speaker, best first; highlight the words."""
     from rich.padding import Padding
     from rich.text import Text
 
@@ -41,15 +35,16 @@ def show_hits(display: DisplayManager, hits: Sequence[HitView], now: datetime) -
             "No matches. It may have been said in other words; /sessions WORDS looks at names."
         )
         return
-    for number, hit in enumerate(hits, 1):
+    for number, (hit, excerpts) in enumerate(hits, 1):
+        row, query = hit.row, hit.exchange.query
         related = " · related" if hit.related else ""
-        when = f" · query {hit.query.number} · {when_text(hit.query.at, now)}{related}"
-        name = one_line(hit.row.name or hit.row.id, 100)
-        tags = tags_text(hit.row)
+        when = f" · query {query.number} · {when_text(query.at, now)}{related}"
+        name, tags = one_line(row.name or row.id, 100), tags_text(row)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
-        for who, excerpt in hit.excerpts:
-            text = Text(f"{one_line(who, 40)}: {one_line(excerpt, 600)}")
-            text.highlight_words(hit.highlights, "bold yellow", case_sensitive=False)
+        speakers = {"User": "You", "Assistant": row.agent or "Assistant"}
+        for who, excerpt in excerpts:
+            text = Text(f"{one_line(speakers.get(who, who), 40)}: {one_line(excerpt, 600)}")
+            text.highlight_words(words, "bold yellow", case_sensitive=False)
             display.panel(Padding(text, (0, 0, 0, 5), expand=False))
     display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
 

@@ -97,7 +97,7 @@ _PLAIN = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
 
 
 def show_contradiction(
-    display: DisplayManager, number: int, of: int, names: Sequence[str], lines: tuple[str, str]
+    display: DisplayManager, names: Sequence[str], number: int, of: int, lines: tuple[str, str]
 ) -> None:
     """Show two contradicting lines, each under the name of its session."""
     display.line(f"Contradiction {number} of {of}:", "bold")

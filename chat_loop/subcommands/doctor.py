@@ -145,11 +145,8 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
             yield from check(installation)
         except errors.ChatLoopError as error:
             yield problem(name, error.message, error.hint.partition("\n")[0])
-        except OSError as error:
-            text = f"{error.filename or 'This'} cannot be read: {errors.os_reason(error)}."
-            yield problem(name, text)
-        except (ValueError, RuntimeError, ImportError) as error:
-            yield problem(name, f"This cannot be checked: {type(error).__name__}: {error}.")
+        except (OSError, ValueError, RuntimeError, ImportError) as error:
+            yield problem(name, f"This cannot be checked: {error}.")
 
 
 def folders(installation: Installation) -> Iterator[Finding]:

@@ -1,4 +1,4 @@
-"""`chat-loop mcp`: whether the MCP servers of the config can be connected, and what they offer."""
+"""`chat-loop mcp`: connect to the MCP servers of the config, and list them with their tools."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import misnamed_files, newest_first
-from chat_loop.sessions.records import Seal, Session, SessionRow
+from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.wording import compaction_text, counts_text, dollars_text, plural
 
@@ -103,16 +103,13 @@ class SessionActions:
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
         if options.as_json:
-            json_rows = []
+            key, json_rows = "conversations" if fold else "sessions", []
             for row in rows:
-                values = {**row_values(row, numbers.get(row.id)), "cost": drawn.cost_of(row, cost)}
+                values = row_values(row, numbers.get(row.id)) | {"cost": drawn.cost_of(row, cost)}
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
-                    values |= {"shared_queries": row.shared, "branch": None}
-                if fold and row.branch is not None:
-                    values["branch"] = {"at": row.branch.at or None, "words": row.branch.words}
+                    values |= {"branch": row.branch, "shared_queries": row.shared}
                 json_rows.append(values)
-            key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: json_rows, "older": more})
             return int(bool(filters) and not rows)
         if not rows:
@@ -161,36 +158,20 @@ class SessionActions:
         chain = ChainReader(self.sessions).read(session)
         if chain.problem:
             err(chain.problem)
-        rows = []
-        for one in (*(loaded.session for loaded in reversed(chain.ancestors)), session):
-            seal = one.seal or Seal(at=one.header.created, reason="exit")
-            numbers = [exchange.query.number for exchange in one.exchanges]
-            last = max(numbers, default=0) if seal.covers is None else seal.covers
-            covers = bool(numbers) and numbers[0] <= last
-            values: dict[str, object] = {
-                "session": one.header.id,
-                "first": numbers[0] if covers else None,
-                "last": last if covers and seal.summary else None,
-                "at": seal.at if seal.summary else None,
-            }
-            for name in ("source", "usage", "compaction", "summary"):
-                values[name] = getattr(seal, name)
-            rows.append(values)
-            if as_json:
-                continue
-            if seal.summary is None:
+        sessions = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
+        if as_json:
+            out_json([{"session": one.header.id, "seal": one.seal} for one in sessions])
+            return 0
+        for one in sessions:
+            seal = one.seal
+            if seal is None or seal.summary is None:
                 out(f"{one.header.id}: no summary\n\n")
                 continue
-            covered = f"queries {numbers[0]} to {last}" if covers else "no queries"
-            out(
-                f"{one.header.id}: {covered}, {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n"
-            )
+            out(f"{one.header.id}: {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n")
             if (made := seal.compaction) is not None:
                 price = dollars_text(made.cost)
                 out(f"{compaction_text(made)} · {made.model or 'no model'} · {price}\n")
             out(f"\n{summary_block.render(seal.summary)}\n\n")
-        if as_json:
-            out_json(rows)
         return 0
 
     def search(self, options: argparse.Namespace) -> int:
