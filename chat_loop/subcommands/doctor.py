@@ -27,7 +27,6 @@ from msgspec.structs import replace
 
 from chat_loop import __version__, errors
 from chat_loop.agent import mcp_servers
-from chat_loop.agent.registry import AgentRegistry
 from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
@@ -138,7 +137,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         folder = paths.sessions(Config())
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
     installation = Installation(options, config, paths, folder, machine)
-    checks = [folders, sessions, index, keys, model, servers, agents, terminal]
+    checks = [folders, sessions, index, keys, model, servers, terminal]
     for check in [*checks, online] if options.online else checks:
         name = check.__name__.capitalize()
         try:
@@ -187,11 +186,8 @@ def sessions(installation: Installation) -> Iterator[Finding]:
     if unlisted := listing.misnamed_files(folder):
         hint = "Sync tools leave such copies where two machines wrote."
         yield warning("Not listed", unlisted_text(unlisted), hint)
-    states = Counter[str](row.state for row in listing.rows(folder))
-    names = {"plain": "of another program", "foreign": "no transcript", "empty": "empty"}
-    parts = [plural(len(stamps), "session"), size_text(sum(stamp.size for stamp in stamps))]
-    parts += [f"{states[state]:,} {name}" for state, name in names.items() if states[state]]
-    yield passed("Sessions", ", ".join(parts))
+    size = size_text(sum(stamp.size for stamp in stamps))
+    yield passed("Sessions", f"{plural(len(stamps), 'session')}, {size}")
     for text in damaged[:MAX_DAMAGED]:
         hint = "What can be read of it can still be resumed and shown."
         yield warning("Damaged", text, hint)
@@ -292,19 +288,6 @@ def servers(installation: Installation) -> Iterator[Finding]:
                 yield passed(f"MCP {state.name}", f"connected, {plural(len(state.tools), 'tool')}")
             else:
                 yield problem(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
-
-
-def agents(installation: Installation) -> Iterator[Finding]:
-    """Check the agents that have a name, and that the one that would be used now is approved."""
-    registry = AgentRegistry(installation.paths)
-    yield passed("Agents", f"{plural(len(registry.all()), 'agent')} with a name")
-    if reference := installation.options.agent_reference or installation.config.agent.default:
-        file = registry.read(reference)
-        if registry.question(file) is None:
-            yield passed("Agent", str(file.path))
-        else:
-            hint = f"chat-loop agents approve {reference}"
-            yield warning("Agent", f"{file.path} is not approved.", hint)
 
 
 def terminal(installation: Installation) -> Iterator[Finding]:
