@@ -33,7 +33,7 @@ class BrowsedSessions(Struct):
             loaded = self.chat.sessions.load(row.path)
         except SessionError as error:
             return Preview(about=[("Damage", error.message)])
-        price = cost_of(row, self.chat.conversation.options.cost)
+        price = cost_of(row.spent, self.chat.conversation.options.cost)
         return preview_of(loaded.session, loaded.damage, dollars_text(price) if price else "")
 
     def trash(self, row: SessionRow) -> str:

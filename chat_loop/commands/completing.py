@@ -5,9 +5,9 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
-from typing import TypeVar
+from typing import Any
 
 from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
@@ -20,10 +20,10 @@ from chat_loop.display.themes import ABOUT
 from chat_loop.errors import ChatLoopError
 from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library
+from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
 from chat_loop.wording import when_text
 
-T = TypeVar("T")
 MAX_CHOICES = 50
 """The most choices of one kind."""
 FIXED = {
@@ -49,7 +49,7 @@ class CommandCompleter:
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
-        self._cache: dict[str, tuple[float, object]] = {}
+        self._cache: dict[str, tuple[float, Any]] = {}
 
     def choices(self, before: str) -> Iterator[Choice]:
         """Yield the completions of the text before the cursor, the likeliest first."""
@@ -142,7 +142,7 @@ class CommandCompleter:
 
     def _models(self, typed: str) -> Iterator[tuple[str, str]]:
         models = self._chat.models
-        offers = self._recent("models", 60, models.candidates) or ()
+        offers: Sequence[Candidate] = self._recent("models", 60, models.candidates)
         for offer in offers:
             name = offer.reference.partition(":")[2]
             if offer.reference.startswith(typed) or (typed and name.startswith(typed)):
@@ -157,16 +157,17 @@ class CommandCompleter:
             with contextlib.closing(Library(sessions.directory, sessions.now)) as library:
                 return library.rows(10 * MAX_CHOICES)[0]
 
-        return self._recent("rows", 3, load) or []
+        rows: list[SessionRow] = self._recent("rows", 3, load)
+        return rows
 
-    def _recent(self, name: str, seconds: float, load: Callable[[], T]) -> T | None:
+    def _recent(self, name: str, seconds: float, load: Callable[[], Any]) -> Any:
         """Return the cached value, reloaded after `seconds`; the old one where that fails."""
-        due, value = self._cache.get(name, (0.0, None))
+        due, value = self._cache.get(name, (0.0, ()))
         if time.monotonic() >= due:
             with contextlib.suppress(ChatLoopError, OSError):  # the command itself says it
                 value = load()
             self._cache[name] = time.monotonic() + seconds, value
-        return value  # type: ignore[return-value]
+        return value
 
 
 def _with_prefix(typed: str, found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -371,8 +371,8 @@ async def search(chat: Chat, argument: str) -> None:
     chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in hits]
     chat.listed = [identity for identity, _ in chat.hits]
     marked = [word for word in words.split() if len(word) > 1]
-    excerpts = [(hit, excerpts_of(hit, estimate)) for hit in hits]
-    show_hits(chat.display, excerpts, marked, chat.sessions.now())
+    shown = [(hit.row, hit.exchange.query, hit.related, excerpts_of(hit, estimate)) for hit in hits]
+    show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
 @registry.command("show N|ID [QUERY]", "Sessions")

@@ -18,7 +18,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.markdown.theme import NAMES
-from chat_loop.display.rows import Cost
+from chat_loop.display.rows import Cost, cost_of
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import renders, show_themes
@@ -206,7 +206,7 @@ async def stats(chat: Chat, argument: str) -> None:
     used = session.usage_of_models or {conversation.agent.model: Usage()}
     if len(used) > 1:
         pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
-    pairs.append(("Cost of the session", dollars_text(cost_of_models(used, cost))))
+    pairs.append(("Cost of the session", dollars_text(cost_of(used.items(), cost))))
     chat.display.lines(pairs)
     if problem:
         chat.display.warn(problem)
@@ -260,13 +260,6 @@ async def info(chat: Chat, argument: str) -> None:
     chat.display.lines((label, value) for label, value in pairs if value)
 
 
-def cost_of_models(used: Mapping[str, Usage], cost: Cost) -> float | None:
-    """Return what the usage of models costs in US dollars; None when a price is unknown."""
-    costs = [cost(model, usage) for model, usage in used.items()]
-    known = [one for one in costs if one is not None]
-    return sum(known) if len(known) == len(costs) else None
-
-
 def status_of(conversation: Conversation, cost: Cost) -> Status:
     """Return the contents of the status line."""
     live, budget, session = conversation.live, conversation.budget, conversation.session
@@ -277,7 +270,7 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         window=budget.window,
         estimated=budget.estimated,
         tokens=tokens,
-        cost=cost_of_models(session.usage_of_models, cost) if tokens else None,
+        cost=cost_of(session.usage_of_models.items(), cost) if tokens else None,
         session=name if live.is_empty else name or live.header.id,
         unsaved=not live.is_empty and not live.is_saved,
         summary=conversation.compaction.state,

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.rows import tags_text
 from chat_loop.display.text import one_line, printable
-from chat_loop.sessions.records import Exchange, Session
+from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.wording import attached_text, counts_text, plural, when_text
-
-if TYPE_CHECKING:
-    from chat_loop.library.search import FolderHit
 
 MAX_EXCHANGES = 5
 """The most exchanges of a session that are shown."""
@@ -22,11 +18,13 @@ MAX_TEXT = 300
 
 def show_hits(
     display: DisplayManager,
-    hits: Sequence[tuple[FolderHit, Sequence[tuple[str, str]]]],
+    hits: Sequence[tuple[SessionRow, Query, bool, Sequence[tuple[str, str]]]],
     words: Sequence[str],
     now: datetime,
 ) -> None:
-    """Show the numbered hits with their excerpts by speaker, best first; highlight the words."""
+    """Show the numbered hits, best first: row, query, True for one that is only related, and the
+    excerpts by speaker, in which the words are highlighted.
+    """
     from rich.padding import Padding
     from rich.text import Text
 
@@ -35,10 +33,9 @@ def show_hits(
             "No matches. It may have been said in other words; /sessions WORDS looks at names."
         )
         return
-    for number, (hit, excerpts) in enumerate(hits, 1):
-        row, query = hit.row, hit.exchange.query
-        related = " · related" if hit.related else ""
-        when = f" · query {query.number} · {when_text(query.at, now)}{related}"
+    for number, (row, query, related, excerpts) in enumerate(hits, 1):
+        when = f" · query {query.number} · {when_text(query.at, now)}"
+        when += " · related" if related else ""
         name, tags = one_line(row.name or row.id, 100), tags_text(row)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         speakers = {"User": "You", "Assistant": row.agent or "Assistant"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from chat_loop.display.text import cells, cut_to, one_line
@@ -79,7 +79,7 @@ class RowTable:
         self._has_agents = len({row.agent for row in rows}) > 1
         self._columns: list[tuple[str, ...]] = []
         for number, row in numbered_rows(rows):
-            price = cost_of(row, cost) if cost is not None else None
+            price = cost_of(row.spent, cost) if cost is not None else None
             counts = counts_or_state(row) + (f", {dollars_text(price)}" if price else "")
             when, agent = when_text(row.updated, now), steady_text(row.agent, 20)
             self._columns.append((number, when, agent, counts))
@@ -126,11 +126,11 @@ def has_number(row: SessionRow) -> bool:
     return not (row.current or row.behind)
 
 
-def cost_of(row: SessionRow, cost: Cost) -> float | None:
-    """Return the cost of a row's replies in US dollars; None when price or usage is unknown."""
-    costs = [cost(model, usage) for model, usage in row.spent or ()]
+def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:
+    """Return the cost of models' usage in US dollars; None when a price or the usage is unknown."""
+    costs = [cost(model, usage) for model, usage in spent or ()]
     known = [one for one in costs if one is not None]
-    return sum(known) if row.spent is not None and len(known) == len(costs) else None
+    return sum(known) if spent is not None and len(known) == len(costs) else None
 
 
 def unlisted_text(names: Sequence[str]) -> str:

@@ -102,33 +102,28 @@ class SessionActions:
         is_whole = fold and not filters and not options.all
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
-        if options.as_json:
-            key, json_rows = "conversations" if fold else "sessions", []
-            for row in rows:
-                values = row_values(row, numbers.get(row.id)) | {"cost": drawn.cost_of(row, cost)}
+        printed: list[object] = []
+        for row in rows:
+            number, price = numbers.get(row.id), drawn.cost_of(row.spent, cost)
+            if options.as_json:
+                values = {**row_values(row, number), "cost": price}
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
                     values |= {"branch": row.branch, "shared_queries": row.shared}
-                json_rows.append(values)
-            out_json({"schema": SCHEMA, key: json_rows, "older": more})
+                printed.append(values)
+            else:
+                counts = f"{_counts(row)}, {dollars_text(price)}" if price else _counts(row)
+                name = f"{drawn.name_text(row, 60)}{drawn.tags_text(row)}"
+                parts = (_date(row), row.id, row.state, counts, drawn.compactions_text(row), name)
+                printed.append("  ".join((f"{number or '':>4}", *filter(None, parts))))
+        if options.as_json:
+            key = "conversations" if fold else "sessions"
+            out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
         if not rows:
             hidden = bool(newest_first(self.sessions.directory))
             err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
-        lines = []
-        for row in rows:
-            price, counts = drawn.cost_of(row, cost), _counts(row)
-            parts = (
-                f"{numbers.get(row.id, ''):>4}",
-                f"{_date(row):<16}",
-                row.id,
-                row.state,
-                f"{counts}, {dollars_text(price)}" if price else counts,
-                drawn.compactions_text(row),
-                " ".join((drawn.name_text(row, 60), *(f"#{tag}" for tag in row.tags))),
-            )
-            lines.append("  ".join(filter(None, parts)) + "\n")
-        out("".join(lines))
+        out("".join(f"{line}\n" for line in printed))
         if more:
             err(f"… and {more:,} older")
         if names := misnamed_files(self.sessions.directory):
@@ -370,7 +365,7 @@ def row_values(row: SessionRow, number: int | None = None) -> dict[str, object]:
 
 
 def _date(row: SessionRow) -> str:
-    return "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
+    return f"{'unknown':<16}" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
 
 
 def _counts(row: SessionRow) -> str:
@@ -381,7 +376,7 @@ def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
     if as_json:
         out_json([row_values(row) for row in rows])
     for row in () if as_json else rows:
-        out(f"{_date(row):<16}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
+        out(f"{_date(row)}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
 
 
 def _try_each(act: Callable[..., object], *arguments: object) -> bool:
