@@ -153,29 +153,28 @@ def show_history(
         if summary is None:
             display.line("  no summary was made")
             continue
-        sections = {
-            "": summary.topics,
-            "Decisions: ": summary.decisions,
-            "Pending: ": summary.pending,
-        }
-        for name, items in sections.items():
+        for name in ("topics", "decisions", "pending"):
+            items = getattr(summary, name)
             shown = items if full else items[:3]
+            title = "" if name == "topics" else f"{name.capitalize()}: "
             for item in shown:
-                display.prose(
-                    f"  {name}{printable(item) if full else one_line(item, 300)}", indent=4
-                )
+                text = printable(item) if full else one_line(item, 300)
+                display.prose(f"  {title}{text}", indent=4)
             if len(shown) < len(items):
                 display.line(f"  … {len(items) - len(shown)} more", "dim")
     if recent:
         display.line()
         display.line(f"[Recent] Messages {recent[0][0]}-{total}:", "bold")
     for first, exchange in recent:
+        note = " (not sent again)" if exchange.failed else ""
         reply = exchange.reply.text if exchange.reply is not None else ""
-        said = [("You", exchange.query.text), *([(agent, reply)] if reply.strip() else [])]
-        for number, (speaker, text) in enumerate(said, first):
-            shown_text = printable(text) if full else one_line(text, FIRST_WORDS)
-            note = " (not sent again)" if exchange.failed else ""
-            display.prose(f"  Message {number}: {speaker}: {shown_text}{note}", indent=4)
+        for number, speaker, said in (
+            (first, "You", exchange.query.text),
+            (first + 1, agent, reply),
+        ):
+            if number == first or said.strip():
+                text = printable(said) if full else one_line(said, FIRST_WORDS)
+                display.prose(f"  Message {number}: {speaker}: {text}{note}", indent=4)
 
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:

@@ -67,21 +67,16 @@ def export_format(name: str, target: str) -> ExportFormat:
 def images_of(chain: Sequence[LoadedSession]) -> tuple[dict[str, bytes], list[str]]:
     """Return the images of the sessions by `Attachment.file`, and a sentence for each lost one."""
     images: dict[str, bytes] = {}
-    lost: dict[tuple[str, str], str] = {}
+    lost: dict[str, None] = {}
     for loaded in chain:
         store = ImageStore(loaded.path.parent, Files())
         for entry in loaded.session.entries:
-            if (
-                isinstance(entry, records.Attachment)
-                and entry.is_image
-                and entry.file not in images
-            ):
+            if isinstance(entry, records.Attachment) and entry.is_image:
                 try:
-                    images[entry.file] = store.data(entry.file)
+                    images[entry.file] = images.get(entry.file) or store.data(entry.file)
                 except ImageUnavailable as error:
-                    sentence = f"{entry.name} is not in the export: {error}."
-                    lost[entry.name, entry.file] = sentence
-    return images, list(lost.values())
+                    lost[f"{entry.name} is not in the export: {error}."] = None
+    return images, list(lost)
 
 
 def export_bytes(
@@ -148,23 +143,23 @@ def write_export(
     folder = _folder_beside(path)
     link = quote(folder.name) if has_folder else records.IMAGE_FOLDER
     data = export_bytes(chain, form, secrets=secrets, images=images, folder=link)
-    files, beside, writing = Files(), "", path
     try:
-        files.write_new(path, data)
-        if has_folder:
-            writing = folder
-            store = ImageStore(folder.parent, files, folder.name)
-            for file, image in images.items():
-                store.keep(file, image)
-            beside = f", with {plural(len(images), 'image')} in {folder}"
+        Files().write_new(path, data)
+    except FileExistsError:
+        message = f"{path} is there already: nothing is written."
+        raise SaveError(message, "Name another file.") from None
     except OSError as error:
-        if isinstance(error, FileExistsError) and writing == path:
-            message = f"{path} is there already: nothing is written."
-            raise SaveError(message, "Name another file.") from None
-        raise SaveError(f"{writing} cannot be written: {os_reason(error)}.") from error
-    sessions = plural(len(chain), "session")
-    report = f"Exported {sessions} to {path} ({size_text(len(data))}){beside}."
-    return report, complaints
+        raise SaveError(f"{path} cannot be written: {os_reason(error)}.") from error
+    report = f"Exported {plural(len(chain), 'session')} to {path} ({size_text(len(data))})"
+    if not has_folder:
+        return f"{report}.", complaints
+    store = ImageStore(folder.parent, Files(), folder.name)
+    try:
+        for file, image in images.items():
+            store.keep(file, image)
+    except OSError as error:
+        raise SaveError(f"{folder} cannot be written: {os_reason(error)}.") from error
+    return f"{report}, with {plural(len(images), 'image')} in {folder}.", complaints
 
 
 def _folder_beside(path: Path) -> Path:

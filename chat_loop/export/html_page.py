@@ -34,15 +34,7 @@ _MAX_TITLE = 80
 _MAX_ENTRY = 70
 _MAX_IMAGES = 40 << 20
 """Characters of base64 in a page; of further images only the names are shown."""
-_LISTS: Mapping[str, str] = {
-    "topics": "Topics discussed",
-    "decisions": "Decisions made",
-    "pending": "Pending",
-    "pinned": "Pinned",
-    "key_facts": "Key facts",
-    "files": "Files touched",
-    "tools": "Tools used",
-}
+_LISTS = ("topics", "decisions", "pending", "pinned", "key_facts", "files", "tools")
 _SOURCES = {
     "model": "Summary",
     "extracted": "Summary, extracted without a model",
@@ -176,8 +168,7 @@ def _entries(  # noqa: C901 - one case for each kind of entry
                 yield f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
             case records.Call(number=number, id=identity):
                 last = calls[number, identity] is entry
-                result = results.get((number, identity)) if last else None
-                yield _call(entry, result)
+                yield _call(entry, results.get((number, identity)) if last else None)
             case records.Result(number=number, id=identity):
                 if (number, identity) not in calls or results[number, identity] is not entry:
                     yield _fold("<b>Result of a tool</b>", _result(entry))
@@ -231,10 +222,10 @@ def _attachment(entry: records.Attachment, image: str) -> str:
 
 def _summary(summary: Summary) -> str:
     parts = [prose(summary.background)] if summary.background.strip() else []
-    for name, title in _LISTS.items():
-        if items := getattr(summary, name):
-            listed = "".join(f"<li>{prose(item)}</li>\n" for item in items)
-            parts.append(f"<h4>{title}</h4>\n<ul>\n{listed}</ul>\n")
+    for name in _LISTS:
+        items = "".join(f"<li>{prose(item)}</li>\n" for item in getattr(summary, name))
+        title = name.replace("_", " ").capitalize()
+        parts += [f"<h4>{title}</h4>\n<ul>\n{items}</ul>\n"] if items else []
     return _words("".join(parts))
 
 
