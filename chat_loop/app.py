@@ -9,6 +9,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterable
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -118,21 +119,18 @@ class App:
         if options.local and not reference:
             from chat_loop.subcommands.models import ensure_installed
 
-            folder = self.paths.models
-            if instant is not None and not store.installed_models(folder):
-                reference = f"local:{instant.lend(lambda: ensure_installed(folder))}"
-            else:
-                reference = f"local:{ensure_installed(folder)}"
+            install = partial(ensure_installed, self.paths.models)
+            asks = instant is not None and not store.installed_models(self.paths.models)
+            reference = f"local:{instant.lend(install) if instant and asks else install()}"
 
-        def say(sentence: str) -> None:
-            """Print a note before the chat begins, or on standard error."""
+        def report(sentence: str) -> None:
             if instant is not None:
                 instant.say(printable(sentence))
             else:
                 err(sentence)
 
         url = options.base_url
-        return choose.choose(reference, self.config, self.machine, base_url=url, report=say)
+        return choose.choose(reference, self.config, self.machine, base_url=url, report=report)
 
     def _tools(self) -> tuple[Tool, ...]:
         """Return the built-in tools that the command line names, else the config or the agent."""

@@ -8,7 +8,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -19,6 +18,7 @@ import pytest
 from benchmarks.support.loopback import Loopback, failing
 from chat_loop.library.index import index_status
 from chat_loop.sessions import partial
+from tests import warm
 from tests.pty_chat import PtyChat
 from tests.support.inside import run
 from tests.test_choose import closed_port
@@ -397,19 +397,8 @@ def test_folders_with_other_modes(tmp_path: Path, mode: int, state: str) -> None
     ids=["no HOME", "empty HOME", "HOME is not there", "no such user", "below a device"],
 )
 def test_without_a_home(tmp_path: Path, environment: dict[str, str]) -> None:
-    result = subprocess.run(
-        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo", "doctor"],
-        capture_output=True,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "LANG": "C.UTF-8",
-            "PYTHONPATH": str(Path(__file__).parent.parent),
-            **environment,
-        },
-        cwd=tmp_path,
-        timeout=60,
-        check=False,
-    )
+    names = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **environment}
+    result = warm.run([*ECHO, "doctor"], names, cwd=tmp_path)
     assert result.stderr == b""
     assert result.returncode in (0, 1)
     assert "✓ Python" in result.stdout.decode()

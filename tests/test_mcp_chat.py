@@ -31,6 +31,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Query, Result
 from chat_loop.values import Message, ToolCall, ToolSpec
 from chat_loop.wording import install_hint
+from tests import warm
 from tests.pty_chat import PtyChat
 from tests.serving import (
     RAW,
@@ -100,6 +101,16 @@ def ended(process: subprocess.Popen[bytes]) -> tuple[int, str, str]:
     return process.returncode, out.decode(), err.decode()
 
 
+def outcome(home: Path, *arguments: str) -> tuple[int, str, str]:
+    """The exit code, the output and the errors of the program that comes to its own end."""
+    done = warm.run(arguments, environment(home))
+    return done.returncode, done.stdout.decode(), done.stderr.decode()
+
+
+def answer(home: Path, server: Loopback, *arguments: str) -> tuple[int, str, str]:
+    return outcome(home, *command(server, *arguments)[3:])
+
+
 def calling(name: str, arguments: str = "{}") -> Reply:
     return Reply(calls=(ToolCall("call_1", name, arguments),))
 
@@ -124,7 +135,7 @@ def test_one_question_with_a_tool(tmp_path: Path) -> None:
     configured(tmp_path)
     with Loopback() as server:
         server.enqueue(calling("raw_echo"), Reply(chunks=("It says hello.",)))
-        assert ended(started(tmp_path, server, "-p", "What does it say?")) == (
+        assert answer(tmp_path, server, "-p", "What does it say?") == (
             0,
             "It says hello.\n",
             "",
@@ -148,7 +159,7 @@ def test_a_tool_that_asks_does_not_run_where_nobody_can_be_asked(tmp_path: Path)
     configured(tmp_path, ask=True)
     with Loopback() as server:
         server.enqueue(calling("raw_echo"), Reply(chunks=("So be it.",)))
-        assert ended(started(tmp_path, server, "-p", "What does it say?"))[:2] == (0, "So be it.\n")
+        assert answer(tmp_path, server, "-p", "What does it say?")[:2] == (0, "So be it.\n")
         assert "Not run" in server.request(1).body["messages"][-1]["content"]
     assert "tools/call" not in recorded(tmp_path)
 
@@ -175,10 +186,10 @@ def test_a_server_that_is_not_there_is_said_and_the_question_is_answered(tmp_pat
     sentence = "The MCP server raw cannot be connected: No such file or directory: /does/not/exist."
     hint = "Its tools are not there; /mcp restart raw tries again."
     with Loopback() as server:
-        code, out, err = ended(started(tmp_path, server, "-p", "hello"))
+        code, out, err = answer(tmp_path, server, "-p", "hello")
         assert (code, out) == (0, "You said: hello\n")
         assert err == f"{sentence} {hint}\n"
-        code, out, _ = ended(started(tmp_path, server, "--json", "-p", "hello"))
+        code, out, _ = answer(tmp_path, server, "--json", "-p", "hello")
         events = [json.loads(line) for line in out.split("\n")[:-1]]
         assert [event for event in events if event["event"] in ("connecting", "warned")] == [
             {"event": "connecting", "servers": ["raw"]},
@@ -254,23 +265,13 @@ def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> 
         assert chat.exit_code(PATIENCE) == 0
 
 
-def run_mcp(home: Path, *arguments: str) -> tuple[int, str, str]:
-    process = subprocess.Popen(
-        command(None, *arguments),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=environment(home),
-    )
-    return ended(process)
-
-
 def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
-    assert run_mcp(tmp_path, "mcp", "--json") == (0, "[]\n", "")
+    assert outcome(tmp_path, "mcp", "--json") == (0, "[]\n", "")
     nothing = "There are no MCP servers. Add servers under mcp: in config.yaml.\n"
-    assert run_mcp(tmp_path, "mcp") == (0, "", nothing)
+    assert outcome(tmp_path, "mcp") == (0, "", nothing)
     configured(tmp_path, unasked=["echo"], ask=True, tools=["echo", "gone"])
     where = f"{sys.executable} {RAW} {tmp_path / 'script.json'}"
-    assert run_mcp(tmp_path, "mcp") == (
+    assert outcome(tmp_path, "mcp") == (
         0,
         (
             f"raw: connected · 1 tool · {where}\n"
@@ -279,7 +280,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         ),
         "",
     )
-    code, out, err = run_mcp(tmp_path, "mcp", "list", "--json")
+    code, out, err = outcome(tmp_path, "mcp", "list", "--json")
     assert (code, err) == (0, "")
     tools = [{"name": "echo", "description": "It is echo.", "asks": False}]
     state = {
@@ -292,7 +293,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
     }
     assert json.loads(out) == [state]
     configured(tmp_path, command="/does/not/exist")
-    assert run_mcp(tmp_path, "mcp")[:2] == (
+    assert outcome(tmp_path, "mcp")[:2] == (
         1,
         (
             f"raw: failed · /does/not/exist {RAW} {tmp_path / 'script.json'}\n"

@@ -19,7 +19,7 @@ from pathlib import Path
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(
-    ["openai", "anthropic", "chat_loop.interactive", "chat_loop.headless", "tests.warm"]
+    ["openai", "anthropic", "mcp", "chat_loop.interactive", "chat_loop.headless", "tests.warm"]
 )
 PATIENCE_SECONDS = 60.0
 

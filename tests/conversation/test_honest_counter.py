@@ -136,6 +136,9 @@ CASES = {
     "truncated, compaction is off": Case(TALK, options=OFF),
 }
 
+OF_THE_WIRE = ("after compact", "after resume", "no usage", "with ")
+"""The cases whose numbers depend on how a wire writes messages and counts tokens."""
+
 
 def run(case: Case, name: str, wire: str, folder: Path, monkeypatch: pytest.MonkeyPatch) -> Numbers:
     monkeypatch.chdir(folder)
@@ -180,6 +183,8 @@ def test_the_four_numbers_agree(tmp_path: Path, wire: str, monkeypatch: pytest.M
     ]
     wrong = []
     for place, (name, case) in enumerate(CASES.items()):
+        if wire == "anthropic" and not name.startswith(OF_THE_WIRE):
+            continue
         folder = tmp_path / str(place)
         folder.mkdir()
         found = run(case, name, wire, folder, monkeypatch)
