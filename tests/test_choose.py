@@ -15,8 +15,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
 from chat_loop.errors import ModelError, NoProvider, UsageError
-from chat_loop.models.catalogue import QWEN_1_5B, SMOLLM2, EmbeddedModel
-from chat_loop.models.store import path_of
+from chat_loop.models.store import QWEN_1_5B, SMOLLM2, EmbeddedModel, path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine, choose, default_model, list_candidates

@@ -13,7 +13,7 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from chat_loop.models.catalogue import CATALOGUE
+from chat_loop.models.store import CATALOGUE
 from chat_loop.options import parser
 from tests.support.inside import run
 from tests.support.levels import levels

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop.models.catalogue import SMOLLM2
+from chat_loop.models.store import SMOLLM2
 from chat_loop.subcommands import models
 from chat_loop.wording import install_hint
 from tests.test_headless import run

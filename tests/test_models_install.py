@@ -11,8 +11,8 @@ import pytest
 from filelock import FileLock
 
 from chat_loop.errors import ModelError
-from chat_loop.models.catalogue import EmbeddedModel, Part
 from chat_loop.models.install import install
+from chat_loop.models.store import EmbeddedModel, Part
 from tests.support.model_server import (
     CONTENT,
     PIECE,

@@ -8,9 +8,16 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import ModelError
-from chat_loop.models.catalogue import CATALOGUE, SMOLLM2, EmbeddedModel
 from chat_loop.models.install import DEFAULT_INDEX, index_url
-from chat_loop.models.store import installed_models, path_of, remove, resolve
+from chat_loop.models.store import (
+    CATALOGUE,
+    SMOLLM2,
+    EmbeddedModel,
+    installed_models,
+    path_of,
+    remove,
+    resolve,
+)
 
 
 def put(directory: Path) -> Path:

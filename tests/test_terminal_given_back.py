@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.models.catalogue import CATALOGUE, SMOLLM2
+from chat_loop.models.store import CATALOGUE, SMOLLM2
 from tests.pty_chat import PtyChat
 from tests.real_model import smollm2_path
 from tests.test_input import told_of_pastes

@@ -11,8 +11,8 @@ from chat_loop.config import Config, Paths
 from chat_loop.display.plain import Meter, err, out
 from chat_loop.errors import ModelError, UsageError
 from chat_loop.models import store
-from chat_loop.models.catalogue import CATALOGUE, EmbeddedModel
 from chat_loop.models.install import install
+from chat_loop.models.store import CATALOGUE, EmbeddedModel
 from chat_loop.wording import install_hint, size_text
 
 RUNTIME = "xllamacpp"
