@@ -302,8 +302,7 @@ def test_a_name_that_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.chdir(tmp_path)
     (tmp_path / "here").mkdir()
     for reference, message in {
-        "sally": f"The agent sally is no longer at {file}. chat-loop agents add sally PATH sets it "
-        "right.",
+        "sally": f"The agent {file} cannot be read: no such file or directory. {LISTED}",
         "saly": "There is no agent saly. Did you mean sally?",
         "xyz": "There is no agent xyz. chat-loop agents lists those that have a name; a path "
         "works, too.",

@@ -63,7 +63,10 @@ def test_an_agent_answers_by_its_path_by_its_name_and_as_the_default(tmp_path: P
     assert run(home, *ECHO, "sessions", "list").returncode == 0  # which needs no agent
     file.unlink()
     code, _, error = told(run(home, "-p", "hi"))
-    assert (code, error.partition("\n")[0]) == (2, f"The agent sal is no longer at {file}.")
+    assert (code, error.partition("\n")[0]) == (
+        2,
+        f"The agent {file} cannot be read: no such file or directory.",
+    )
 
 
 def test_where_nobody_can_be_asked_unapproved_python_is_refused(tmp_path: Path) -> None:

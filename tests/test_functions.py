@@ -11,7 +11,6 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -561,22 +560,6 @@ def test_coroutines_share_a_loop_and_one_that_holds_it_up_holds_up_nobody(
     assert result.failed
     assert run(tool_of(where)) != first
     held.set()
-
-
-def test_fifty_megabytes_are_cut_quickly() -> None:
-    def much() -> str:
-        """Gives much."""
-        return "x" * 50_000_000
-
-    toolbox = box(tool_of(much))
-    began = time.monotonic()
-    [result] = asyncio.run(returned(toolbox, "{}"))
-    assert time.monotonic() - began < 5
-    assert result.text == "x" * 50_000 + (
-        "\n[cut: up to character 50,000 of 10,000,000; "
-        'read_result with id "c1" and offset 50000 reads on]'
-    )
-    assert sum(map(len, toolbox.cut_results.values())) == 10_000_000
 
 
 def test_what_changes_something_is_shown_first() -> None:

@@ -141,7 +141,7 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
     with_servers(act, test=sdk())
 
 
-def test_the_config_says_which_tools_there_are_and_which_run_unasked() -> None:
+def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
         assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
             "some_echo": False,
@@ -151,10 +151,11 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked() -> None:
         assert [state.missing for state in offered.servers.states()] == [("nothing",), ()]
         assert not offered.servers.needs_approval("free", "fail")
 
+    script = {"pages": [listing("echo", "add", "fail")]}
     with_servers(
         act,
-        some=sdk(tools=("echo", "add", "nothing"), unasked=("echo",)),
-        free=sdk(tools=("fail",), ask=False),
+        some=raw(tmp_path, script, tools=("echo", "add", "nothing"), unasked=("echo",)),
+        free=raw(tmp_path, script, tools=("fail",), ask=False),
     )
 
 
@@ -259,14 +260,6 @@ def test_a_server_that_dies_is_started_again_by_the_next_call(tmp_path: Path) ->
     assert all(gone(process) for process in processes(tmp_path))
 
 
-def test_what_it_said_last_stands_in_the_sentence() -> None:
-    async def act(offered: Offered) -> None:
-        sentence = "FAILED The MCP server test ended. It said: “about to leave”"
-        assert await offered.call("test_leave", code=3) == f"{sentence} {NEXT}"
-
-    with_servers(act, test=sdk())
-
-
 def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
         hanging = [asyncio.ensure_future(offered.call("raw_hang")) for _ in range(3)]
@@ -283,7 +276,7 @@ def test_a_line_of_eight_megabytes_is_one_clear_error() -> None:
         tracemalloc.start()
         answer = await offered.call("test_large", megabytes=8)
         assert answer == f"FAILED The MCP server test failed: {TOO_LARGE}. {NEXT}"
-        answer = await offered.call("test_large", megabytes=200)
+        answer = await offered.call("test_large", megabytes=64)
         assert answer == f"FAILED The MCP server test failed: {TOO_LARGE}. {NEXT}"
         assert tracemalloc.get_traced_memory()[1] < 40 << 20
         tracemalloc.stop()
@@ -305,17 +298,6 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> 
 
     script = {"pages": [listing("hang", "echo")], "results": {"echo": text("hello")}}
     with_servers(act, raw=raw(tmp_path, script))
-
-
-def test_the_server_of_the_sdk_stops_what_is_cancelled(tmp_path: Path) -> None:
-    async def act(offered: Offered) -> None:
-        call = asyncio.ensure_future(offered.call("test_hang"))
-        await until_recorded(tmp_path, "hangs")
-        call.cancel()
-        await until_recorded(tmp_path, "was cancelled")
-        assert await offered.call("test_echo", text="on") == "on"
-
-    with_servers(act, test=sdk(env={"RECORD": str(tmp_path / "record")}))
 
 
 @pytest.mark.parametrize("wire", ["sdk", "raw"])

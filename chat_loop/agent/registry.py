@@ -55,11 +55,7 @@ class AgentRegistry:
         """Return the file of an agent, by its name or its path. Raises AgentError."""
         if re.match(r"[.~]|.*[/\\]", reference) or reference.endswith((*KINDS,)):
             return agent_files.resolve_agent_path(Path(reference))
-        agent = self._named(reference)
-        if agent.alias and not agent.path.exists():
-            hint = f"chat-loop agents add {agent.name} PATH sets it right."
-            raise AgentError(f"The agent {agent.name} is no longer at {agent.path}.", hint)
-        return agent_files.resolve_agent_path(agent.path)
+        return agent_files.resolve_agent_path(self._named(reference).path)
 
     def read(self, reference: str) -> AgentFile:
         """Read the file of an agent, by its name or its path. Raises AgentError."""
