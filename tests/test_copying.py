@@ -82,14 +82,8 @@ def test_all_is_the_whole_chain_without_what_was_undone(tmp_path: Path) -> None:
 def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chosen(
     tmp_path: Path,
 ) -> None:
-    lines: list[Line] = [
-        "How?",
-        "/copy code",
-        "/copy code 1",
-        "/copy code",
-        "/copy code 3",
-        "/copy code x",
-    ]
+    numbers = ("", " 1", "", " 3", " x")
+    lines: list[Line] = ["How?", *(f"/copy code{number}" for number in numbers)]
     screen = on_terminal(tmp_path, lines, CODE, answers=("2", ""))
     assert copied(screen) == ["ls  -l\n", "print('é')  \n\tpass\n"]
     assert (
@@ -103,16 +97,8 @@ def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chose
 
 
 def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
-    lines: list[Line] = [
-        "/copy",
-        "/copy all",
-        "/copy query",
-        "/copy that",
-        "/copy all 2",
-        "Hi",
-        "/copy code",
-        "/copy",
-    ]
+    refused = ("", " all", " query", " that", " all 2")
+    lines: list[Line] = [*(f"/copy{words}" for words in refused), "Hi", "/copy code", "/copy"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET)
     assert [line for line in screen.text.split("\n") if line.startswith("✗")] == [
         *["✗ There is nothing to copy yet."] * 3,

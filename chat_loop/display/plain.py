@@ -8,7 +8,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import datetime
 
 from msgspec import Struct
@@ -24,18 +24,20 @@ DRAWN_SECONDS = 0.1
 """Between two drawings of a line of progress."""
 
 
-def out(text: str) -> None:
-    """Write to standard output, made printable on a terminal. Raises OutputError."""
-    with _refusable():
-        sys.stdout.write(printable(text) if sys.stdout.isatty() else text)
-        sys.stdout.flush()
-
-
-@contextlib.contextmanager
-def _refusable() -> Iterator[None]:
-    """Raise OutputError when standard output fails; a closed pipe stays a BrokenPipeError."""
+def out(text: str | bytes) -> None:
+    """Write to standard output, made printable on a terminal. Raises OutputError; a closed pipe
+    stays a BrokenPipeError.
+    """
     try:
-        yield
+        if sys.stdout.isatty():
+            shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+            sys.stdout.write(printable(shown))
+        elif isinstance(text, bytes):
+            sys.stdout.flush()
+            sys.stdout.buffer.write(text)
+        else:
+            sys.stdout.write(text)
+        sys.stdout.flush()
     except BrokenPipeError:
         raise
     except OSError as error:
@@ -53,17 +55,6 @@ def terminal_columns() -> int:
 def shows_symbols() -> bool:
     """Return True when standard output can show more than ASCII."""
     return "utf" in (sys.stdout.encoding or "").lower()
-
-
-def out_bytes(data: bytes) -> None:
-    """Write bytes to standard output; a terminal gets them made printable."""
-    if sys.stdout.isatty():
-        out(data.decode("utf-8", "replace"))
-        return
-    with _refusable():
-        sys.stdout.flush()
-        sys.stdout.buffer.write(data)
-        sys.stdout.buffer.flush()
 
 
 def err(text: str) -> None:

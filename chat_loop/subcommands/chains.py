@@ -14,7 +14,7 @@ from chat_loop.commands.session import resolve_contradictions
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
-from chat_loop.display.plain import err, out, out_bytes, tell
+from chat_loop.display.plain import err, out, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
 from chat_loop.export import exporting, importing
@@ -134,7 +134,7 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
     complaints = [broken] if broken else []
     if target == "-":
         images, lost = exporting.images_of(chain)
-        out_bytes(exporting.export_bytes(chain, form, secrets=options.secrets, images=images))
+        out(exporting.export_bytes(chain, form, secrets=options.secrets, images=images))
         complaints += lost
         if images and form == "markdown":
             count = plural(len(images), "image")

@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from chat_loop.commands.references import find_session
 from chat_loop.conversation.options import costs
 from chat_loop.display import rows as drawn
-from chat_loop.display.plain import Meter, err, out, out_bytes, out_json
+from chat_loop.display.plain import Meter, err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.library import lineage
@@ -138,7 +138,7 @@ class SessionActions:
         if options.show_summaries:
             return self._show_summaries(session, as_json=options.as_json)
         if not options.as_json:
-            out_bytes(read_part(path)[0])
+            out(read_part(path)[0])
             return 0
         values = {**asdict(session.header), "name": naming.name_of(session), "tags": session.tags}
         values |= {"path": path, "damage": loaded.damage, "totals": session.totals}

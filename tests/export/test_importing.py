@@ -8,11 +8,9 @@ import errno
 import json
 import os
 import stat
-import sys
 from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
-from types import FrameType, FunctionType
 from typing import Any
 
 import pytest
@@ -64,8 +62,6 @@ def first(change: Callable[[dict[str, Any]], object]) -> Callable[[dict[str, Any
 
 LEFT_OUT = [
     (entry(1, text=7), "Expected `str`, got `int` - at `$.text`"),
-    (entry(1, number="1"), "Expected `int`, got `str` - at `$.number`"),
-    (entry(1, number=True), "Expected `int`, got `bool` - at `$.number`"),
     (entry(1, at="yesterday"), "Invalid RFC3339 encoded datetime - at `$.at`"),
     (entry(3, stop="never"), "Invalid enum value 'never' - at `$.stop`"),
     (header(agent=None), "Expected `str`, got `null` - at `$.header.agent`"),
@@ -127,15 +123,12 @@ def test_what_is_no_export_gets_one_sentence(data: bytes, complaint: str) -> Non
     ("data", "reason"),
     [
         (b'{"a": 1e999}', "Object missing required field `format`"),
-        (b'{"a": "\\ud800"}', "Object missing required field `format`"),
         (b"{", "Expecting property name enclosed in double quotes: line 1 column 2"),
         (b'{"format": "chat-loop"} more', "Extra data: line 1 column 25"),
         (b'{"a": "\xff"}', "'utf-8' codec can't decode byte 0xff in position 7"),
         (b"[" * 100_000, "maximum recursion depth exceeded"),
-        (b'{"a":' * 100_000, "maximum recursion depth exceeded"),
         (b"[]", "Expected `object`, got `array`"),
         (b'{"format": "other"}', "Invalid enum value 'other' - at `$.format`"),
-        (b'{"format": "chat-loop"}', "Object missing required field `version`"),
         (b'{"format": "chat-loop", "version": 2}', "Invalid enum value 2 - at `$.version`"),
         (
             b'{"format": "chat-loop", "version": true}',
@@ -346,29 +339,6 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
         "pipe.md: It is a link, a folder or a device, and is left out.",
     ]
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
-
-
-def calls_of(function: FunctionType, act: Callable[[], object]) -> int:
-    """How often `act` calls a function."""
-    count = 0
-
-    def profile(frame: FrameType, event: str, argument: object) -> None:
-        nonlocal count
-        count += event == "call" and frame.f_code is function.__code__
-
-    sys.setprofile(profile)
-    try:
-        act()
-    finally:
-        sys.setprofile(None)
-    return count
-
-
-def test_each_session_of_a_folder_is_checked_once(tmp_path: Path) -> None:
-    for number in range(3):
-        (tmp_path / f"s{number}.md").write_bytes(render(named(f"s{number}")))
-    assert isinstance(render, FunctionType)
-    assert calls_of(render, lambda: imported(tmp_path)) == 3
 
 
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
