@@ -37,8 +37,7 @@ def run(
         "TZ": "UTC",
     }
     environment |= keys or {}
-    interpreters = any(name.startswith(("PYTHON", "LC_")) for name in environment)
-    if not (prefix or interpreters):  # who starts an interpreter has its encodings
+    if not prefix:
         return warm.run(arguments, environment, stdin)
     return subprocess.run(
         [*prefix, sys.executable, "-m", "chat_loop", *arguments],

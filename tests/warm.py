@@ -14,13 +14,10 @@ import time
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 
-_CONTEXT = multiprocessing.get_context("forkserver")
-_CONTEXT.set_forkserver_preload(
-    ["openai", "anthropic", "mcp", "chat_loop.interactive", "chat_loop.headless", "tests.warm"]
-)
 PATIENCE_SECONDS = 60.0
 
 
@@ -31,22 +28,55 @@ def run(
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the program to its end, in the current directory unless there is another."""
-    (given, feed), (out, taken), (errors, told) = (_CONTEXT.Pipe(duplex=False) for _ in range(3))
-    target = (list(arguments), dict(environment), str(cwd or Path.cwd()), (given, taken, told))
-    process = _CONTEXT.Process(target=_program, args=target)
+    encodings = {"PYTHONIOENCODING", "PYTHONUTF8", "LC_ALL"} & environment.keys()
+    if encodings or sys.platform == "win32":  # an interpreter chooses them at its start
+        return subprocess.run(
+            [sys.executable, "-m", "chat_loop", *arguments],
+            input=stdin,
+            capture_output=True,
+            env=dict(environment),
+            cwd=cwd,
+            timeout=PATIENCE_SECONDS,
+            check=False,
+        )
+    context = _context()
+    stdin_end, feed = context.Pipe(duplex=False)
+    output, stdout_end = context.Pipe(duplex=False)
+    errors, stderr_end = context.Pipe(duplex=False)
+    ends = (stdin_end, stdout_end, stderr_end)
+    where = str(cwd or Path.cwd())
+    process = context.Process(
+        target=_program, args=(list(arguments), dict(environment), where, ends)
+    )
     process.start()
-    for theirs in (given, taken, told):
-        theirs.close()
+    for end in ends:
+        end.close()
     with ThreadPoolExecutor(3) as pool:
         pool.submit(_write, feed, stdin)
-        outputs = [pool.submit(_read, ours) for ours in (out, errors)]
+        texts = [pool.submit(_read, pipe) for pipe in (output, errors)]
         process.join(PATIENCE_SECONDS)
         if process.exitcode is None:
             process.kill()
             raise subprocess.TimeoutExpired(list(arguments), PATIENCE_SECONDS)
     return subprocess.CompletedProcess(
-        arguments, process.exitcode, *(output.result() for output in outputs)
+        arguments, process.exitcode, *(text.result() for text in texts)
     )
+
+
+@cache
+def _context() -> multiprocessing.context.ForkServerContext:
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(
+        [
+            "openai",
+            "anthropic",
+            "mcp",
+            "chat_loop.interactive",
+            "chat_loop.headless",
+            "tests.warm",
+        ]
+    )
+    return context
 
 
 def _write(pipe: Connection, data: bytes) -> None:

@@ -40,11 +40,19 @@ class LocalProvider:
     takes_images = False
 
     def __init__(
-        self, path: Path, model: str, window: Window, *, threads: int = 0, calls_tools: bool = False
+        self,
+        path: Path,
+        model: str,
+        window: Window,
+        *,
+        threads: int = 0,
+        calls_tools: bool = False,
+        max_tokens: int = 0,
     ) -> None:
         """`window` is the context to load; the catalogue's models call tools for everything."""
         self.model, self.window, self.calls_tools = model, window, calls_tools
         self._path, self._threads = path, threads
+        self._reply_tokens = max_tokens or REPLY_TOKENS
         self._request_lock = threading.Lock()  # held by the thread that speaks with the child
         self._child: subprocess.Popen[bytes] | None = None
 
@@ -59,7 +67,8 @@ class LocalProvider:
         # with results at hand it would call the same tools again until the end
         tools = request.tools if offered and not request.messages[-1].results else ()
         reply, written_calls = Reply(), WrittenCalls([tool.name for tool in tools])
-        async with aclosing(self._events(_body(request, tools), reply)) as events:
+        body = _body(request, tools, self._reply_tokens)
+        async with aclosing(self._events(body, reply)) as events:
             async for event in events:
                 if not isinstance(event, TextDelta):
                     yield event
@@ -207,7 +216,9 @@ def _send(child: subprocess.Popen[bytes], body: dict[str, object] | None) -> Non
     child.stdin.flush()
 
 
-def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
+def _body(
+    request: Request, tools: Sequence[ToolSpec], limit: int = REPLY_TOKENS
+) -> dict[str, object]:
     messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
     messages += [
         {"role": message.role, "content": _clean(message_text(message))}
@@ -220,7 +231,7 @@ def _body(request: Request, tools: Sequence[ToolSpec]) -> dict[str, object]:
         # a chunk for each batch of the prompt: there a cancelled request can end
         "return_progress": True,
         "cache_prompt": True,
-        "max_tokens": REPLY_TOKENS if request.max_tokens is None else request.max_tokens,
+        "max_tokens": limit if request.max_tokens is None else request.max_tokens,
         "temperature": 0.3 if request.temperature is None else request.temperature,
         "repeat_penalty": 1.05,
     }
