@@ -169,16 +169,14 @@ class ProjectMemory:
 
     def add(self, path: Path, facts: Sequence[str]) -> int:
         """Add the facts that the file lacks; return how many. Raises ChatLoopError."""
-        new: dict[str, str] = {}
+        new: list[str] = []
 
         def edit(text: str) -> str:
             text = text or _NEW
-            known = {fact_key(fact.text) for fact in find_facts(text)}
             for fact in facts:
-                if fact_key(fact) not in known:
-                    new.setdefault(fact_key(fact), fact)
-            for fact in new.values():
-                text = add_fact(text, fact)
+                if all(fact_key(one.text) != fact_key(fact) for one in find_facts(text)):
+                    text = add_fact(text, fact)
+                    new.append(fact)
             return text
 
         self._change(path, edit)

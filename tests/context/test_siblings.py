@@ -84,7 +84,7 @@ def chat(home: Path, model: str, keys: dict[str, str], lines: list[str], *option
 
 
 def test_all_are_sent_after_compactions(tmp_path: Path) -> None:
-    facts = [*SERVICES, *TEAMS, *PATHS]
+    facts = [*SERVICES, *TEAMS[:6]]
     lines: list[str] = []
     for part in range(COMPACTIONS):
         lines += [*facts[part::COMPACTIONS], COMPACT]
