@@ -225,15 +225,10 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tupl
         for largest in sorted(used, key=used.__getitem__)[-1:]:
             used[largest] += total - sum(used.values())
     reserved = reserve(budget.window.tokens)
-    return [
-        *(
-            (f"{OWN} ({queries})" if one == OWN else one, used[one])
-            for one in PARTS
-            if used.get(one)
-        ),
-        ("Kept for the reply", reserved),
-        ("Free", max(0, budget.window.tokens - total - reserved)),
-    ]
+    titles = {OWN: f"{OWN} ({queries})"}
+    rows = [(titles.get(part, part), used[part]) for part in PARTS if used.get(part)]
+    free = max(0, budget.window.tokens - total - reserved)
+    return [*rows, ("Kept for the reply", reserved), ("Free", free)]
 
 
 def plan(
