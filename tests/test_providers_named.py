@@ -522,12 +522,6 @@ def test_a_service_that_keeps_reasoning_apart_may_write_of_tags(
     ]
 
 
-def test_a_reply_that_ends_in_what_may_be_a_tag_is_whole(server: Loopback, tmp_path: Path) -> None:
-    server.enqueue(Reply(chunks=("<th",)))
-
-    assert events_of(BY_NAME["ollama"].at(server.url, tmp_path), TALK)[:-1] == [TextDelta("<th")]
-
-
 def test_reasoning_and_answer_as_parts_of_a_list(server: Loopback, tmp_path: Path) -> None:
     """As Mistral's reasoning models write."""
 

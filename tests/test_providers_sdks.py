@@ -144,18 +144,6 @@ def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str
     assert server.requests == []
 
 
-def test_usage_without_details_or_with_empty_ones(server: Loopback) -> None:
-    usage = (
-        '{"choices": [], "usage": {"prompt_tokens": 3, "completion_tokens": 2, '
-        '"prompt_tokens_details": null}}'
-    )
-    server.enqueue(Reply(chunks=("Hi",), usage=None, garbage_after=1, garbage=usage))
-
-    assert events_of(compatible_at(server.url))[-1] == Finished(
-        stop="end", usage=Usage(input=3, output=2)
-    )
-
-
 @pytest.mark.parametrize(
     ("wire", "stop"),
     [

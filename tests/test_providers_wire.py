@@ -11,8 +11,7 @@ import gzip
 import json
 import threading
 from collections.abc import AsyncIterator, Iterator
-from datetime import UTC, datetime, timedelta
-from email.utils import format_datetime
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -20,7 +19,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from benchmarks.support.loopback import Loopback, Reply, failing
+from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.errors import (
     AuthenticationFailed,
     ConnectionFailed,
@@ -34,7 +33,7 @@ from chat_loop.providers import anthropic, openai
 from chat_loop.providers.answers import LARGEST_COUNT
 from chat_loop.providers.refusals import MAX_WAIT, retry_after
 from chat_loop.providers.wire import LARGEST_ANSWER, LARGEST_EVENT, sse_data
-from chat_loop.values import Message, Request, Usage
+from chat_loop.values import Usage
 from tests.support.providers import (
     MakeProvider,
     anthropic_at,
@@ -70,15 +69,6 @@ def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
     return make
 
 
-def test_surrogates_are_sent_as_what_they_mean(server: Loopback, provider_at: MakeProvider) -> None:
-    events_of(
-        provider_at(server.url),
-        Request(system="", messages=(Message("user", "a\ud83c\udf89b\udc80c"),)),
-    )
-
-    assert server.requests[0].query == "a🎉b\ufffdc"
-
-
 @pytest.mark.parametrize("size", [1, 2, 3, 7])
 def test_characters_may_be_split_between_writes(
     server: Loopback, provider_at: MakeProvider, size: int
@@ -90,20 +80,6 @@ def test_characters_may_be_split_between_writes(
         TextDelta("日本"),
         DONE,
     ]
-
-
-def test_retry_after_as_a_date(server: Loopback, provider_at: MakeProvider) -> None:
-    then = datetime.now(UTC) + timedelta(minutes=10)
-    past = datetime.now(UTC) - timedelta(minutes=10)
-    server.enqueue(
-        *(failing(429, retry_after=format_datetime(date, usegmt=True)) for date in (then, past))
-    )
-
-    later, now = failure_of(provider_at(server.url)), failure_of(provider_at(server.url))
-
-    assert later.retry_after is not None
-    assert 500 < later.retry_after <= 600
-    assert now.retry_after == 0.0
 
 
 def test_a_connection_cut_in_the_middle(server: Loopback, provider_at: MakeProvider) -> None:
@@ -142,16 +118,6 @@ def test_a_stream_that_ends_without_saying_why(
     assert error.message == f"{host(server)} ended the stream before the reply was complete."
 
 
-def test_a_missing_end_mark_after_the_stop_reason_is_no_failure(
-    server: Loopback, provider_at: MakeProvider
-) -> None:
-    server.enqueue(reply(chunks=("Hi",), done=False, stop="length"))
-
-    assert events_of(provider_at(server.url))[-1] == Finished(
-        stop="length", usage=Usage(input=3, output=2)
-    )
-
-
 def test_a_connection_cut_after_the_stop_reason_is_no_failure(
     server: Loopback, provider_at: MakeProvider
 ) -> None:
@@ -183,34 +149,6 @@ def test_a_page_instead_of_a_stream(server: Loopback, provider_at: MakeProvider)
     assert type(error) is RequestRejected
     assert error.message == f"{host(server)} answered with text/html instead of a stream."
     assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
-
-
-def test_the_server_holds_a_conversation_without_a_script(
-    server: Loopback, provider_at: MakeProvider
-) -> None:
-    task = Request(
-        system="Task: session summary\nShort.",
-        messages=(
-            Message("user", "Conversation:\nUser: how do I bake a rye bread at home\nUser: x"),
-        ),
-    )
-
-    echo = events_of(
-        provider_at(server.url),
-        Request(system="Be brief.", messages=(Message("user", "a b" * 40),)),
-    )
-    summary = events_of(provider_at(server.url), task)
-
-    assert (
-        "".join(event.text for event in echo if isinstance(event, TextDelta))
-        == "You said: " + ("a b" * 40)[:60]
-    )
-    assert echo[-1] == Finished(stop="end", usage=Usage(input=43, output=23))
-    assert "".join(event.text for event in summary if isinstance(event, TextDelta)) == (
-        "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "
-        "Discussed:**\n"
-        "- how do I bake a rye\n\n**Decisions Made:**\n- none\n\n**Pending:**\n- none\n"
-    )
 
 
 @pytest.mark.parametrize("status", [301, 307, 308])
@@ -333,12 +271,6 @@ def test_warm_from_many_threads_builds_one_client(
     assert provider._client is built
     assert server.requests == [], "warming sends nothing"
     assert events_of(provider)[0] == TextDelta("You")
-
-
-def test_a_closed_provider_can_be_asked_again(server: Loopback, provider_at: MakeProvider) -> None:
-    provider = provider_at(server.url)
-
-    assert events_of(provider) == events_of(provider)
 
 
 NINES = "9" * 4000

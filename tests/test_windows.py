@@ -438,14 +438,6 @@ def test_a_service_that_says_nonsense_leaves_the_guess(tmp_path: Path, said: obj
     assert provider.window == Window(128_000, guessed=True)
 
 
-def test_openrouter_says_it_of_each_of_its_models(tmp_path: Path) -> None:
-    models = {"data": [{"id": "a", "context_length": 1000}, {"id": "m", "context_length": 77_000}]}
-    with serving({"/v1/chat/completions": HI, "/v1/models": models}) as (url, _):
-        provider = told(tmp_path, "openrouter:m", f"{url}/v1")
-        asyncio.run(_after_a_reply(provider))
-    assert provider.window == Window(77_000)
-
-
 # Replies
 
 
