@@ -15,9 +15,8 @@ def offer(name: str, when: str, columns: int) -> str:
     rest = f" ({when}) · resume last goes on with it"
     if len(rest) + 30 > columns:
         rest = " · resume last"
-    room = (
-        columns - len(f"Last time: {rest}") - 1
-    )  # a line that is full makes some terminals begin another
+    # A line that is full makes some terminals begin another.
+    room = columns - len(f"Last time: {rest}") - 1
     shown = cut_to(one_line(name, 50), room)
     return f"Last time: {shown}{rest}" if room > 1 else rest.removeprefix(" · ")
 
@@ -28,7 +27,7 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
     if columns < NARROW:
         lead, model = "Welcome. ", model.partition(":")[2] or model
         told = (
-            f"Saved in {_end_of(_short_path(directory), room - 9)}",
+            f"Saved in {_end_of_path(directory, room - 9)}",
             "exit leaves, resume goes on.",
             "help shows more.",
         )
@@ -36,23 +35,15 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
     answers = " answers; /model shows who else could."
     return (
         f"Welcome. {cut_to(one_line(model, 60), room - 9 - len(answers))}{answers}",
-        f"Conversations are markdown files in {_end_of(_short_path(directory), room - 37)}.",
+        f"Conversations are markdown files in {_end_of_path(directory, room - 37)}.",
         "exit saves one with a summary and leaves; resume goes on with it another day.",
         "Long ones are compacted automatically. Ctrl-C stops a reply, @path adds a file.",
     )
 
 
-def _short_path(directory: str) -> str:
-    """Return a path with the home directory as `~`."""
+def _end_of_path(path: str, columns: int) -> str:
+    """Return a path with the home directory as `~`, or its end where it does not fit."""
     home = os.path.expanduser("~")  # noqa: PTH111 - Path's own fails where there is no home
-    shown = (
-        f"~{directory.removeprefix(home)}"
-        if directory.startswith(f"{home}/") and home != "/"
-        else directory
-    )
-    return one_line(shown, 400)
-
-
-def _end_of(text: str, columns: int) -> str:
-    """Return a text, or its end where it does not fit."""
-    return cut_to(text[::-1], columns)[::-1]
+    if path.startswith(f"{home}/") and home != "/":
+        path = f"~{path.removeprefix(home)}"
+    return cut_to(one_line(path, 400)[::-1], columns)[::-1]

@@ -67,8 +67,9 @@ def show_tree(
     names = {row.id: row.name for row in unique}
     for number, branch in enumerate(branches, 1):
         row = branch.row
-        stem = branch.stem if display.has_symbols else branch.stem.translate(_PLAIN)
-        below = stem.replace("├─", "│ ").replace("└─", "  ").replace("|-", "| ").replace("`-", "  ")
+        stem, below = branch.stem, branch.stem.replace("├─", "│ ").replace("└─", "  ")
+        if not display.has_symbols:
+            stem, below = stem.translate(_PLAIN), below.translate(_PLAIN)
         start = f"{number:>3}  {stem}{dot} "
         if branch.again:
             display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
@@ -79,12 +80,8 @@ def show_tree(
             name = f"“{one_line(row.words, 200)}”"
         room = display.console.width - len(start) - len(here_now) - len(tags)
         style = "bold" if row.id == here else ""
-        display.row(
-            (start, ""),
-            (one_line(name, max(room, 10)), style),
-            (tags, "cyan"),
-            (here_now, "green"),
-        )
+        name = one_line(name, max(room, 10))
+        display.row((start, ""), (name, style), (tags, "cyan"), (here_now, "green"))
         origin = f"forked at {row.until}" if row.until else ""
         if row.merged:
             other = f"number {numbers[row.merged]}" if row.merged in numbers else row.merged

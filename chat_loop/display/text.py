@@ -7,36 +7,27 @@ unterminated sequence can defeat it.
 
 from __future__ import annotations
 
+import re
 import textwrap
 from functools import cache
 from types import ModuleType
 
-_HIDDEN = (
-    *range(0x80, 0xA0),
-    0x061C,
-    0x200E,
-    0x200F,
-    *range(0x2028, 0x202F),
-    *range(0x2060, 0x2070),
-    0xFEFF,
-    *range(0xFFF9, 0xFFFC),
-    0xFFFE,
-    0xFFFF,
-    *range(0xD800, 0xE000),
-    *range(0xE0000, 0xE0080),
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\ufffe\uffff\ud800-\udfff\U000e0000-\U000e007f]"
 )
 
 
-@cache
-def _table() -> dict[int, str]:
-    """Map each hidden character to its replacement: two thousand entries, so built late."""
-    pictures = {code: chr(0x2400 + code) for code in range(0x20) if code not in (0x09, 0x0A)}
-    return {**pictures, 0x7F: "␡", **{code: f"<U+{code:04X}>" for code in _HIDDEN}}
+def _picture(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    if code == 0x7F:
+        return "␡"
+    return chr(0x2400 + code) if code < 0x20 else f"<U+{code:04X}>"
 
 
 def printable(text: str) -> str:
     """Return `text` with CRLF as a newline and every other control character made visible."""
-    return text if text.isprintable() else text.replace("\r\n", "\n").translate(_table())
+    return text if text.isprintable() else _OBEYED.sub(_picture, text.replace("\r\n", "\n"))
 
 
 def one_line(text: str, length: int = 200) -> str:
@@ -84,7 +75,7 @@ def cells(text: str) -> int:
 
 
 def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
-    """Return `text` cut to `columns`, with an ellipsis at the end of a cut."""
+    """Return printable `text` cut to `columns`, with an ellipsis at the end of a cut."""
     if cells(text) <= columns:
         return text
     if columns <= 0:
