@@ -175,19 +175,13 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
         options["model_settings"] = {"max_tokens": request.max_tokens}
     if history:  # it is ours, and holds no system prompt
         options["capabilities"] = [capabilities.ReinjectSystemPrompt()]
-    counted = Usage()
+    counted = (0, 0, 0)
     async with agent.run_stream_events(request.messages[-1].text, **options) as events:
         async for event in events:
-            total = Usage(
-                input=events.usage.input_tokens,
-                output=events.usage.output_tokens,
-                cached=events.usage.cache_read_tokens,
-            )
-            reply.usage += Usage(
-                input=total.input - counted.input,
-                output=total.output - counted.output,
-                cached=total.cached - counted.cached,
-            )
+            usage = events.usage  # of all steps so far
+            total = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens)
+            new = [now - before for now, before in zip(total, counted, strict=True)]
+            reply.usage += Usage(input=new[0], output=new[1], cached=new[2])
             counted = total
             _send_pydantic_ai(event, reply)
 

@@ -186,10 +186,9 @@ class McpServers:
             return ServerState(name=name, state="failed", where=where, problem=problem)
         connection = self._connections.get(name)
         if connection is None:
-            state: Literal["connecting", "not started"] = (
-                "connecting" if self._thread else "not started"
+            return ServerState(
+                name=name, state="connecting" if self._thread else "not started", where=where
             )
-            return ServerState(name=name, state=state, where=where)
         names = {tool.name for tool in connection.tools}
         missing = tuple(tool for tool in config.tools if tool not in names)
         return ServerState(
