@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import errno
 import gc
+import os
 import sys
 import threading
 from importlib import import_module
@@ -80,12 +81,13 @@ class Interactive:
         """Set when the user first waits for something: what costs time may load then."""
         self._has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         self._reader: Reader = LineReader()
-        if self._has_terminal:
-            if self._instant is None:
-                self._display.prose(banner())
-            from chat_loop.input.prompt import PromptReader  # pipes need no prompt_toolkit
+        if self._has_terminal and self._instant is None:
+            self._display.prose(banner())
+        if self._has_terminal and os.environ.get("TERM") != "dumb":
+            from chat_loop.input.composer import Composer  # pipes need no prompt_toolkit
 
-            self._reader = PromptReader(
+            self._reader = Composer(
+                self._display.out,
                 history=app.paths.history,
                 status=self._status,
                 instant=self._instant,
@@ -138,6 +140,7 @@ class Interactive:
         received = cancel_on(task, ENDING_SIGNALS)
         try:
             self._begin()
+            await self._reader.start()
             return await self._loop.run(self._first)
         except asyncio.CancelledError:
             if not received:
@@ -148,7 +151,7 @@ class Interactive:
                 raise
             return TERMINAL_GONE
         finally:
-            self._reader.close()
+            await self._reader.close()
             self._library.close()
             self._indexer.close()
             if self._servers is not None:

@@ -50,6 +50,7 @@ class ChatLoop:
                             await self.handle(line)
                         line = await self._read()
                 except (Quit, EOFError):
+                    self._reader.hide()
                     await self._cancellable(chat.conversation.end())
             if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
@@ -111,6 +112,7 @@ class ChatLoop:
     def _show_failure(self, error: ChatLoopError) -> None:
         self._display.stop_waiting()
         self._display.error(error)
+        self._reader.hold()
         self._notify(one_line(error.message, 60))
 
     async def _command(self, work: Coroutine[Any, Any, None]) -> None:
@@ -214,12 +216,11 @@ class ChatLoop:
         """Return the result of `work`; None, after saying so, when Ctrl-C cancels it."""
         self._cancelled = False
         self._notifier.begin()
-        self._work = task = asyncio.ensure_future(work)
+        task = asyncio.ensure_future(work)
         try:
-            while not task.done():
-                await asyncio.wait({task}, timeout=self._display.tick_seconds)
-                if not task.done():
-                    self._display.tick()
+            await asyncio.sleep(0)  # its first step saves the query: nothing stops it before
+            self._work = task
+            await asyncio.wait({task})
             result = task.result()
             self._display.stop_waiting()
             return result

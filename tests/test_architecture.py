@@ -51,7 +51,7 @@ DOORS = {
         *("display/manager.py", "display/hits.py", "display/panels.py", "display/reply.py"),
     },
     "prompt_toolkit": {
-        *("input/prompt.py", "input/completing.py", "input/history.py", "input/keys.py"),
+        *("input/composer.py", "input/completing.py", "input/history.py", "input/keys.py"),
         *("browser/app.py", "browser/list.py"),
     },
     "markdown_it": {
@@ -88,7 +88,7 @@ SEAMS = {
     "export": ("chat_loop.export",),
     "tools that change something": ("chat_loop.agent.builtin",),
     "a terminal: pipes need none of it": (
-        *("rich", "termios", "wcwidth", "chat_loop.input.prompt", "chat_loop.commands.browsing"),
+        *("rich", "termios", "wcwidth", "chat_loop.input.composer", "chat_loop.commands.browsing"),
         "chat_loop.display",
     ),
     "what a part of a conversation needs alone": (
@@ -212,7 +212,7 @@ def test_nothing_prints_outside_the_doors() -> None:
     printing = {
         *("agent/isolation.py", "display/manager.py", "display/plain.py", "display/nonblocking.py"),
         *(
-            "input/prompt.py",
+            "input/composer.py",
             "input/lines.py",
             "input/start.py",
             "interactive.py",
@@ -257,7 +257,7 @@ def test_the_prompt_loads_no_sdk() -> None:
 
     code = """
 import sys
-import chat_loop.cli, chat_loop.interactive, chat_loop.input.prompt, chat_loop.agent.builtin
+import chat_loop.cli, chat_loop.interactive, chat_loop.input.composer, chat_loop.agent.builtin
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
     'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'filelock', 'genai_prices',

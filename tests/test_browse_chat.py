@@ -59,8 +59,8 @@ def leave(terminal: PtyChat) -> None:
     terminal.line("exit")
     assert terminal.exit_code() == 0
     printed = terminal.raw.decode()
-    told = printed.replace("\x1b[?2004l", "")  # the last thing that the terminal is told
-    modes = re.findall(r"^[0-9a-f]+(?::[0-9a-f]+){20,}\r$", told, re.MULTILINE)
+    told = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", printed)
+    modes = re.findall(r"(?<![0-9a-f:])[0-9a-f]+(?::[0-9a-f]+){20,}\r", told)
     assert len(modes) == 2
     assert modes[0] == modes[1]
     assert printed.count(ENTERED) == printed.count(LEFT)

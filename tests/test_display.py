@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import re
 import unicodedata
 from collections.abc import Sequence
 
@@ -13,7 +12,6 @@ from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import StreamSanitizer, cells, cut_to, one_line, printable
-from chat_loop.display.waiting import SIGNS
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Event,
@@ -324,8 +322,7 @@ def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
         SummaryProgress(part=1, parts=1, characters=9),
         SummaryEnded(source="model"),
     ]
-    begun = "📝 Generating session summary... · Ctrl-C stops it"
-    assert shown(events, Terminal()) == f"{begun}\r\x1b[K📝 Generating session summary... ✓\n"
+    assert shown(events, Terminal()) == "📝 Generating session summary... ✓\n"
 
 
 @given(st.text().map(printable), st.integers(-3, 60))
@@ -336,21 +333,6 @@ def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) 
         assert text.startswith(cut.removesuffix("…"))
         assert cells(text) > columns
     assert cut_to(text, cells(text)) == text
-
-
-def test_what_is_waited_for_stands_on_one_line_of_a_narrow_terminal(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    out = Terminal()
-    display = DisplayManager(out, agent="Sally")
-    display.show(SummaryStarted(parts=2))
-    display.show(SummaryProgress(part=1, parts=2, characters=123_456))
-    display.waiting.since -= 75
-    display.tick()
-    drawn = out.getvalue().rpartition("\r")[2].removesuffix("\x1b[K")
-    assert re.fullmatch(f"📝 Generating session summary \\(… [{SIGNS}] 75 s", drawn)
-    assert all(cells(part.removesuffix("\x1b[K")) < 40 for part in out.getvalue().split("\r"))
 
 
 def test_clearing_the_screen_is_for_terminals() -> None:

@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 )
 
 RUNTIME = Path(__file__).parent / "fake_runtime"
-PROMPT = re.compile(r"Time: .*You:.*context ", re.DOTALL)
+PROMPT = re.compile(r"Time: .*You:", re.DOTALL)
 LONG = (
     "A question of more than sixty-four characters, as a text expander writes it at once, and Enter"
 )

@@ -371,23 +371,26 @@ def test_what_is_held_back_is_shown_before_anything_else() -> None:
     )
 
 
-def test_dots_stand_for_the_rows_that_wait_until_the_table_takes_their_place() -> None:
+def test_the_rows_of_a_table_that_may_still_change_are_drawn_below() -> None:
     table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
-    waiting = shown(list(map(TextDelta, cut(table, [1]))))
-    assert waiting == "\x1b[1;36mSally:\x1b[0m\n...."
-    assert screen(shown([*map(TextDelta, cut(table, [1])), ENDED]))[:5] == [
-        f"{line:40}" for line in ("Sally:", "a │ b", "──┼──", "1 │ 2", "3 │ 4")
-    ]
+    made = painter(40)
+    assert "".join(made.feed(sign) for sign in f"Rows:\n\n{table}") == "Rows:"
+    assert SGR.sub("", made.preview()) == "\n\na │ b\n──┼──\n1 │ 2\n3 │ 4"
+    assert SGR.sub("", made.feed("| long | 5 |\n")) == ""
+    assert "long │ 5" in made.preview()
+    assert SGR.sub("", made.finish()).endswith("\nlong │ 5")
+    assert made.preview() == ""
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(MARKDOWN, st.booleans())
-def test_the_dots_leave_nothing_behind(text: str, wraps: bool) -> None:
+def test_a_preview_changes_nothing(text: str, wraps: bool) -> None:
     made = painter(40, wraps=wraps)
     pieces = []
     for sign in text:
-        pieces.append(made.feed(sign) or made.progress())
-    assert screen("".join([*pieces, made.finish()])) == screen(sent([text], 40, wraps=wraps))
+        pieces.append(made.feed(sign))
+        made.preview()
+    assert "".join([*pieces, made.finish()]) == sent([text], 40, wraps=wraps)
 
 
 @settings(deadline=None)
@@ -486,7 +489,7 @@ def test_a_value_on_a_line_of_its_own_is_broken_between_words() -> None:
         == "Name: one\nWhat: some\n  words, and\n  more of them"
     )
     made = painter(15, wraps=True)
-    pieces = [made.feed(sign) or made.progress() for sign in f"A long\n{text}"]
+    pieces = [made.feed(sign) for sign in f"A long\n{text}"]
     assert screen("".join([*pieces, made.finish()]), 15) == screen(
         sent([f"A long\n{text}"], 15, wraps=True), 15
     )

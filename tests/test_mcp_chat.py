@@ -127,7 +127,7 @@ def say(chat: PtyChat, line: str, answer: str | re.Pattern[str]) -> str:
     chat.mark()
     chat.line(line)
     chat.wait_for(answer, PATIENCE, output=True)
-    chat.wait_for(PROMPT, PATIENCE, output=True)
+    chat.wait_for("You:", PATIENCE, output=True)
     return chat.output()
 
 
@@ -222,7 +222,7 @@ def test_a_chat_with_servers(tmp_path: Path) -> None:
         chat.wait_for("raw_hang", PATIENCE, output=True)
         asyncio.run(until(lambda: recorded(tmp_path).count("tools/call") == 2))
         chat.ctrl("c")
-        chat.wait_for(PROMPT, PATIENCE, output=True)
+        chat.wait_for("You:", PATIENCE, output=True)
         say(chat, "again", "You said: again")
         assert recorded(tmp_path).count("notifications/cancelled caller cancelled") == 1
         chat.ctrl("d")

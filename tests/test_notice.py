@@ -104,9 +104,7 @@ def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
         terminal.mark()
         terminal.line("/compact --force")
         terminal.wait_for(
-            re.compile(
-                r"Generating session summary\.\.\. · Ctrl-C stops it . [5-9] s$", re.MULTILINE
-            )
+            re.compile(r"Generating session summary\.\.\. · Esc stops it . [5-9] s$", re.MULTILINE)
         )
         server.release()
         terminal.wait_for(re.compile(r"\x07.*You:", re.DOTALL), output=True)

@@ -85,7 +85,7 @@ def test_a_terminal_that_stops_delays_neither_saving_nor_ctrl_c_and_loses_nothin
         server.left(0)
         on_disk(tmp_path, "stop=interrupted")
         assert len(chat.raw) < 200_000
-        chat.wait_for(re.compile(r"Interrupted.*You:.*context ", re.DOTALL), PATIENCE, output=True)
+        chat.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), PATIENCE, output=True)
         assert numbers(chat.output()) == [*range(len(ROWS))]
         assert "You said: and now" in answered(chat, "and now")
         chat.ctrl("d")
@@ -99,9 +99,7 @@ def test_a_terminal_that_goes_on_shows_everything_and_the_rest(tmp_path: Path) -
     with stopped(tmp_path) as (server, chat):
         chat.send("typed ahead\r")
         server.release()
-        chat.wait_for(
-            re.compile(r"You said: typed ahead.*You:.*context ", re.DOTALL), PATIENCE, output=True
-        )
+        chat.wait_for(re.compile(r"You said: typed ahead.*You:", re.DOTALL), PATIENCE, output=True)
         assert numbers(chat.output()) == [*range(len(ROWS))]
         assert "and no more" in chat.output()
         chat.ctrl("d")

@@ -119,11 +119,16 @@ def _another_second() -> None:
 
 def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
     """Type a line as it is, then Enter; wait until the prompt stands again."""
-    terminal.send(line)
     terminal.mark()
+    if dumb:
+        terminal.line(line)
+        terminal.wait_for(re.compile(r"You: $"), PATIENCE, output=True)
+        return
+    terminal.send(line)
+    terminal.wait_for(line[-1:], PATIENCE, output=True)
     terminal.send("\r")
-    prompt = r"You: $" if dumb else r"\x1b\[\?2004l.*\x1b\[\?2004h.*You:"
-    terminal.wait_for(re.compile(prompt, re.DOTALL), PATIENCE, output=True)
+    terminal.wait_for(f"You: {line}\r\n", PATIENCE, output=True)
+    terminal.wait_for(re.compile(r"^You:$", re.MULTILINE), PATIENCE)
 
 
 def talk(home: Path, cols: int, mode: str) -> PtyChat:

@@ -52,4 +52,5 @@ class BrowsedSessions(Struct):
 async def choose_session(chat: Chat, words: str) -> SessionRow | None:
     """Let the user choose among the conversations, filtered by `words`."""
     await chat.look(lambda library: library.rows(1))  # shows progress, the browser does not
-    return await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)
+    async with chat.reader.release_terminal():
+        return await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)

@@ -128,8 +128,7 @@ async def mcp(chat: Chat, argument: str) -> None:
             if not chat.conversation.agent.provider.calls_tools:
                 display.warn("The model cannot call tools: it is not offered those of the servers.")
         case ["restart", name]:
-            display.begin_waiting()
-            display.status(f"Connecting to {servers.state(name).name} …")
+            display.begin_waiting(f"Connecting to {servers.state(name).name} …")
             states = (await servers.restart(name),)
             display.stop_waiting()
         case [name]:
@@ -168,7 +167,6 @@ def tool_approval(display: DisplayManager, reader: Reader) -> Approve:
     def show(name: str, text: str) -> None:
         display.stop_waiting()
         display.proposal(text)
-        reader.forget()  # what was typed before the question stood there is no answer to it
 
     async def ask(question: str) -> str:
         """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""

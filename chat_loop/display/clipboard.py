@@ -74,6 +74,5 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
             f"{size_text(LARGEST_FOR_TERMINAL)}.",
             "/export FILE writes the conversation into a file.",
         )
-    display.out.write(f"\x1b]52;c;{b64encode(data).decode('ascii')}\x07")
-    display.out.flush()
+    display.out.send(f"\x1b]52;c;{b64encode(data).decode('ascii')}\x07")
     return "through the terminal (OSC 52), if it allows that"

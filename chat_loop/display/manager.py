@@ -8,11 +8,11 @@ import json
 import os
 import sys
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, TextIO, cast
 
 from chat_loop.display.reply import ReplyText, reply_on
+from chat_loop.display.screen import Screen, Waiting
 from chat_loop.display.text import one_line, printable, wrapped
-from chat_loop.display.waiting import CALM_SECONDS, TURN_SECONDS, Waiting
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     FIRST_RETRY,
@@ -77,18 +77,18 @@ class DisplayManager:
         theme: str = "auto",
         wraps: bool = True,
     ) -> None:
-        self.out = out or sys.stdout
+        self.out = Screen(out or sys.stdout, self._notice)
         self.agent = agent
         self.is_terminal = self.out.isatty()
         self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
         self.resume_command = resume_command
         self.show_blocks = show_blocks
-        self.has_symbols = "utf" in (self.out.encoding or "utf-8").lower()
+        self.has_symbols = "utf" in self.out.encoding.lower()
         self._theme = theme if markdown and self.is_terminal else ""
         self._wraps = wraps
         self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
-        self.waiting = Waiting(self.out, redraws=self._redraws, symbols=self.has_symbols)
+        self.waiting = Waiting()
         self._console: Console | None = None
 
     @property
@@ -98,7 +98,11 @@ class DisplayManager:
             from rich.console import Console
 
             self._console = Console(
-                file=self.out, highlight=False, markup=False, emoji=False, soft_wrap=True
+                file=cast(TextIO, self.out),
+                highlight=False,
+                markup=False,
+                emoji=False,
+                soft_wrap=True,
             )
         return self._console
 
@@ -221,20 +225,18 @@ class DisplayManager:
         for line in printable(error.hint).split("\n") if error.hint else ():
             self.prose(f"  {line}", indent=2)
 
-    def begin_waiting(self) -> None:
-        """Start to wait for a reply."""
+    def begin_waiting(self, text: str = "", *, hint: str = "") -> None:
+        """Start to wait for a reply, or for the work that `text` names; `hint` names a key."""
         self._in_reply = self._in_thinking = False
         self._close_line()
-        self.waiting.begin()
-
-    def status(self, text: str) -> None:
-        """Set the text to show while the chat waits."""
-        self.waiting.text = text
+        self.waiting.begin(text, hint=hint, at_once=bool(hint))
+        self.out.repaint()
 
     def progress(self, done: int, of: int) -> None:
         """Show the progress of a long read on a terminal; safe in any thread."""
         if done < of or (of and self.waiting.more):
             self.waiting.count(done, of)
+            self.out.repaint()
 
     @property
     def theme(self) -> str:
@@ -245,19 +247,6 @@ class DisplayManager:
     def theme(self, name: str) -> None:
         self._theme = name
 
-    @property
-    def tick_seconds(self) -> float:
-        """Return the seconds until `tick` may have something new to show."""
-        return TURN_SECONDS if self._is_waiting else CALM_SECONDS
-
-    def tick(self) -> None:
-        """Called while something runs; terminals show that it is waited for, and for how long.
-
-        Nothing is written otherwise: the screen may be the browser's, or a question stands on it.
-        """
-        if self._is_waiting:
-            self.waiting.draw(f"{one_line(self.agent, 60)} …", self.console.width)
-
     def stop_waiting(self) -> None:
         """Stop to wait: the work was cancelled, or the user is asked."""
         self.waiting.end()
@@ -266,7 +255,7 @@ class DisplayManager:
     def clear_screen(self) -> None:
         """Clear the screen of a terminal."""
         if self._redraws:
-            self._write("\x1b[H\x1b[2J\x1b[3J")
+            self.out.send("\x1b[H\x1b[2J\x1b[3J")
 
     def _write(self, text: str) -> None:
         self.out.write(text)
@@ -280,12 +269,13 @@ class DisplayManager:
         """Return `text` after a symbol, where the output can show it."""
         return f"{symbol} {text}" if self.has_symbols else text
 
-    @property
-    def _is_waiting(self) -> bool:
-        return self._redraws and self.waiting.lasts and not self._in_reply and not self._in_thinking
+    def _notice(self, columns: int) -> str:
+        if self._in_reply or self._in_thinking:
+            return ""
+        default = f"{one_line(self.agent, 60)} …"
+        return self.waiting.line(default, columns, symbols=self.has_symbols)
 
     def _close_line(self) -> None:
-        self.waiting.erase()
         self._reply.finish()
         if self._line_open:
             self._write("\n")
@@ -299,6 +289,7 @@ class DisplayManager:
             has_symbols=self.has_symbols,
             wraps=self._wraps,
             name=name,
+            preview=self.out.preview,
         )
 
     def _write_reply(self, text: str) -> None:
@@ -386,23 +377,18 @@ class DisplayManager:
             self.line("[END SUMMARY]", "dim")
 
     def _connecting(self, event: Connecting) -> None:
-        self.begin_waiting()
-        if event.servers:
-            names = one_line(", ".join(event.servers))
-            fits = len(names) < self.console.width - 30
-            servers = names if fits else plural(len(event.servers), "MCP server")
-            self.status(f"Connecting to {servers} …")
+        names = one_line(", ".join(event.servers))
+        fits = len(names) < self.console.width - 30
+        servers = names if fits else plural(len(event.servers), "MCP server")
+        self.begin_waiting(f"Connecting to {servers} …" if event.servers else "")
 
     def _summary_started(self, event: SummaryStarted) -> None:
         """Begin a line that `_summary_ended` ends; a terminal shows the progress."""
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
         text = self.symbol("📝", f"Generating session summary{parts}...")
-        self.begin_waiting()
-        self.status(text)
-        self.waiting.hint = " · Ctrl-C skips it" if event.optional else " · Ctrl-C stops it"
-        if self._redraws:
-            self.waiting.show(self.console.width)
-        else:
+        hint = " · Esc skips it" if event.optional else " · Esc stops it"
+        self.begin_waiting(text, hint=hint)
+        if not self._redraws:
             self._write(text)
             self._line_open = True
 

@@ -38,6 +38,7 @@ class NonblockingTerminal(io.RawIOBase):
             raise OSError("the terminal's name belongs to another one here")
         self._changed = threading.Condition()
         self._buffer = bytearray()
+        self._frame: bytearray | None = None
         self._problem: OSError | None = None
 
     def fileno(self) -> int:
@@ -57,6 +58,9 @@ class NonblockingTerminal(io.RawIOBase):
         with self._changed:
             if self._problem is not None:
                 raise self._problem
+            if self._frame is not None:
+                self._frame += data
+                return len(data)
             if self._buffer:
                 self._buffer += data
                 return len(data)
@@ -67,6 +71,16 @@ class NonblockingTerminal(io.RawIOBase):
                 self._buffer += data[written:]
                 threading.Thread(target=self._write_rest, daemon=True, name="terminal").start()
         return len(data)
+
+    def begin_frame(self) -> None:
+        """Collect what is written: a terminal must not show half of it."""
+        self._frame = bytearray()
+
+    def end_frame(self) -> None:
+        """Write what was collected, as one piece."""
+        frame, self._frame = self._frame, None
+        if frame:
+            self.write(frame)
 
     def drain(self) -> None:
         """Wait until the terminal has taken everything, or is gone."""

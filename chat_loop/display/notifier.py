@@ -34,6 +34,5 @@ class Notifier:
         late = self._after > 0 and self._clock() - self._started >= self._after
         if late and self._how != "off" and self._display.is_terminal:
             desktop = f"\x1b]9;chat-loop: {one_line(what, 100)}\x07"
-            self._display.out.write("\x07" if self._how == "bell" else desktop)
-            self._display.out.flush()
+            self._display.out.send("\x07" if self._how == "bell" else desktop)
         self.begin()

@@ -14,8 +14,8 @@ from datetime import datetime
 from msgspec import Struct
 from msgspec.structs import asdict
 
+from chat_loop.display.screen import SOON_SECONDS
 from chat_loop.display.text import cut_to, printable
-from chat_loop.display.waiting import SOON_SECONDS
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
 from chat_loop.wording import size_text

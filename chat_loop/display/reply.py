@@ -25,7 +25,7 @@ DRAW_SHARE = 0.1
 class ReplyText:
     """Takes a reply in pieces and passes it to `write`: through `stream` as markdown, as far as it
     is certain, and at most `1 / DRAW_SECONDS` times a second while an event loop runs; without it
-    as it is.
+    as it is. `preview` gets the rows of a table that may still change.
 
     `opening` is the name of the agent as it stands before the text, where the stream leaves room
     for it. Raises OSError when the terminal is gone, which may be known only with a later piece.
@@ -36,10 +36,11 @@ class ReplyText:
         write: Callable[[str], object],
         stream: MarkdownStream | None = None,
         opening: str = "",
+        preview: Callable[[str], object] = bool,
     ) -> None:
         self.opening = opening
         self.begun = self._open = False
-        self._write = write
+        self._write, self._preview = write, preview
         self._sanitizer = StreamSanitizer()
         self._stream = stream
         self._pieces: list[str] = []
@@ -79,9 +80,9 @@ class ReplyText:
         if self._stream is None:
             self._write(text)
             return
-        shown = self._stream.feed(text) or self._stream.progress()
-        if shown:
+        if shown := self._stream.feed(text):
             self._write(shown)
+        self._preview(self._stream.preview())
         try:
             loop = asyncio.get_running_loop()
         except RuntimeError:
@@ -106,6 +107,7 @@ def reply_on(
     has_symbols: bool,
     wraps: bool,
     name: str = "",
+    preview: Callable[[str], object] = bool,
 ) -> ReplyText:
     """Return a reply that is read as markdown, in the colors of `theme`, and stands behind a
     `name`, if there is one. Without a theme, and on a terminal that knows no sequences, it stays
@@ -126,7 +128,7 @@ def reply_on(
             return console.width
 
     stream = MarkdownStream(colors, columns, leads=cells(name), wraps=wraps)
-    return ReplyText(write, stream, opening)
+    return ReplyText(write, stream, opening, preview)
 
 
 def rendered_reply(

@@ -68,11 +68,9 @@ class Lines:
         self.flood: list[str] = []
         self.held: asyncio.TimerHandle | None = None
 
-    def begin(self, *, offered: bool = False) -> None:
-        """Reset the state for a new prompt."""
-        self.multiline = False
-        self.offered = offered
-        self.ahead = True
+    def reset(self) -> None:
+        """Reset the state for a new entry."""
+        self.multiline = self.offered = False
         self.flood.clear()
         if self.held is not None:
             self.held.cancel()
@@ -200,7 +198,7 @@ def bindings(
     *,
     edit: Callable[[Buffer], Coroutine[Any, Any, None]],
 ) -> KeyBindings:
-    """Return the key bindings; `edit` opens the line in the user's editor."""
+    """Return the keys of the line; `edit` opens it in the user's editor."""
     keys = KeyBindings()
     at_line = has_focus(DEFAULT_BUFFER)
     inserting = at_line & (emacs_insert_mode | vi_insert_mode)
@@ -209,18 +207,6 @@ def bindings(
 
     _add_pasting(keys, lines, inserting)
     _add_characters(keys, inserting)
-
-    @keys.add(
-        "c-d", filter=at_line & in_multiline & Condition(lambda: not get_app().current_buffer.text)
-    )
-    @keys.add("c-c", filter=at_line)
-    def interrupt(event: KeyPressEvent) -> None:
-        if event.current_buffer.text or lines.multiline or lines.flood:
-            event.current_buffer.reset()
-            lines.flood.clear()
-            lines.multiline = False
-        else:
-            event.app.exit(exception=KeyboardInterrupt())
 
     @keys.add("c-j", filter=inserting)
     def newline(event: KeyPressEvent) -> None:
@@ -233,10 +219,6 @@ def bindings(
     @keys.add("enter", filter=inserting & (continues | in_multiline))
     def enter(event: KeyPressEvent) -> None:
         lines.enter(event.current_buffer)
-
-    @keys.add("c-c", filter=at_line & Condition(lambda: lines.offered))
-    def give_up(event: KeyPressEvent) -> None:
-        event.app.exit(exception=KeyboardInterrupt())
 
     async def editor(event: KeyPressEvent) -> None:
         await edit(event.current_buffer)

@@ -39,6 +39,9 @@ class Reader:
         """Return an answer of one word in small letters. Raises as `read` does."""
         raise NotImplementedError
 
+    def hold(self) -> None:
+        """Put the entries that wait back into the line, where there is an editor."""
+
     def put_back(self) -> None:
         """Put the last entry back into the line, where there is an editor."""
 
@@ -54,14 +57,17 @@ class Reader:
         """Open a file in the user's editor, and wait. Raises UsageError as `edit` does."""
         raise UsageError("There is no terminal to open an editor in.")
 
-    def forget(self) -> None:
-        """Discard typed keys that were not read yet."""
-
-    def release_terminal(self) -> contextlib.AbstractContextManager[None]:
-        """Return a context that restores the terminal for another program."""
+    def release_terminal(self) -> contextlib.AbstractAsyncContextManager[None]:
+        """Return a context in which another program has the terminal."""
         return contextlib.nullcontext()
 
-    def close(self) -> None:
+    def hide(self) -> None:
+        """Hide the line: the chat ends."""
+
+    async def start(self) -> None:
+        """Take the user's keys from now on."""
+
+    async def close(self) -> None:
         """Give the terminal back, where there is one."""
 
 
@@ -82,6 +88,7 @@ class LineReader(Reader):
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
         self._out = out or sys.stdout
+        self._echoes = not os.isatty(self._descriptor)  # else the terminal does
         self._pending_read: asyncio.Future[bytes] | None = None
         self._buffer = bytearray()
         self._at_end = False
@@ -104,7 +111,8 @@ class LineReader(Reader):
         self._out.flush()
         line = await self._next()
         text = line.decode("utf-8", "replace")
-        self._out.write(text.rstrip("\r\n") + "\n")
+        if self._echoes:
+            self._out.write(text.rstrip("\r\n") + "\n")
         if not line:
             raise EOFError
         return clean(text).removesuffix("\n")

@@ -46,7 +46,6 @@ class MarkdownStream:
         """The characters of its runs that were sent."""
         self._dropped = False
         self._style = ""
-        self._dots = 0
         self._waiting_rows = 0
 
     def feed(self, text: str) -> str:
@@ -62,16 +61,14 @@ class MarkdownStream:
         self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
         return sent
 
-    def progress(self) -> str:
-        """Return a dot for each row of a table that waits since the last time; the table takes
-        their place.
-        """
-        new = self._waiting_rows - self._dots
-        if self._waiting_rows < 2 or not new or self._columns() <= self._waiting_rows:
+    def preview(self) -> str:
+        """Return the rows of a table that may still change, as they would be sent if it ended."""
+        if self._waiting_rows < 2:
             return ""
-        begin = "\n" if not self._dots and (self._printed or self._dropped or self._leads) else ""
-        self._dots = self._waiting_rows
-        return begin + "." * new
+        state = self._source, self._printed, self._dropped, self._style, self._waiting_rows
+        rows = self._advance(ended=True)
+        self._source, self._printed, self._dropped, self._style, self._waiting_rows = state
+        return rows
 
     def _advance(self, *, ended: bool) -> str:
         """Print what is certain by now, and drop the blocks that are."""
@@ -131,8 +128,6 @@ class MarkdownStream:
         """Return a run as it is sent, without the characters that were sent before."""
         gap = "" if skip else run.gap
         sent = ""
-        if self._dots:
-            sent, gap, self._dots = "\r\x1b[K", gap.lstrip("\n"), 0
         if self._style and gap and ("\n" in gap or run.style != self._style):
             sent, self._style = f"{sent}\x1b[0m", ""
         sent += gap

@@ -1,0 +1,178 @@
+"""A reply that streams into the whole program: `python -m benchmarks.stream [--json FILE]`; exit
+code 1 when a goal is missed.
+
+The real program in a pseudo-terminal talks to a server in a thread of this process. 4,000 tokens of
+markdown come at once, and then 1,000 at 200 a second, with keys typed meanwhile. It is compared with
+a bare client that reads the same stream with the standard library and prints each token. CPU is that
+of the process from Enter to the end of the reply, as the kernel counts it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from statistics import median
+
+from benchmarks.render import KINDS, tokens
+from benchmarks.support.results import Results, parser
+from benchmarks.support.terminal import Terminal, environment, visible
+
+ROUNDS = 3
+AT_ONCE, PACED, RATE = 4_000, 1_000, 200.0
+CPU_GOAL, PACED_GOAL, BYTES_GOAL = 2.5, 2.0, 2.5
+ECHO_GOAL = 20.0
+FIRST_KEY = 0x410
+"""From here on every key is another Cyrillic letter; none stands in the reply."""
+KEY_SECONDS = 0.15
+READY_SECONDS = 2.0
+"""The program warms up behind its prompt for so long."""
+TICKS = os.sysconf("SC_CLK_TCK")
+BARE = """\
+import http.client, json, sys
+port = int(sys.argv[1])
+while sys.stdin.readline():
+    connection = http.client.HTTPConnection("127.0.0.1", port)
+    body = json.dumps({"messages": [{"role": "user", "content": "x"}], "stream": True})
+    connection.request("POST", "/v1/chat/completions", body)
+    for line in connection.getresponse():
+        if line.startswith(b"data: {"):
+            for choice in json.loads(line[6:])["choices"]:
+                sys.stdout.write(choice["delta"].get("content") or "")
+                sys.stdout.flush()
+    print("Time: bare")
+"""
+
+
+class Server(ThreadingHTTPServer):
+    """Streams `count` tokens, `rate` a second or all at once."""
+
+    daemon_threads = True
+    count = 0
+    rate = 0.0
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Server
+
+    def do_POST(self) -> None:
+        self.rfile.read(int(self.headers["Content-Length"]))
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        began = time.perf_counter()
+        for number, token in enumerate(tokens(KINDS["mixed"], self.server.count)):
+            if self.server.rate:
+                due = began + number / self.server.rate
+                time.sleep(max(0.0, due - time.perf_counter()))
+            self._send({"delta": {"content": token}, "finish_reason": None})
+        self._send({"delta": {}, "finish_reason": "stop"})
+        self.wfile.write(b"data: [DONE]\n\n")
+
+    def _send(self, choice: dict[str, object]) -> None:
+        event = {"id": "1", "object": "chat.completion.chunk", "created": 1, "model": "m"}
+        data = json.dumps({**event, "choices": [{"index": 0, **choice}]})
+        self.wfile.write(f"data: {data}\n\n".encode())
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@contextmanager
+def serving() -> Iterator[Server]:
+    """Serve on a free port."""
+    with Server(("127.0.0.1", 0), _Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server
+        server.shutdown()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what the process has used, in user and system mode."""
+    fields = Path(f"/proc/{pid}/stat").read_text("ascii", "replace").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def streamed(terminal: Terminal, line: str) -> tuple[float, float, int]:
+    """Return seconds, CPU seconds and bytes of one reply."""
+    before, used = len(terminal.output), cpu_seconds(terminal.pid)
+    began = terminal.press(f"{line}\r")
+    ended = terminal.wait_for("Time: ", before)
+    terminal.rest(0.2)
+    return ended - began, cpu_seconds(terminal.pid) - used, len(terminal.output) - before
+
+
+def echoes(terminal: Terminal) -> list[float]:
+    """Press keys during a reply; return the seconds until each showed."""
+    found: list[float] = []
+    start = len(terminal.output)
+    terminal.press("go\r")
+    terminal.wait_for("Assistant:", start)
+    while "Time: " not in visible(terminal.output[start:]):
+        key = chr(FIRST_KEY + len(found))
+        before = len(terminal.output)
+        pressed = terminal.press(key)
+        found.append(terminal.wait_for(key, before) - pressed)
+        until = time.perf_counter() + KEY_SECONDS
+        while terminal.read(until) is not None:
+            pass
+    return found
+
+
+def program(port: int, home: Path) -> Terminal:
+    """Start a chat with the server, warmed up."""
+    options = ("--base-url", f"http://127.0.0.1:{port}/v1", "--model", "compatible:m")
+    terminal = Terminal([sys.executable, "-m", "chat_loop", *options], environment(home))
+    terminal.wait_for("context")
+    terminal.rest(READY_SECONDS)
+    return terminal
+
+
+def main() -> int:
+    arguments = parser("benchmarks.stream", __doc__).parse_args()
+    results = Results("stream")
+    ours: dict[str, list[tuple[float, float, int]]] = {"at once": [], "paced": []}
+    bare: dict[str, list[tuple[float, float, int]]] = {"at once": [], "paced": []}
+    with serving() as server, tempfile.TemporaryDirectory() as folder:
+        port = server.server_address[1]
+        command = [sys.executable, "-c", BARE, str(port)]
+        with (
+            program(port, Path(folder)) as chat,
+            Terminal(command, environment(Path(folder))) as client,
+        ):
+            server.count = 10
+            streamed(chat, "warm up")
+            streamed(client, "warm up")
+            for _ in range(ROUNDS):
+                for way, count, rate in (("at once", AT_ONCE, 0.0), ("paced", PACED, RATE)):
+                    server.count, server.rate = count, rate
+                    ours[way].append(streamed(chat, "go"))
+                    bare[way].append(streamed(client, "go"))
+            milliseconds = [1000 * seconds for seconds in echoes(chat)]
+    for way, goals in (("at once", (CPU_GOAL, BYTES_GOAL)), ("paced", (PACED_GOAL, 0.0))):
+        for position, what in enumerate(("seconds", "CPU", "bytes")):
+            mine = [float(run[position]) for run in ours[way]]
+            floor = [float(run[position]) for run in bare[way]]
+            unit = "B" if what == "bytes" else "s"
+            results.add(f"{what}, {way}", mine, unit)
+            results.add(f"{what}, {way}, bare client", floor, unit)
+            ratio = median(mine) / median(floor)
+            goal = goals[0] if what == "CPU" else goals[1] if what == "bytes" else 0.0
+            print(f"{what:>8}, {way:<8} {median(mine):12,.3f} {unit}, {ratio:5.2f} x bare")
+            if goal:
+                results.judge(f"{what}, {way}", ratio, goal, "x")
+    results.add("echo of a key while 200 tokens a second stream", milliseconds, "ms")
+    results.judge("echo, median", median(milliseconds), ECHO_GOAL, " ms")
+    results.judge("echo, longest", max(milliseconds), ECHO_GOAL, " ms")
+    return results.finish(arguments.json)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

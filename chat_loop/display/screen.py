@@ -1,0 +1,157 @@
+"""The screen of a chat: text that goes up into the scrollback, and below it the lines that still
+change.
+
+Text is printed once, line by line, and never touched again. While an application draws the bottom
+of the screen (`input/composer.py`), the line that is still being written, the rows of a table that
+is not settled and the line that says what is waited for stand right above the composer.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from typing import TextIO
+
+from chat_loop.display.text import cells, cut_to
+
+SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+TURN_SECONDS = 0.12
+SOON_SECONDS = 0.3
+"""The delay before the waiting line appears."""
+_STYLE = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Waiting:
+    """The work in progress: `text` names it, `more` its progress, `hint` a key that helps."""
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self.text = self.more = self.hint = ""
+        self.lasts = False
+        self._clock = clock
+        self._since = 0.0
+        self._at_once = False
+
+    def begin(self, text: str = "", *, hint: str = "", at_once: bool = False) -> None:
+        """Start to wait; the line appears after a short delay, or at once."""
+        self.text, self.more, self.hint, self._at_once = text, "", hint, at_once
+        self._since, self.lasts = self._clock(), True
+
+    def count(self, done: int, of: int) -> None:
+        """Show that sessions are read; safe in any thread."""
+        if not self.lasts:
+            self.begin()
+        self.text, self.more = "Reading sessions:", f" {done:,} of {of:,}"
+
+    def end(self) -> None:
+        """Stop to wait."""
+        self.text, self.more, self.hint, self.lasts = "", "", "", False
+
+    def line(self, default: str, columns: int, *, symbols: bool) -> str:
+        """Return the line with a spinner and the seconds, or nothing yet; `default` is the text
+        where there is none.
+        """
+        seconds = self._clock() - self._since
+        if not self.lasts or (seconds < SOON_SECONDS and not self._at_once):
+            return ""
+        text = f"{self.text or default}{self.more}{self.hint}"
+        if not symbols:
+            text = text.replace("…", "...").encode("ascii", "backslashreplace").decode()
+        sign = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}" if symbols else ""
+        passed = f"{sign} {int(seconds)} s" if seconds >= 1 else sign
+        return cut_to(text, columns - 1 - len(passed), "…" if symbols else "") + passed
+
+
+class Screen:
+    """Takes text as a file does. Without an application it goes straight to `out`."""
+
+    def __init__(self, out: TextIO, notice: Callable[[int], str]) -> None:
+        """`notice(columns)` returns the waiting line."""
+        self.encoding = out.encoding or "utf-8"
+        self._out = out
+        self._notice = notice
+        self._repaint: Callable[[], None] | None = None
+        self._settled: list[str] = []
+        self._open = self._preview = ""
+
+    def isatty(self) -> bool:
+        return self._out.isatty()
+
+    def fileno(self) -> int:
+        return self._out.fileno()
+
+    def flush(self) -> None:
+        if self._repaint is None:
+            self._out.flush()
+
+    def write(self, text: str) -> int:
+        """Print text; a line that has no end yet is drawn until it has."""
+        if self._repaint is None:
+            return self._out.write(text)
+        lines, newline, rest = text.rpartition("\n")
+        if newline:
+            self._settled.append(f"{self._open}{lines}\n")
+            self._open = ""
+        self._open += rest
+        self._preview = ""
+        self._repaint()
+        return len(text)
+
+    def send(self, sequence: str) -> None:
+        """Send a sequence that takes no place on the screen."""
+        if self._repaint is None:
+            self._out.write(sequence)
+            self._out.flush()
+        else:
+            self._settled.append(sequence)
+            self._repaint()
+
+    def preview(self, text: str) -> None:
+        """Draw what the open line would go on with if no more came."""
+        if text != self._preview:
+            self._preview = text
+            self.repaint()
+
+    def repaint(self) -> None:
+        """Draw the lines that change again."""
+        if self._repaint is not None:
+            self._repaint()
+
+    def attach(self, repaint: Callable[[], None]) -> None:
+        """Let an application draw from now on; `repaint` makes it draw soon, from any thread."""
+        self._repaint = repaint
+
+    def detach(self) -> None:
+        """Write what is left; from now on text goes straight to the terminal."""
+        self._repaint, text = None, self.take() + self._open
+        self._open = self._preview = ""
+        self._out.write(text)
+        self._out.flush()
+
+    def take(self) -> str:
+        """Return the text that is settled since the last time."""
+        text = "".join(self._settled)
+        self._settled.clear()
+        return text
+
+    def live(self, columns: int, rows: int) -> str:
+        """Return the lines that still change: at most the last `rows` rows of them."""
+        text = f"{self._open}{self._preview}"
+        lines = [_tail(line, columns * rows) for line in text.split("\n")]
+        if notice := self._notice(columns):
+            lines = [*filter(None, lines), notice]
+        height = 0
+        for number in range(len(lines) - 1, -1, -1):
+            height += max(1, -(-cells(_STYLE.sub("", lines[number])) // columns))
+            if height > rows:
+                return "\n".join(lines[number + 1 :])
+        return "\n".join(lines)
+
+
+def _tail(line: str, length: int) -> str:
+    """Return the end of a line, at most so many cells of it, in the style that holds there."""
+    if len(line) <= length and cells(line) <= length:
+        return line
+    start = len(line) - length // 2  # a character may take two
+    style = _STYLE.match(line, max(line.rfind("\x1b[", 0, start), 0))
+    return f"{style[0]}{line[max(start, style.end()) :]}" if style else line[start:]

@@ -1,0 +1,518 @@
+"""The composer: one application at the bottom of the terminal for as long as the chat lives. It
+shows the lines that still change, the line that the user types, also while a reply streams, and the
+status.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Iterable
+from pathlib import Path
+
+from msgspec import Struct
+from prompt_toolkit.application import Application, in_terminal, set_app
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorShapeConfig
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.document import Document
+from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
+from prompt_toolkit.filters import Condition, has_focus, is_searching, vi_insert_mode
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
+from prompt_toolkit.input.typeahead import get_typeahead
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
+from prompt_toolkit.layout import (
+    BufferControl,
+    CompletionsMenu,
+    ConditionalContainer,
+    Dimension,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    SearchBufferControl,
+    Window,
+)
+from prompt_toolkit.layout.processors import (
+    HighlightIncrementalSearchProcessor,
+    HighlightSelectionProcessor,
+    ReverseSearchProcessor,
+)
+from prompt_toolkit.output import Output
+from prompt_toolkit.output.defaults import create_output
+from prompt_toolkit.output.vt100 import Vt100_Output
+from prompt_toolkit.styles import Style
+from prompt_toolkit.utils import suspend_to_background_supported
+
+from chat_loop.display.nonblocking import NonblockingTerminal, drain
+from chat_loop.display.screen import TURN_SECONDS, Screen
+from chat_loop.display.text import printable
+from chat_loop.errors import ChatLoopError
+from chat_loop.input import editor
+from chat_loop.input.completing import Choice, Completions
+from chat_loop.input.history import PrivateHistory
+from chat_loop.input.keys import Lines, bindings, has_input
+from chat_loop.input.lines import Reader, clean
+from chat_loop.input.pastes import Pastes
+from chat_loop.input.start import PROMPT, InstantPrompt, Terminal
+
+NARROW = 40
+"""Below this many columns there is no status line."""
+MENU_LINES = 8
+EDITED_CHARACTERS = 20_000
+EDITED_LINES = 200
+"""Larger texts from an editor are folded."""
+ESCAPE_SECONDS = 0.1
+"""How long Escape waits for the rest of a key's sequence."""
+STATUS_SECONDS = 1.0
+MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
+EDIT_HINT = "your last query: Enter asks it anew, Ctrl-C gives up"
+
+
+class Entry(Struct):
+    """An entry: its text as it stood in the line, and the pastes of several lines in it."""
+
+    text: str
+    pastes: list[str]
+
+
+class _Vt100(Vt100_Output):
+    @property
+    def responds_to_cpr(self) -> bool:
+        """Return False: the composer needs no cursor position, and some terminals never answer."""
+        return False
+
+
+class Composer(Reader):
+    """Reads entries below everything that the chat prints on `screen`.
+
+    `status()` is the text of the status line. `instant` is the prompt that was drawn before this
+    module was loaded. `ready()` is called once, when keys are taken. `complete(before)` says what
+    the text before the cursor can become; it is called in a thread. `report` shows why the line
+    could not be edited. `refreshes()`: the status changes by itself.
+    """
+
+    has_editor = True
+
+    def __init__(
+        self,
+        screen: Screen,
+        *,
+        history: Path,
+        status: Callable[[], str],
+        instant: InstantPrompt | None,
+        ready: Callable[[], None],
+        complete: Callable[[str], Iterable[Choice]] = lambda _: (),
+        report: Callable[[ChatLoopError], None] = lambda _: None,
+        keys: str = "emacs",
+        refreshes: Callable[[], bool] = bool,
+    ) -> None:
+        self._screen, self._instant, self._report = screen, instant, report
+        self._status, self._refreshes = status, refreshes
+        self._ready: Callable[[], None] | None = ready
+        self._terminal = instant.terminal if instant is not None else None
+        if instant is None and os.name != "nt":
+            with contextlib.suppress(OSError):
+                self._terminal = Terminal(sys.stdin.fileno())
+                self._terminal.silence(signals=False)  # else what is typed before is echoed twice
+        raw = getattr(sys.stdout, "buffer", None)
+        self._frames = raw if isinstance(raw, NonblockingTerminal) else None
+        self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
+        self._arrived = asyncio.Event()
+        self._last_entry = Entry("", [])
+        self._busy = True
+        """True while the chat works: an entry waits for its turn."""
+        self._hidden = False
+        self._status_text, self._status_columns = "", 0
+        self._live = self._toolbar = ""
+        self._question = ""
+        self._answer: asyncio.Future[str] | None = None
+        self._timer: asyncio.TimerHandle | None = None
+        self._lent = False
+        self._pastes = Pastes()
+        self._lines = Lines(lambda: has_input(self._app.input), self._pastes)
+        self._line = Buffer(
+            name=DEFAULT_BUFFER,
+            history=PrivateHistory(history, self._pastes.has),
+            completer=ThreadedCompleter(Completions(complete)),
+            multiline=False,
+            accept_handler=self._accept,
+        )
+        self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
+        self._answer_window = Window(
+            BufferControl(self._answer_line),
+            wrap_lines=True,
+            dont_extend_height=True,
+            get_line_prefix=lambda number, wrap: "" if number or wrap else self._question,
+        )
+        vi = keys == "vi"
+        self._app: Application[None] = Application(
+            layout=self._layout(),
+            style=Style.from_dict({"status": "dim"}),
+            include_default_pygments_style=False,
+            editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
+            cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
+            key_bindings=merge_key_bindings(
+                [bindings(self._lines, edit=self._edit_line), self._bindings()]
+            ),
+            output=_output(),
+            erase_when_done=True,
+            reverse_vi_search_direction=True,
+        )
+        self._app.ttimeoutlen = ESCAPE_SECONDS
+        self._app.timeoutlen = ESCAPE_SECONDS
+        self._app.before_render += lambda _: self._before_render()
+        self._app.after_render += lambda _: self._after_render()
+        self._app.key_processor.before_key_press += lambda _: self._lines.release_held(self._line)
+        self._running: asyncio.Task[None] | None = None
+
+    # The life of the application
+
+    async def start(self) -> None:
+        """Draw the composer, and take keys from now on."""
+        loop = asyncio.get_running_loop()
+        loop.set_exception_handler(self._fail)
+        self._running = loop.create_task(
+            self._app.run_async(handle_sigint=False, set_exception_handler=False)
+        )
+        self._running.add_done_callback(self._ended)
+        self._screen.attach(self._app.invalidate)
+
+    async def close(self) -> None:
+        if self._running is not None:
+            if self._app.is_running and not self._app.is_done:
+                self._app.exit()
+            await asyncio.wait({self._running})
+            self._running.exception()
+            if self._timer is not None:
+                self._timer.cancel()
+            self._end_frame()
+            with contextlib.suppress(OSError):  # the terminal is gone
+                self._screen.detach()
+        if self._terminal is not None:
+            self._terminal.restore()
+
+    def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
+        """End the application on an error in a key or a drawing: the terminal is gone, or a bug."""
+        error = context.get("exception")
+        if isinstance(error, Exception) and self._app.is_running and not self._app.is_done:
+            self._app.exit(exception=error)
+        else:
+            loop.default_exception_handler(context)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._arrived.set()
+        if self._answer is not None:
+            self._refuse(EOFError())
+
+    # Reading
+
+    async def read(self) -> str:
+        """Return the next entry. Raises EOFError on Ctrl-D and KeyboardInterrupt on Ctrl-C, both in
+        an empty line.
+        """
+        assert self._running is not None
+        self._busy = False
+        self._app.invalidate()
+        try:
+            while not self._entries:
+                if self._running.done():
+                    self._running.result()
+                    raise EOFError
+                self._arrived.clear()
+                await self._arrived.wait()
+        finally:
+            self._busy = True
+        entry = self._entries.popleft()
+        if not isinstance(entry, Entry):
+            raise entry
+        self._last_entry = entry
+        lines = printable(entry.text).split("\n")
+        self._screen.write(PROMPT + f"\n{' ' * len(PROMPT)}".join(lines) + "\n")
+        typed = entry.text
+        for paste in entry.pastes:
+            typed = typed.replace(paste, " ", 1)
+        self.typed = clean(typed)
+        return clean(self._pastes.expand(entry.text))
+
+    def put_back(self) -> None:
+        self._take_back(self._last_entry)
+
+    def offer(self, text: str) -> bool:
+        self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
+        self._lines.offered = True
+        return True
+
+    def hold(self) -> None:
+        self._take_back()
+
+    def _take_back(self, *entries: Entry) -> None:
+        """Put entries into the line, before those that wait and what is typed there."""
+        waiting = [entry for entry in self._entries if isinstance(entry, Entry)]
+        self._entries.clear()
+        texts = [*(entry.text for entry in (*entries, *waiting)), self._line.text]
+        for entry in (*entries, *waiting):
+            self._pastes.shown += entry.pastes
+        self._line.document = Document("\n".join(filter(None, texts)))
+
+    async def ask(self, question: str) -> str:
+        """Ask in place of the line; what was typed there before stays there."""
+        self._question = question
+        answered = self._answer = asyncio.get_running_loop().create_future()
+        self._app.layout.focus(self._answer_window)
+        self._app.invalidate()
+        try:
+            return clean(await answered).strip().lower()
+        finally:
+            if self._answer is answered:  # what asked was stopped
+                self._end_question("")
+
+    def _bindings(self) -> KeyBindings:
+        """Return the keys that stop, leave, take back and suspend."""
+        keys, lines = KeyBindings(), self._lines
+        at_line = has_focus(DEFAULT_BUFFER)
+        is_busy = Condition(lambda: self._busy and self._answer is None)
+        is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
+        is_empty = Condition(lambda: not self._app.current_buffer.text)
+        is_queued = Condition(lambda: bool(self._entries))
+
+        @keys.add("c-c", filter=at_line)
+        @keys.add("c-d", filter=at_line & is_empty & Condition(lambda: lines.multiline))
+        def give_up(event: KeyPressEvent) -> None:
+            if not (self._line.text or lines.multiline or lines.flood) or lines.offered:
+                self._interrupt()
+            self._line.reset()
+            lines.reset()
+
+        @keys.add("c-c", filter=is_busy | ~at_line & ~is_searching)
+        @keys.add("escape", filter=is_busy & is_alone & ~vi_insert_mode, eager=True)
+        def stop(event: KeyPressEvent) -> None:
+            self._interrupt()
+
+        @keys.add("c-\\", filter=Condition(lambda: hasattr(signal, "SIGQUIT")))
+        def quit_at_once(event: KeyPressEvent) -> None:
+            signal.raise_signal(signal.SIGQUIT)
+
+        @keys.add("c-d", filter=is_empty & ~is_searching & Condition(lambda: not lines.multiline))
+        def leave(event: KeyPressEvent) -> None:
+            self._refuse(EOFError())
+
+        @keys.add("up", filter=at_line & is_queued)
+        def take_back(event: KeyPressEvent) -> None:
+            self._take_back()
+
+        @keys.add("c-z", filter=Condition(suspend_to_background_supported))
+        def suspend(event: KeyPressEvent) -> None:
+            self._app.suspend_to_background()
+
+        return keys
+
+    def _accept(self, buffer: Buffer) -> bool:
+        self._entries.append(Entry(buffer.text, self._pastes.shown))
+        self._pastes.shown = []
+        self._lines.reset()
+        self._app.vi_state.reset()
+        self._arrived.set()
+        return False
+
+    def _accept_answer(self, buffer: Buffer) -> bool:
+        answered, text = self._answer, buffer.text
+        self._end_question(text)
+        if answered is not None:
+            answered.set_result(text)
+        return False
+
+    def _end_question(self, answer: str) -> None:
+        """Print the question and its answer; the next keys go to the line again."""
+        self._screen.write(f"{self._question}{printable(answer)}\n")
+        self._answer, self._question = None, ""
+        self._answer_line.reset()
+        self._app.layout.focus(self._line)
+
+    def _refuse(self, error: KeyboardInterrupt | EOFError) -> None:
+        """Let a question, or who reads the next entry, have an error in place of words."""
+        answered = self._answer
+        if answered is not None:
+            self._end_question("")
+            answered.set_exception(error)
+        else:
+            self._entries.append(error)
+            self._arrived.set()
+
+    def _interrupt(self) -> None:
+        """Stop what runs, or say to who reads that Ctrl-C was pressed in an empty line."""
+        if self._busy and self._answer is None:
+            signal.raise_signal(signal.SIGINT)  # as on a terminal whose keys nobody reads
+        else:
+            self._refuse(KeyboardInterrupt())
+
+    def hide(self) -> None:
+        self._hidden = True
+
+    # Other programs on the terminal
+
+    async def edit(self, text: str) -> str:
+        async with self.release_terminal():
+            return await editor.edit_text(text)
+
+    async def open_file(self, path: Path) -> None:
+        async with self.release_terminal():
+            await editor.open_file(path)
+
+    @contextlib.asynccontextmanager
+    async def release_terminal(self) -> AsyncIterator[None]:
+        if self._lent:  # the one that has it opens another
+            yield
+            return
+        self._lent = True
+        try:
+            with set_app(self._app):
+                async with in_terminal():
+                    sys.stdout.write(self._screen.take())
+                    drain(sys.stdout)
+                    yield
+            self._app.key_processor.feed_multiple(get_typeahead(self._app.input))
+            self._app.key_processor.process_keys()
+        finally:
+            self._lent = False
+
+    async def _edit_line(self, buffer: Buffer) -> None:
+        """Edit the line in the user's editor, with its pastes expanded."""
+        async with self.release_terminal():
+            try:
+                text = clean(await editor.edit_text(self._pastes.expand_for_edit(buffer.text)))
+            except ChatLoopError as error:
+                self._report(error)
+                return
+        buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
+
+    # Drawing
+
+    def _layout(self) -> Layout:
+        search = SearchBufferControl(Buffer(), input_processors=[ReverseSearchProcessor()])
+        line = Window(
+            BufferControl(
+                self._line,
+                input_processors=[
+                    HighlightIncrementalSearchProcessor(),
+                    HighlightSelectionProcessor(),
+                ],
+                include_default_input_processors=False,
+                search_buffer_control=search,
+                preview_search=True,
+            ),
+            height=self._line_height,
+            wrap_lines=True,
+            dont_extend_height=True,
+            # what is only wrapped begins at the margin, so that it can be copied
+            get_line_prefix=lambda number, wrap: (
+                "" if wrap else " " * len(PROMPT) if number else self._prompt()
+            ),
+        )
+        asks = Condition(lambda: self._answer is not None)
+        shows_line = ~asks & Condition(lambda: not self._hidden)
+        menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
+        body = HSplit(
+            [
+                ConditionalContainer(
+                    Window(
+                        FormattedTextControl(lambda: ANSI(self._live)),
+                        wrap_lines=True,
+                        dont_extend_height=True,
+                    ),
+                    Condition(lambda: bool(self._live)),
+                ),
+                ConditionalContainer(self._answer_window, asks),
+                FloatContainer(
+                    HSplit(
+                        [
+                            ConditionalContainer(line, shows_line & ~is_searching),
+                            ConditionalContainer(
+                                Window(search, height=1), shows_line & is_searching
+                            ),
+                        ]
+                    ),
+                    [Float(menu, xcursor=True, ycursor=True)],
+                ),
+                ConditionalContainer(
+                    Window(
+                        FormattedTextControl(lambda: self._toolbar), height=1, style="class:status"
+                    ),
+                    shows_line & Condition(lambda: bool(self._toolbar)),
+                ),
+                Window(),  # the rows of a menu that was open
+            ]
+        )
+        return Layout(body, line)
+
+    def _prompt(self) -> StyleAndTextTuples:
+        """Return the prompt; while the chat works, the one that says that an entry waits."""
+        ellipsis = "…" if "utf" in self._screen.encoding.lower() else "."
+        return [("dim", PROMPT.replace(":", ellipsis)) if self._busy else ("", PROMPT)]
+
+    def _line_height(self) -> Dimension:
+        if self._line.complete_state is None:
+            return Dimension(min=1)
+        rows = self._app.output.get_size().rows
+        return Dimension(min=max(1, min(MENU_LINES + 1, rows - 3)))
+
+    def _status_line(self, size: Size) -> str:
+        if size.columns < NARROW or size.rows < 4:
+            return ""
+        if self._lines.multiline:
+            text = MULTILINE_HINT
+        elif self._lines.offered:
+            text = EDIT_HINT
+        else:
+            if not self._busy or self._status_columns != size.columns:
+                self._status_text, self._status_columns = self._status(), size.columns
+            text = self._status_text
+        if waiting := len(self._entries):
+            text = f"queued: {waiting} · {text}"
+        return f" {text}"[: size.columns] if text else ""
+
+    def _before_render(self) -> None:
+        """Print what is settled where the composer stands, which is then drawn below it."""
+        self._lines.draw(self._line)
+        size = self._app.output.get_size()
+        self._live = self._screen.live(size.columns, size.rows // 3) if size.rows > 2 else ""
+        self._toolbar = self._status_line(size)
+        text = self._screen.take()
+        if not (text or self._instant):
+            return
+        if self._frames is not None:
+            self._frames.begin_frame()
+        if self._instant is not None:
+            self._instant.erase()
+            self._instant = None
+        self._app.renderer.erase()
+        self._app.output.write_raw(text)
+
+    def _after_render(self) -> None:
+        self._end_frame()
+        if self._ready is not None:
+            ready, self._ready = self._ready, None
+            ready()
+        if self._timer is None and (self._busy or self._refreshes()):
+            seconds = TURN_SECONDS if self._busy else STATUS_SECONDS
+            self._timer = asyncio.get_running_loop().call_later(seconds, self._tick)
+
+    def _tick(self) -> None:
+        self._timer = None
+        self._app.invalidate()
+
+    def _end_frame(self) -> None:
+        if self._frames is not None:
+            self._frames.end_frame()
+
+
+def _output() -> Output:
+    if os.name == "nt":
+        return create_output()
+    return _Vt100.from_pty(sys.stdout, term=os.environ.get("TERM"))
