@@ -23,6 +23,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat_loop.errors import IndexUnavailable, SessionError
+from chat_loop.library import index as index_module
 from chat_loop.library import refresh as refresh_module
 from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
@@ -327,6 +328,13 @@ def held(folder: Path, how: str) -> Iterator[None]:
         process.communicate("")
 
 
+@pytest.fixture(name="impatient")
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A search waits as briefly as a list for another process."""
+    monkeypatch.setattr(index_module, "PATIENT_SECONDS", index_module.BUSY_SECONDS)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> None:
     fill(tmp_path)
     first = library(tmp_path)
@@ -355,6 +363,7 @@ def test_an_index_that_is_locked_for_long_is_done_without(tmp_path: Path) -> Non
 DAMAGED = IndexUnavailable("", rebuild_reason="was damaged")
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_held_index_is_not_deleted(tmp_path: Path) -> None:
     fill(tmp_path)
     shelf = library(tmp_path)
