@@ -4,28 +4,23 @@ first.
 
 from __future__ import annotations
 
-import re
-import sys
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
-from benchmarks.support.loopback import Loopback
-from benchmarks.support.loopback import Reply as Answer
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
 from chat_loop.commands.retry_edit import changed_by
 from chat_loop.conversation.options import Options
-from chat_loop.errors import Overloaded, UsageError
+from chat_loop.errors import Overloaded
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Undo, Use
+from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Use
 from chat_loop.values import ToolSpec
 from chat_loop.wording import ALLOWED
 from tests.screens import Line, Screen
 from tests.support.images import png
 from tests.talking import START, SUMMARY, Model, Says, Step, Talk, said
-from tests.test_tool_chat import PATIENCE, calling, chatting
 
 QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
 TIME = "Time: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n"
@@ -102,43 +97,13 @@ def test_nothing_to_ask_again(tmp_path: Path) -> None:
     )
 
 
-def test_edit_asks_what_the_editor_gave_instead(tmp_path: Path) -> None:
-    given: list[str] = []
-
-    def edited(text: str) -> str:
-        given.append(text)
-        return text.replace("hard", "soft") + "\n"
-
-    screen = run(tmp_path, ["Which wood is hard?", "/edit"], "Oak.", "Pine.", edit=edited)
-    assert given == ["Which wood is hard?"]
-    assert screen.talk.sent[1] == said("Which wood is soft?")
-    assert (
-        "You: /edit\nInstead of “Which wood is hard?”: “Which wood is soft?”\nSally: Pine.\n"
-        in screen.text
-    )
-    assert [isinstance(one, Undo) for one in screen.talk.conversation.session.entries].count(
-        True
-    ) == 1
-
-
-@pytest.mark.parametrize("left", ["", "  \n", "Which wood?", "Which wood?\n"])
-def test_an_edit_that_changes_nothing_asks_nothing(tmp_path: Path, left: str) -> None:
-    screen = run(tmp_path, ["Which wood?", "/edit"], "Oak.", edit=lambda _: left)
-    assert ": nothing is asked. /retry asks the same again.\n" in screen.text
-    assert len(screen.talk.sent) == len(screen.talk.conversation.session.exchanges) == 1
-
-
-def test_without_an_editor_the_text_can_follow_the_command(tmp_path: Path) -> None:
-    def none(text: str) -> str:
-        raise UsageError(
-            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
-        )
-
-    lines: list[Line] = ["Which wood?", "/edit", "/edit Which\nstone?"]
-    screen = run(tmp_path, lines, "Oak.", "Slate.", edit=none)
-    hint = "Set EDITOR to one, for example: export EDITOR=nano. /edit TEXT asks TEXT instead."
-    assert f"✗ There is no editor.\n  {hint}\n" in screen.text
-    assert screen.talk.sent == [said("Which wood?"), said("Which\nstone?")]
+def test_without_a_line_the_text_follows_the_command(tmp_path: Path) -> None:
+    lines: list[Line] = ["Which wood?", "/edit", "/edit Which\nstone?", "/edit Which\nstone?"]
+    screen = run(tmp_path, lines, "Oak.", "Slate.", "Basalt.")
+    assert "✗ There is no line to edit here.\n  /edit TEXT asks TEXT instead.\n" in screen.text
+    assert "Instead of “Which wood?”: “Which stone?”\nSally: Slate.\n" in screen.text
+    assert "Again: “Which stone?”\nSally: Basalt.\n" in screen.text
+    assert screen.talk.sent == [said("Which wood?"), *[said("Which\nstone?")] * 2]
 
 
 @pytest.mark.parametrize("answer", ["y", "n"])
@@ -229,33 +194,3 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
     assert f"{warned}Ask again anyway? (y/n) {answer}\n" in again.text
     assert len(again.talk.sent) == (answer == "y")
     assert ("Not asked. Nothing is changed.\n" in again.text) == (answer == "n")
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-def test_on_a_terminal_a_written_file_is_asked_about_before_it_is_asked_again(
-    tmp_path: Path,
-) -> None:
-    writing = {"path": "a.txt", "text": "one\n"}
-    with Loopback() as server, chatting(tmp_path, server) as chat:
-        server.enqueue(
-            calling(("write_file", writing)),
-            Answer(chunks=("Written.",)),
-            Answer(chunks=("Again.",)),
-        )
-        chat.mark()
-        chat.line("write it")
-        chat.wait_for("(y, n, a = always, until you leave: ", PATIENCE, output=True)
-        chat.line("y")
-        chat.wait_for(re.compile(r"Written\..*You:", re.DOTALL), PATIENCE, output=True)
-        for answer, expected in (("n", "Not asked. Nothing is changed."), ("y", "Again.")):
-            chat.mark()
-            chat.line("/retry")
-            warned = "For the first answer write_file ran; what was changed stays changed."
-            chat.wait_for(
-                re.compile(f"{warned}.*Ask again anyway", re.DOTALL), PATIENCE, output=True
-            )
-            chat.line(answer)
-            chat.wait_for(re.compile(f"{expected}.*You:", re.DOTALL), PATIENCE, output=True)
-        chat.ctrl("d")
-        chat.wait_for("Goodbye!", PATIENCE)
-    assert (tmp_path / "project" / "a.txt").read_text() == "one\n"

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.commands.registry import registry
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.events import Warned
@@ -432,10 +431,3 @@ def test_the_start_says_that_a_project_brings_a_memory(tmp_path: Path) -> None:
         assert terminal.screen()[1] == "You:"  # the user's own is no news
         terminal.line("exit")
         assert terminal.exit_code() == 0
-
-
-@pytest.mark.parametrize("name", ["remember", "memory", "forget"])
-def test_the_commands_have_their_rows_in_the_readme(name: str) -> None:
-    command = registry.named(name)
-    assert command is not None
-    assert f"| `{command.usage}` | {command.help} |" in README

@@ -57,13 +57,10 @@ def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
     }
     screen = Screen(tmp_path / "s", ["/help", "/help explain"], prompts=folder(tmp_path, **texts))
     listed = screen.text.partition("Templates:\n")[2]
-    prompts = tmp_path / "prompts"
     assert listed == (
         f"""\
   /explain WORD  Explain it simply
   /long_one      {"x" * 99}…
-⚠️  The template {prompts}/bad.md is not used: Object contains unknown field `foo`.
-⚠️  The template Compact is not used: /Compact is a command. Give its file another name.
 {MORE_HELP}
 {RULE}
 You: /help explain

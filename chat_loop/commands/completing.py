@@ -76,11 +76,9 @@ class CommandCompleter:
             for name in (command.name, *command.aliases):
                 shown = command.usage if name == command.name else f"/{name}"
                 found.append((f"{name} " if command.argument else name, shown, command.help))
-        for name in self._chat.templates.names():
-            with contextlib.suppress(ChatLoopError):  # said when it is used
-                if template := self._chat.templates.find(name):
-                    about = one_line(template.description, 80) or "a template"
-                    found.append((f"{name} ", one_line(template.usage, 60), about))
+        for template in self._chat.templates.all():
+            about = one_line(template.description, 80) or "a template"
+            found.append((f"{template.name} ", one_line(template.usage, 60), about))
         for text, shown, note in found:
             if text.lower().startswith(typed.lower()):
                 yield Choice(text=text, length=len(typed), shown=shown, note=note)

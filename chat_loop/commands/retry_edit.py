@@ -37,23 +37,16 @@ async def edit(chat: Chat, argument: str) -> None:
     last = await _last(chat)
     if last is None:
         return
-    before = last.query.text
+    if argument:
+        await _replace(chat, last, argument)
+        return
     # a query that would be a command is typed behind a blank
+    before = last.query.text
     line = before if registry.parse(before) is None else f" {before}"
-    if not argument and chat.reader.offer(line):
-        chat.display.prose("Enter resends the edited message; Ctrl-C cancels.", "dim")
-        chat.replacing = last
-        return
-    try:
-        text = (argument or await chat.reader.edit(before)).strip()
-    except UsageError as error:
-        hint = f"{error.hint} /edit TEXT asks TEXT instead.".strip()
-        raise UsageError(error.message, hint) from error
-    if not text or text == before.strip():
-        what = "The text is empty" if not text else "The text is the same"
-        chat.display.prose(f"{what}: nothing is asked. /retry asks the same again.", "dim")
-        return
-    await _replace(chat, last, text)
+    if not chat.reader.offer(line):
+        raise UsageError("There is no line to edit here.", "/edit TEXT asks TEXT instead.")
+    chat.display.prose("Enter resends the edited message; Ctrl-C cancels.", "dim")
+    chat.replacing = last
 
 
 async def send_edited(chat: Chat, text: str) -> None:

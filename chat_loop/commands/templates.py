@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -59,6 +60,12 @@ class Templates(Struct):
             if one.lower() == name.lower():
                 return read(self._files()[one], one)
         return None
+
+    def all(self) -> Iterator[Template]:
+        """Yield every template that can be used."""
+        for name in self.names():
+            with contextlib.suppress(ChatLoopError):  # said when it is used
+                yield read(self._files()[name], name)
 
     def nearest(self, name: str) -> str:
         """Return the name closest to a misspelled one, or an empty text."""

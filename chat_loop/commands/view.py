@@ -22,7 +22,7 @@ from chat_loop.display.rows import Cost, cost_of
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import renders, show_themes
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import UsageError
 from chat_loop.redact import redact_text
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
@@ -90,28 +90,14 @@ async def show_help(chat: Chat, argument: str) -> None:
             if len(text) > room:  # cut to its first clause
                 rows[usage] = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
         _columns(display, rows, width)
-    _list_templates(chat)
-    display.prose(MORE_HELP)
-    display.prose(RULE, "dim")
-
-
-def _list_templates(chat: Chat) -> None:
-    display, templates, troubles = chat.display, {}, []
-    for name in chat.templates.names():
-        try:
-            if template := chat.templates.find(name):
-                about = template.description or template.text.partition("\n")[0]
-                templates[template.usage] = one_line(about, 100)
-        except ChatLoopError as error:
-            troubles.append(error.message)
+    templates = {}
+    for one in chat.templates.all():
+        templates[one.usage] = one_line(one.description or one.text.partition("\n")[0], 100)
     if templates:
         display.line("Templates:")
         _columns(display, templates, max(map(len, templates)))
-    for trouble in troubles:
-        display.warn(trouble)
-    for name in chat.templates.ignored_names():
-        text = f"The template {name} is not used: /{name} is a command."
-        display.warn(text, "Give its file another name.")
+    display.prose(MORE_HELP)
+    display.prose(RULE, "dim")
 
 
 def _columns(display: DisplayManager, rows: Mapping[str, str], width: int) -> None:

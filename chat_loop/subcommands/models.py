@@ -59,12 +59,12 @@ def ensure_installed(directory: Path) -> str:
         out(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}\n")
     out("Number [1], or n for none: ")
     answer = sys.stdin.readline().strip().lower()
-    answer = "1" if answer in ("", "y", "yes") else answer
-    for number, model in enumerate(choices, 1):
-        if answer == str(number):
-            fetch(model, directory)
-            return model.name
-    raise ModelError("No embedded model was chosen.", f"Later: {again}")
+    offered = {str(number): model for number, model in enumerate(choices, 1)}
+    chosen = offered.get("1" if answer in ("", "y", "yes") else answer)
+    if chosen is None:
+        raise ModelError("No embedded model was chosen.", f"Later: {again}")
+    fetch(chosen, directory)
+    return chosen.name
 
 
 def fetch(model: EmbeddedModel, directory: Path) -> None:
