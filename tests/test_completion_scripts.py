@@ -15,10 +15,8 @@ import pytest
 
 from chat_loop.models.store import CATALOGUE
 from chat_loop.options import parser
-from tests.support.inside import run
 from tests.support.levels import levels
-from tests.test_headless import ECHO
-from tests.test_headless import run as run_process
+from tests.test_headless import ECHO, run
 
 LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
 TREE = Path(__file__).parent.parent
@@ -135,7 +133,7 @@ def test_it_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: Pa
     run(home, *ECHO, "-p", "hello")
     unlisted = {path.stem for path in (home / "sessions").glob("*.md")}
     assert len(unlisted) == 1
-    run_process(home, *ECHO, stdin=b"hello\nexit\n")
+    run(home, *ECHO, stdin=b"hello\nexit\n")
     [identity] = {path.stem for path in (home / "sessions").glob("*.md")} - unlisted
     folder = tmp_path / "here"
     (folder / "afolder").mkdir(parents=True)

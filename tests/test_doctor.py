@@ -20,10 +20,8 @@ from chat_loop.library.index import index_status
 from chat_loop.sessions import partial
 from tests import warm
 from tests.pty_chat import PtyChat
-from tests.support.inside import run
 from tests.test_choose import closed_port
-from tests.test_headless import ECHO
-from tests.test_headless import run as run_process
+from tests.test_headless import ECHO, run
 
 SECRET = "sk-not-to-be-shown-0123456789"
 Findings = dict[str, list[tuple[str, str, str]]]
@@ -179,7 +177,7 @@ def test_on_a_terminal_lines_are_broken_between_words() -> None:
 def test_where_only_ascii_can_be_shown_the_signs_are_plain(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("agnet: {}\n")
     lines = (
-        run_process(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"})
+        run(tmp_path, *ECHO, "doctor", keys={"PYTHONIOENCODING": "ascii"})
         .stdout.decode("ascii")
         .split("\n")
     )
@@ -374,7 +372,7 @@ def test_folders_with_other_modes(tmp_path: Path, mode: int, state: str) -> None
         ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
     )
     try:
-        result = run_process(tmp_path, *ECHO, "doctor", "--json", prefix=prefix)
+        result = run(tmp_path, *ECHO, "doctor", "--json", prefix=prefix)
     finally:
         folder.chmod(0o700)
     if not result.stdout:

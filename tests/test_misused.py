@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.pty_chat import PtyChat
-from tests.support.inside import run
-from tests.test_headless import ECHO
-from tests.test_headless import run as run_process
+from tests.test_headless import ECHO, run
 from tests.test_signals import PATIENCE, environment, settings
 
 
@@ -62,12 +60,12 @@ def test_a_reply_is_written_where_no_file_can_be_linked(tmp_path: Path) -> None:
         "import os\ndef no(*_, **__):\n    raise PermissionError(1, 'no')\nos.link = no\n"
     )
     reply = tmp_path / "reply.md"
-    result = run_process(
+    result = run(
         tmp_path, *ECHO, "-p", "hello", "--output", str(reply), keys={"PYTHONPATH": str(tmp_path)}
     )
     assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
     assert (reply.read_text(), reply.stat().st_mode & 0o777) == ("You said: hello\n", 0o600)
-    again = run_process(tmp_path, *ECHO, "-p", "hello", "--output", str(reply))
+    again = run(tmp_path, *ECHO, "-p", "hello", "--output", str(reply))
     assert again.returncode == 2
 
 
@@ -76,7 +74,7 @@ def test_a_part_of_a_reply_is_not_left_in_its_file(tmp_path: Path) -> None:
     reply = tmp_path / "reply.md"
     question = "x" * 300_000
     limited = ("/bin/bash", "-c", 'trap "" XFSZ; ulimit -f 200; "$@"', "bash")
-    result = run_process(
+    result = run(
         tmp_path,
         *ECHO,
         "--no-save",

@@ -24,9 +24,7 @@ from tests.library_screens import CODE, in_zone
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.stocked import ALL, FIRST, SECOND, at, put, simple
-from tests.support.inside import run
-from tests.test_headless import ECHO
-from tests.test_headless import run as run_process
+from tests.test_headless import ECHO, run
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +202,7 @@ def test_runs_of_p_and_queries_without_a_reply_are_listed_on_demand(tmp_path: Pa
 
 def test_the_start_offers_the_last_conversation_that_came_to_something(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    run_process(tmp_path, *ECHO, stdin=b"How do I sort?\n")
+    run(tmp_path, *ECHO, stdin=b"How do I sort?\n")
     run(tmp_path, *ECHO, "-p", "Name a port.")
     run(tmp_path, *ECHO, "-p", "Another one.")
     sessions = SessionManager(folder)

@@ -35,7 +35,7 @@ from tests.stocked import (
     simple,
     used,
 )
-from tests.support.inside import run
+from tests.test_headless import run
 
 PAGE = Path(__file__).parent.parent / "docs" / "sessions.md"
 

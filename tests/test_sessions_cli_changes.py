@@ -25,9 +25,7 @@ from chat_loop.sessions.records import Restoration, Session
 from tests.pty_chat import PtyChat
 from tests.shelves import later
 from tests.stocked import ALL, FIRST, LISTED, OLD, OPEN, SECOND, at, put, simple
-from tests.support.inside import run
-from tests.test_headless import ECHO
-from tests.test_headless import run as run_process
+from tests.test_headless import ECHO, run
 
 SUMMARY = """\
 **Background Context:** Initial session.
@@ -217,7 +215,7 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
     server.enqueue(Reply(chunks=(SUMMARY,)))
     (home / "config.yaml").write_text("agent: {name: Sally}\n")
     typed = f"/resume {SECOND.header.id}\nand now?\nexit\n"
-    chat = run_process(home, *compatible(server), stdin=typed.encode())
+    chat = run(home, *compatible(server), stdin=typed.encode())
     assert chat.returncode == 0
     assert server.requests[0].system.startswith("Task: session summary")
     assert "Monads made anew" in "\n".join(server.requests[1].texts)
@@ -264,7 +262,7 @@ def test_a_fork_knows_the_words_up_to_its_query_and_no_more(home: Path, server: 
     )
     assert load(home, identity).header.parent == FIRST.header.id
     (home / "config.yaml").write_text("agent: {name: Sally}\n")
-    chat = run_process(home, *compatible(server), "--resume", identity, stdin=b"And then?\nexit\n")
+    chat = run(home, *compatible(server), "--resume", identity, stdin=b"And then?\nexit\n")
     assert chat.returncode == 0
     asked = [text for request in server.requests for text in request.texts]
     assert any("How do we limit the rate?" in text for text in asked)
@@ -665,7 +663,7 @@ def bound(home: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
     prefix = (
         ("setpriv", "--bounding-set", "-dac_override,-dac_read_search") if os.geteuid() == 0 else ()
     )
-    return run_process(home, *arguments, prefix=prefix)
+    return run(home, *arguments, prefix=prefix)
 
 
 @pytest.mark.skipif(
