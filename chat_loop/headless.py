@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import shlex
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -149,9 +150,9 @@ class Run:
             if self._stop in INCOMPLETE_STOPS:
                 self._show(events.Warned(*INCOMPLETE_STOPS[self._stop]))
         except asyncio.CancelledError:
-            return (
-                0 if self._pipe_closed else SIGNAL_EXIT_BASE + received[0] if received else 130
-            ), False
+            if self._pipe_closed:
+                return 0, False
+            return SIGNAL_EXIT_BASE + (received[0] if received else signal.SIGINT), False
         except errors.ChatLoopError as error:
             if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."

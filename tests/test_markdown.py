@@ -166,7 +166,7 @@ def test_signs_beyond_all_bounds_are_read_the_same_in_pieces(sign: str) -> None:
     assert sent(cut(text, [7])) == sent(cut(text, [40])) == sent([text])
 
 
-@settings(max_examples=40, deadline=None)  # the emulated screen is slow
+@settings(max_examples=50, deadline=None)  # the emulated screen is slow
 @given(MARKDOWN, st.booleans())
 def test_character_by_character_the_screen_is_the_same(text: str, wraps: bool) -> None:
     assert screen(sent(list(text), 40, wraps=wraps)) == screen(sent([text], 40, wraps=wraps))

@@ -118,7 +118,7 @@ changes = st.lists(
 )
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(changes=changes)
 def test_any_changes_give_the_same_tables_as_building_anew(changes: list[Any]) -> None:
     with tempfile.TemporaryDirectory() as name:

@@ -105,7 +105,7 @@ def test_the_index_and_the_files_give_equal_listings(
         indexed.close()
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(folders(), folders())
 def test_what_the_index_knows_in_part_is_completed_from_the_files(
     before: tuple[Made, ...], after: tuple[Made, ...]
@@ -208,7 +208,7 @@ def test_words_of_summaries_are_known_to_the_index(tmp_path: Path) -> None:
 
 
 @given(names)
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=50, deadline=None)
 def test_secrets_are_in_no_listing_and_not_in_the_index(called: str) -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -106,7 +106,7 @@ def reference(exchanges: list[list[bytes]], query: bytes) -> list[tuple[int, flo
     return sorted(near.items(), key=lambda pair: (-pair[1], -pair[0]))
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(
     seed=st.integers(0, 1 << 30),
     counts=st.lists(st.integers(0, 3), max_size=12),

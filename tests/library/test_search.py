@@ -234,7 +234,7 @@ QUERIES = st.one_of(
 SAID = st.lists(st.tuples(hostile, st.one_of(st.none(), hostile)), min_size=1, max_size=6)
 
 
-@settings(max_examples=30)
+@settings(max_examples=50)
 @given(said=SAID, query=QUERIES, limit=st.integers(0, 4))
 def test_no_query_raises_or_finds_what_is_not_there(
     said: list[tuple[str, str | None]], query: str, limit: int
@@ -258,7 +258,7 @@ IDS = st.from_regex(
 )
 
 
-@settings(max_examples=30)
+@settings(max_examples=50)
 @given(
     said=SAID, identity=IDS, place=st.integers(0, 5), in_reply=st.booleans(), upper=st.booleans()
 )

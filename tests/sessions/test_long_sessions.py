@@ -107,7 +107,7 @@ def test_the_ends_tell_all_that_a_child_needs(
     assert len(ends.exchanges) < len(whole.exchanges) / 2
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(strategies.sessions, st.integers(0, 9), st.integers(1, 5))
 def test_the_ends_agree_with_the_whole_file(drawn: Session, undone: int, last: int) -> None:
     """Whatever stands in the middle and in the texts."""
