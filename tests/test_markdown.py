@@ -11,7 +11,7 @@ from itertools import pairwise
 
 import pyte
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
@@ -148,6 +148,8 @@ def test_how_a_text_is_cut_changes_nothing(
 
 
 @settings(deadline=None)
+@example("[`]`]()", 1)
+@example("[`] x`](y)", 1)
 @given(st.text(st.sampled_from("ab *_`~[]()\\"), max_size=30), st.integers(1, 3))
 def test_markup_within_a_line_is_read_the_same_in_pieces(text: str, size: int) -> None:
     text = f"# {text}"  # the attributes of a heading are seen on blanks too

@@ -32,6 +32,8 @@ _MAY_BE_TAG = re.compile(
     r"(?:\s+(?:[\w:.-]+\s*(?:=\s*(?:\"[^\"]*|'[^']*)?)?)?)?/?|[!?].*)?\Z",
     re.DOTALL,
 )
+_LABEL = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|`+|[\[\]<]", re.DOTALL)
+"""Escapes, code (with a group), and the signs that count in the label of a link."""
 _STYLES = {"em_open": ITALIC, "strong_open": BOLD, "s_open": STRUCK, "link_open": UNDERLINED}
 
 Rule = Callable[[StateInline, bool], bool]
@@ -200,25 +202,32 @@ def _may_open(text: str) -> bool:
     begin = text.find("[")
     if begin not in (0, 1) or text[:begin] not in ("", "!"):
         return text == "!"
+    end = _label_end(text, begin)
+    if not end:
+        return True
+    if text[end : end + 1] != "(":
+        return end == len(text)
+    if re.search("[<\"']", text[end + 1 :]):
+        return True  # a round bracket may stand in what is quoted
     depth = 0
-    for at, sign in _signs(text, "[]", begin):
-        depth += 1 if sign == "[" else -1
+    for sign in re.findall(r"\\.|[()]", text[end:], re.DOTALL):
+        depth += {"(": 1, ")": -1}.get(sign, 0)
         if not depth:
-            if text[at + 1 : at + 2] != "(":
-                return at + 1 == len(text)
-            if re.search("[<\"']", text[at + 2 :]):
-                return True  # a round bracket may stand in what is quoted
-            for _, bracket in _signs(text, "()", at + 1):
-                depth += 1 if bracket == "(" else -1
-                if not depth:
-                    return False
-            return True
+            return False
     return True
 
 
-def _signs(text: str, signs: str, start: int) -> list[tuple[int, str]]:
-    found = re.finditer(rf"\\.|[{re.escape(signs)}]", text[start:], re.DOTALL)
-    return [(start + match.start(), match[0]) for match in found if match[0] in signs]
+def _label_end(text: str, begin: int) -> int:
+    """Return the position behind a link's label, 0 while more text can change it."""
+    depth = 0
+    for match in _LABEL.finditer(text, begin):
+        sign = match[0]
+        if sign[0] in "`<" and not match[1]:
+            return 0  # a square bracket may stand in code or in a tag
+        depth += {"[": 1, "]": -1}.get(sign, 0)
+        if not depth:
+            return match.end()
+    return 0
 
 
 def _position_rule(rule: Rule) -> Rule:
