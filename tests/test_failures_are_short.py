@@ -175,7 +175,7 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
             tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
         ) as terminal:
             terminal.line("hello")
-            terminal.wait_for(re.compile(r"Trying again.*\(2/5, Ctrl-C stops\): "), output=True)
+            terminal.wait_for(re.compile(r"Trying again.*\(2/5, Esc stops\): "), output=True)
             terminal.wait_for(re.compile(r"Trying again.*\(3/5"), output=True)
             terminal.wait_for("You said: hello")
             terminal.wait_for("Time: ")

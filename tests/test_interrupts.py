@@ -140,7 +140,7 @@ def at_a_question_of_the_program(at: At) -> None:
 
 
 def between_two_attempts(at: At) -> None:
-    at.asks(failing(529, "overloaded_error", "Overloaded", retry_after="50"), shown="Ctrl-C stops")
+    at.asks(failing(529, "overloaded_error", "Overloaded", retry_after="50"), shown="Esc stops")
 
 
 def in_a_compaction(at: At) -> None:

@@ -55,12 +55,16 @@ KEYS = {
         "Completes commands, their options and what they take (sessions, models, settings), "
         "templates, @files."
     ),
-    "Up, Down": "Moves between the lines, then through what was entered before.",
+    "Up, Down": (
+        "Moves between the lines, then through what was entered before; Up takes a queued entry "
+        "back."
+    ),
     "Ctrl-R": "Searches what was entered before; Enter takes what is found into the line.",
     "Ctrl-X Ctrl-E": (
         "Edits the entry in $VISUAL or $EDITOR and takes it back (v in vi's command mode)."
     ),
-    "Ctrl-C": ("Clears the line; stops a reply, keeping what came of it, and whatever else runs."),
+    "Esc": "Stops a reply, keeping what came of it, and whatever else runs.",
+    "Ctrl-C": "Stops what runs, as Esc does; else clears the line.",
     "Ctrl-D": "Leaves, from an empty line.",
 }
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."

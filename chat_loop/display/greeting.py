@@ -37,7 +37,7 @@ def greeting(model: str, directory: str, columns: int) -> tuple[str, ...]:
         f"Welcome. {cut_to(one_line(model, 60), room - 9 - len(answers))}{answers}",
         f"Conversations are markdown files in {_end_of_path(directory, room - 37)}.",
         "exit saves one with a summary and leaves; resume goes on with it another day.",
-        "Long ones are compacted automatically. Ctrl-C stops a reply, @path adds a file.",
+        "Long ones are compacted automatically. Esc stops a reply, @path adds a file.",
     )
 
 

@@ -333,7 +333,7 @@ class DisplayManager:
         if self._redraws:
             if self._in_reply or self._in_thinking or not self.waiting.lasts:
                 self.begin_waiting()
-            stops = "" if self.waiting.hint else ", Ctrl-C stops"
+            stops = "" if self.waiting.hint else ", Esc stops"
             self.waiting.more = f" Trying {when} ({attempt}{stops}): {reason}"
         elif event.attempt == FIRST_RETRY:
             self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)

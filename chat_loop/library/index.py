@@ -426,7 +426,7 @@ def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> 
 
 
 def _error_name(error: sqlite3.Error) -> str:
-    """Return the name of an error, such as `BUSY` or `READONLY_DBMOVED`."""
+    """Return the name of an error, such as `BUSY` or `FULL`."""
     return str(getattr(error, "sqlite_errorname", "")).removeprefix("SQLITE_")
 
 
@@ -445,7 +445,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
             raise
         raise IndexUnavailable(
             f"The index {path} cannot be used now: {_REASONS.get(kind, str(error))}.",
-            was_replaced=name == "READONLY_DBMOVED",
+            was_replaced=name.endswith("DBMOVED"),
         ) from error
     except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
         raise _damage_error(path, "a name in it is no text") from error
