@@ -108,10 +108,10 @@ class Composer(Reader):
         status: Callable[[], str],
         instant: InstantPrompt | None,
         ready: Callable[[], None],
-        complete: Callable[[str], Iterable[Choice]] = lambda _: (),
-        report: Callable[[ChatLoopError], None] = lambda _: None,
-        keys: str = "emacs",
-        refreshes: Callable[[], bool] = bool,
+        complete: Callable[[str], Iterable[Choice]],
+        report: Callable[[ChatLoopError], None],
+        keys: str,
+        refreshes: Callable[[], bool],
     ) -> None:
         self._screen, self._instant, self._report = screen, instant, report
         self._status, self._refreshes = status, refreshes
@@ -166,7 +166,6 @@ class Composer(Reader):
             reverse_vi_search_direction=True,
         )
         self._app.ttimeoutlen = ESCAPE_SECONDS
-        self._app.timeoutlen = ESCAPE_SECONDS
         self._app.before_render += lambda _: self._before_render()
         self._app.after_render += lambda _: self._after_render()
         self._app.key_processor.before_key_press += lambda _: self._lines.release_held(self._line)
@@ -188,8 +187,7 @@ class Composer(Reader):
         if self._running is not None:
             if self._app.is_running and not self._app.is_done:
                 self._app.exit()
-            await asyncio.wait({self._running})
-            self._running.exception()
+            await asyncio.gather(self._running, return_exceptions=True)
             if self._timer is not None:
                 self._timer.cancel()
             self._end_frame()
@@ -199,9 +197,10 @@ class Composer(Reader):
             self._terminal.restore()
 
     def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
-        """End the application on an error in a key or a drawing: the terminal is gone, or a bug."""
+        """End the application when the terminal is gone: a key cannot be read, or nothing drawn."""
         error = context.get("exception")
-        if isinstance(error, Exception) and self._app.is_running and not self._app.is_done:
+        runs = self._app.is_running and not self._app.is_done
+        if runs and isinstance(error, OSError) and "handle" in context:
             self._app.exit(exception=error)
         else:
             loop.default_exception_handler(context)
