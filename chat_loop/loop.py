@@ -112,7 +112,6 @@ class ChatLoop:
     def _show_failure(self, error: ChatLoopError) -> None:
         self._display.stop_waiting()
         self._display.error(error)
-        self._reader.hold()
         self._notify(one_line(error.message, 60))
 
     async def _command(self, work: Coroutine[Any, Any, None]) -> None:
@@ -167,6 +166,7 @@ class ChatLoop:
             self._notify(f"{one_line(display.agent, 60)} has answered")
         except ChatLoopError as error:
             self._show_failure(error)
+            self._reader.hold()
         if any(exchange.failed for exchange in conversation.session.exchanges[-1:]):
             note = "This message is not sent again with the next one; /retry asks it anew."
             display.prose(note, "dim")

@@ -126,3 +126,16 @@ def test_folded_pastes_are_held_up_to_a_bound() -> None:
     first = pastes.fold("a" * 9_000_000)
     second = pastes.fold("b" * 9_000_000)
     assert pastes.expand(f"{first} and {second}") == f"{first} and {'b' * 9_000_000}"
+
+
+def test_a_paste_that_arrives_in_parts_is_one() -> None:
+    pastes = Pastes()
+    line = "see "
+    for part in ("first\n", "second\n", "x\n" * 30, "the end"):
+        given_up, shown = pastes.extend(line, part)
+        line = line[: len(line) - given_up] + shown
+    whole = "first\nsecond\n" + "x\n" * 30 + "the end"
+    assert pastes.expand(line) == f"see {whole}"
+    assert line.startswith("see [paste")
+    assert line.count("[paste") == 1
+    assert pastes.shown == []

@@ -28,8 +28,8 @@ def run(
     cwd: Path | None = None,
 ) -> subprocess.CompletedProcess[bytes]:
     """Run the program to its end, in the current directory unless there is another."""
-    encodings = {"PYTHONIOENCODING", "PYTHONUTF8", "LC_ALL"} & environment.keys()
-    if encodings or sys.platform == "win32":  # an interpreter chooses them at its start
+    at_start = {"PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "LC_ALL"}
+    if at_start & environment.keys() or sys.platform == "win32":  # an interpreter reads them once
         return subprocess.run(
             [sys.executable, "-m", "chat_loop", *arguments],
             input=stdin,

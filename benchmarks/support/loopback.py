@@ -200,6 +200,9 @@ class Loopback:
                 request, reader, writer
             ):
                 pass
+        except asyncio.CancelledError:
+            writer.transport.abort()  # what the client did not read would hold it open
+            raise
         finally:
             writer.close()
 

@@ -16,6 +16,8 @@ class Pastes:
     def __init__(self) -> None:
         self._folded: dict[str, str] = {}
         self._count = 0
+        self._begun = ""
+        """The last part of a text that arrives in parts, while it is short enough to be shown."""
         self.shown: list[str] = []
         """Unfolded pastes of several lines in the present entry."""
 
@@ -42,7 +44,13 @@ class Pastes:
         last = next(reversed(self._folded), "")
         if last and before.endswith(last):
             return len(last), self.fold(self._folded[last] + text)
-        return 0, self.fold(text)
+        begun = self._begun if before.endswith(self._begun) else ""
+        if begun in self.shown:
+            self.shown.remove(begun)
+        whole = begun + text
+        shown = self.fold(whole)
+        self._begun = whole if shown == whole else ""
+        return len(begun), shown
 
     def has(self, text: str) -> bool:
         """Return True when `text` holds a folded paste."""

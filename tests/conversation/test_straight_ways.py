@@ -36,7 +36,7 @@ from tests.talking import Clock, words
 PACKAGE = str(Path(chat_loop.__file__).parent)
 LINE = (96, 25)
 """Functions and modules that a typed line may go through before its request."""
-RESUME = (197, 41)
+RESUME = (198, 40)
 
 
 class Crossed:
