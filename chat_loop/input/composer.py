@@ -218,6 +218,8 @@ class Composer(Reader):
         """
         assert self._running is not None
         self._busy = False
+        if not self._line.text:
+            self._app.vi_state.reset()
         self._app.invalidate()
         try:
             while not self._entries:
