@@ -37,7 +37,7 @@ server on this machine, else the embedded model; chat-loop providers says who
 can, and what the others need. chat-loop doctor says which files are used.
 CHAT_LOOP_HOME is the folder of config, sessions and models, instead of those
 of the system. Exit codes: 0 done, 1 failed or nothing found, 2 misused,
-130 interrupted."""
+3 the reply of -p is not whole, 130 interrupted."""
 
 DOCTOR = """\
 Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no

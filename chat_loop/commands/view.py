@@ -56,7 +56,7 @@ KEYS = {
         "templates, @files."
     ),
     "Up, Down": (
-        "Moves between the lines, then through what was entered before; Up takes a queued entry "
+        "Moves between the lines, then through what was entered before; Up takes queued entries "
         "back."
     ),
     "Ctrl-R": "Searches what was entered before; Enter takes what is found into the line.",
