@@ -193,7 +193,8 @@ class App:
     def resume_command(self, agent: Agent) -> str:
         """Return the command that goes on with a session under the same options."""
         options = self.options
-        command = ["chat-loop", *(["--local"] if options.local else [])]
+        command = ["chat-loop"]
+        command += [f"--{flag}" for flag in ("plain", "local") if getattr(options, flag)]
         if reference := options.agent_reference:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
         for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):

@@ -117,7 +117,8 @@ class Run:
         self._question = question
         self._json, self._to_file = app.options.json, to_file
         look = app.config.display
-        theme = look.theme if look.markdown and not (to_file or self._json) else ""
+        as_written = to_file or self._json or app.options.plain or not look.markdown
+        theme = "" if as_written else look.theme
         self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
         self._started = self._after_tools = False
         """The reply has begun; its next words follow a tool call, as a paragraph of their own."""

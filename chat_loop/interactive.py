@@ -75,6 +75,7 @@ class Interactive:
             markdown=config.display.markdown,
             theme=config.display.theme,
             wraps=config.display.wrap == "words",
+            plain=app.options.plain,
         )
         self._loads = False
         self._used = threading.Event()
@@ -83,7 +84,7 @@ class Interactive:
         self._reader: Reader = LineReader()
         if self._has_terminal and self._instant is None:
             self._display.prose(banner())
-        if self._has_terminal and os.environ.get("TERM") != "dumb":
+        if self._display.is_terminal and sys.stdin.isatty() and os.environ.get("TERM") != "dumb":
             from chat_loop.input.composer import Composer  # pipes need no prompt_toolkit
 
             self._reader = Composer(

@@ -153,6 +153,9 @@ def _add_chat_options(made: argparse.ArgumentParser) -> None:
     _flag(one_of, "--new-session", "begin anew, whatever sessions.auto_resume says")
     _value(which, "--sessions-dir", "DIR", "keep the sessions here")
 
+    terminal = made.add_argument_group("the terminal")
+    _flag(terminal, "--plain", "whole lines, no colors, nothing redrawn: for screen readers")
+
     question = made.add_argument_group("one question, without a terminal (docs/headless.md)")
     text = "answer once and leave; what is piped in follows it, and - stands for that alone"
     question.add_argument("-p", "--print", dest="question", metavar="QUESTION", help=text)

@@ -151,3 +151,18 @@ def test_ctrl_d_during_a_reply_leaves_after_it(tmp_path: Path) -> None:
         assert "Half a reply." in terminal.text()
         assert "Goodbye!" in terminal.text()
     assert asked(tmp_path) == ["first"]
+
+
+def test_a_plain_terminal_is_sent_nothing_but_lines(tmp_path: Path) -> None:
+    options = ("--model", "scripted:echo", "--plain")
+    with chat(tmp_path, *options, ready="") as terminal:
+        terminal.line("hello **you**")
+        terminal.wait_for("Assistant: You said: hello **you**")
+        terminal.wait_for(re.compile(r"Time: .*^You:$", re.DOTALL | re.MULTILINE))
+        terminal.line("/sessions browse")
+        terminal.wait_for("The browser needs a terminal that can be drawn on.")
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
+        assert b"\x1b" not in terminal.raw
+        assert "Resume with: chat-loop --plain --model scripted:echo --resume" in terminal.text()
+    assert asked(tmp_path) == ["hello **you**"]

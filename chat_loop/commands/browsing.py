@@ -11,7 +11,7 @@ from chat_loop.browser.app import browse
 from chat_loop.browser.preview import Preview, preview_of
 from chat_loop.commands.chat import Chat
 from chat_loop.display.rows import cost_of
-from chat_loop.errors import SessionError
+from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import SessionRow
 from chat_loop.sessions.trash import move_to_trash
@@ -52,5 +52,9 @@ class BrowsedSessions(Struct):
 async def choose_session(chat: Chat, words: str) -> SessionRow | None:
     """Let the user choose among the conversations, filtered by `words`."""
     await chat.look(lambda library: library.rows(1))  # shows progress, the browser does not
+    if not chat.display.is_terminal:
+        raise UsageError(
+            "The browser needs a terminal that can be drawn on.", "sessions lists them."
+        )
     async with chat.reader.release_terminal():
         return await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)

@@ -63,7 +63,8 @@ class DisplayManager:
 
     `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a
     compaction shows the summary block that takes the words' place. `markdown`: replies on terminals
-    are rendered, in the colours of `theme`; `wraps`: between words.
+    are rendered, in the colours of `theme`; `wraps`: between words. `plain`: a terminal is taken
+    for a pipe.
     """
 
     def __init__(
@@ -76,8 +77,9 @@ class DisplayManager:
         markdown: bool = True,
         theme: str = "auto",
         wraps: bool = True,
+        plain: bool = False,
     ) -> None:
-        self.out = Screen(out or sys.stdout, self._notice)
+        self.out = Screen(out or sys.stdout, self._notice, plain=plain)
         self.agent = agent
         self.is_terminal = self.out.isatty()
         self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"

@@ -65,17 +65,18 @@ class Waiting:
 class Screen:
     """Takes text as a file does. Without an application it goes straight to `out`."""
 
-    def __init__(self, out: TextIO, notice: Callable[[int], str]) -> None:
-        """`notice(columns)` returns the waiting line."""
+    def __init__(self, out: TextIO, notice: Callable[[int], str], *, plain: bool = False) -> None:
+        """`notice(columns)` returns the waiting line. A `plain` terminal is taken for a pipe."""
         self.encoding = out.encoding or "utf-8"
         self._out = out
+        self._plain = plain
         self._notice = notice
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""
 
     def isatty(self) -> bool:
-        return self._out.isatty()
+        return self._out.isatty() and not self._plain
 
     def fileno(self) -> int:
         return self._out.fileno()
