@@ -112,7 +112,7 @@ Context
   /unpin N                    Carry a pin no further: by its number in the list of pins, or its text.
 Sessions
   /clear                      Save the session and begin a fresh one with an empty context and an empty screen.
-  /exit                       Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the summary).
+  /exit                       Save the session with a summary and leave (Ctrl-D does the same; Esc skips the summary).
   /export [FILE]              Write this conversation as one document: markdown, JSON, or an HTML page.
   /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
   /quote N|ID [QUERY]         Take a hit of the last search, or a session's exchange, into your next message.

@@ -40,7 +40,7 @@ _CHOICES: dict[str, tuple[int, ...]] = {"1": (1,), "2": (0,), "b": (), "both": (
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
 async def leave(chat: Chat, argument: str) -> None:
-    """Save the session with a summary and leave (Ctrl-D does the same; Ctrl-C skips the
+    """Save the session with a summary and leave (Ctrl-D does the same; Esc skips the
     summary).
     """
     raise Quit
