@@ -190,7 +190,8 @@ class Interactive:
         return status_line(status, self._config.status, columns() - 2, symbols=symbols)
 
     def _show(self, event: Event) -> None:
-        self._used.set()
+        if not self._used.is_set():
+            self._used.set()
         self._display.show(event)
         if isinstance(event, SessionSealed):
             self._indexer.wake()

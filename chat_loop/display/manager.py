@@ -79,7 +79,7 @@ class DisplayManager:
         wraps: bool = True,
         plain: bool = False,
     ) -> None:
-        self.out = Screen(out or sys.stdout, self._notice, plain=plain)
+        self.out = Screen(out or sys.stdout, self._notice, self._waits, plain=plain)
         self.agent = agent
         self.is_terminal = self.out.isatty()
         self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
@@ -271,8 +271,11 @@ class DisplayManager:
         """Return `text` after a symbol, where the output can show it."""
         return f"{symbol} {text}" if self.has_symbols else text
 
+    def _waits(self) -> bool:
+        return self.waiting.lasts and not (self._in_reply or self._in_thinking)
+
     def _notice(self, columns: int) -> str:
-        if self._in_reply or self._in_thinking:
+        if not self._waits():
             return ""
         default = f"{one_line(self.agent, 60)} …"
         return self.waiting.line(default, columns, symbols=self.has_symbols)

@@ -65,12 +65,21 @@ class Waiting:
 class Screen:
     """Takes text as a file does. Without an application it goes straight to `out`."""
 
-    def __init__(self, out: TextIO, notice: Callable[[int], str], *, plain: bool = False) -> None:
-        """`notice(columns)` returns the waiting line. A `plain` terminal is taken for a pipe."""
+    def __init__(
+        self,
+        out: TextIO,
+        notice: Callable[[int], str],
+        waits: Callable[[], bool],
+        *,
+        plain: bool = False,
+    ) -> None:
+        """`notice(columns)` returns the waiting line; `waits()`: there is one, now or soon. A
+        `plain` terminal is taken for a pipe.
+        """
         self.encoding = out.encoding or "utf-8"
         self._out = out
         self._plain = plain
-        self._notice = notice
+        self._notice, self.waits = notice, waits
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""

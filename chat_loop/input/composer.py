@@ -12,6 +12,8 @@ import signal
 import sys
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -23,7 +25,7 @@ from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import Condition, has_focus, is_searching, vi_insert_mode
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.layout import (
@@ -355,6 +357,7 @@ class Composer(Reader):
 
     def hide(self) -> None:
         self._hidden = True
+        self._app.invalidate()
 
     # Other programs on the terminal
 
@@ -423,7 +426,7 @@ class Composer(Reader):
             [
                 ConditionalContainer(
                     Window(
-                        FormattedTextControl(lambda: ANSI(self._live)),
+                        FormattedTextControl(lambda: _fragments(self._live)),
                         wrap_lines=True,
                         dont_extend_height=True,
                     ),
@@ -431,19 +434,15 @@ class Composer(Reader):
                 ),
                 ConditionalContainer(self._answer_window, asks),
                 FloatContainer(
-                    HSplit(
-                        [
-                            ConditionalContainer(line, shows_line & ~is_searching),
-                            ConditionalContainer(
-                                Window(search, height=1), shows_line & is_searching
-                            ),
-                        ]
+                    ConditionalContainer(
+                        ConditionalContainer(line, ~is_searching, Window(search, height=1)),
+                        shows_line,
                     ),
                     [Float(menu, xcursor=True, ycursor=True)],
                 ),
                 ConditionalContainer(
                     Window(
-                        FormattedTextControl(lambda: self._toolbar), height=1, style="class:status"
+                        FormattedTextControl(lambda: [("class:status", self._toolbar)]), height=1
                     ),
                     shows_line & Condition(lambda: bool(self._toolbar)),
                 ),
@@ -500,8 +499,9 @@ class Composer(Reader):
         if self._ready is not None:
             ready, self._ready = self._ready, None
             ready()
-        if self._timer is None and (self._busy or self._refreshes()):
-            seconds = TURN_SECONDS if self._busy else STATUS_SECONDS
+        waits = self._busy and self._screen.waits()
+        if self._timer is None and (waits or self._refreshes()):
+            seconds = TURN_SECONDS if waits else STATUS_SECONDS
             self._timer = asyncio.get_running_loop().call_later(seconds, self._tick)
 
     def _tick(self) -> None:
@@ -511,6 +511,12 @@ class Composer(Reader):
     def _end_frame(self) -> None:
         if self._frames is not None:
             self._frames.end_frame()
+
+
+def _fragments(text: str) -> StyleAndTextTuples:
+    """Return text with sequences in pieces of one style; ANSI's are single characters."""
+    styles = groupby(to_formatted_text(ANSI(text)), key=itemgetter(0))
+    return [(style, "".join(piece[1] for piece in pieces)) for style, pieces in styles]
 
 
 def _output() -> Output:
