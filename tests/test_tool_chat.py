@@ -179,13 +179,14 @@ def test_keys_typed_before_the_question_are_no_answer(tmp_path: Path, server: Lo
     ]
 
 
-def test_ctrl_c_at_the_question_stops_the_reply(tmp_path: Path, server: Loopback) -> None:
+@pytest.mark.parametrize("key", ["\x03", "\x1b"], ids=["Ctrl-C", "Esc"])
+def test_a_key_at_the_question_stops_the_reply(tmp_path: Path, server: Loopback, key: str) -> None:
     server.enqueue(calling(("run_command", {"command": "touch done"}), text="I run it."))
     with chatting(tmp_path, server) as chat:
         chat.line("go")
         chat.wait_for(ASKED, PATIENCE)
         chat.mark()
-        chat.ctrl("c")
+        chat.send(key)
         chat.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), PATIENCE, output=True)
         chat.mark()
         chat.line("are you there?")

@@ -280,7 +280,8 @@ class Composer(Reader):
         """Return the keys that stop, leave, take back and suspend."""
         keys, lines = KeyBindings(), self._lines
         at_line = has_focus(DEFAULT_BUFFER)
-        is_busy = Condition(lambda: self._busy and self._answer is None)
+        is_asked = Condition(lambda: self._answer is not None)
+        is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
         is_empty = Condition(lambda: not self._app.current_buffer.text)
         is_queued = Condition(lambda: bool(self._entries))
@@ -294,7 +295,7 @@ class Composer(Reader):
             lines.reset()
 
         @keys.add("c-c", filter=is_busy | ~at_line & ~is_searching)
-        @keys.add("escape", filter=is_busy & is_alone & ~vi_insert_mode, eager=True)
+        @keys.add("escape", filter=(is_busy | is_asked) & is_alone & ~vi_insert_mode, eager=True)
         def stop(event: KeyPressEvent) -> None:
             self._interrupt()
 
