@@ -138,7 +138,7 @@ class Composer(Reader):
         self._timer: asyncio.TimerHandle | None = None
         self._lent = False
         self._pastes = Pastes()
-        self._lines = Lines(lambda: has_input(self._app.input), self._pastes)
+        self._lines = Lines(lambda seconds: has_input(self._app.input, seconds), self._pastes)
         self._line = Buffer(
             name=DEFAULT_BUFFER,
             history=PrivateHistory(history, self._pastes.has),

@@ -52,13 +52,13 @@ class Lines:
 
     `offered`: the line began with a text to be changed, which Ctrl-C gives up at once. `multiline`:
     it was opened with two backslashes, and an empty line ends it. `ahead`: what is read now was
-    typed before the prompt stood; `waiting()` says whether more is there to be read. `pasting`:
+    typed before the prompt stood; `waiting(seconds)`: more can be read within so long. `pasting`:
     what is read now is a paste. `flood`: what came of a paste that the terminal does not announce;
     it is put into the line when no more of it waits. `held`: an Enter at its end, which ends the
     entry unless more keys follow at once.
     """
 
-    def __init__(self, waiting: Callable[[], bool], pastes: Pastes) -> None:
+    def __init__(self, waiting: Callable[[float], bool], pastes: Pastes) -> None:
         self.multiline = False
         self.offered = False
         self.ahead = True
@@ -78,7 +78,7 @@ class Lines:
 
     def draw(self, buffer: Buffer) -> None:
         """Note that the screen is about to show the keys read so far."""
-        if (self.ahead or self.pasting) and not self.waiting():
+        if (self.ahead or self.pasting) and not self.waiting(0):
             self.ahead = False
             self.pasting = self.held is not None
             self.insert_flood(buffer)
@@ -103,7 +103,7 @@ class Lines:
 
     def enter(self, buffer: Buffer) -> None:
         """Handle Enter: end the entry or its line, or wait for more keys."""
-        if self.pasting and not (get_app().key_processor.input_queue or self.waiting()):
+        if self.pasting and not (get_app().key_processor.input_queue or self.waiting(0)):
             self.hold(buffer)
         elif self.continues(buffer):
             self._continue(buffer)
@@ -130,7 +130,7 @@ class Lines:
     def _release(self, app: Application[str], buffer: Buffer) -> None:
         if not app.is_running or app.is_done:
             return
-        if self.waiting():
+        if self.waiting(0):
             self.release_held(buffer)
             return
         self.held, self.pasting = None, False
@@ -166,7 +166,7 @@ class Lines:
                 for press in get_app().key_processor.input_queue
                 if press.key != Keys.CPRResponse
             ]
-            self.pasting = len(keys) >= PASTE_KEYS or (bool(keys) and self.waiting())
+            self.pasting = len(keys) >= PASTE_KEYS or (bool(keys) and self.waiting(0))
         return self.pasting
 
 
@@ -185,10 +185,12 @@ def ends_with_backslash(document: Document) -> bool:
     )
 
 
-def has_input(source: Input) -> bool:
-    """Return True when a terminal has input to read; False where that is unknown."""
+def has_input(source: Input, seconds: float) -> bool:
+    """Return True when a terminal has input to read within so many seconds; False where that is
+    unknown.
+    """
     try:
-        return bool(select.select([source.fileno()], [], [], 0)[0])
+        return bool(select.select([source.fileno()], [], [], seconds)[0])
     except (OSError, ValueError, NotImplementedError):
         return False
 
@@ -293,13 +295,13 @@ def _add_pasting(keys: KeyBindings, lines: Lines, inserting: Filter) -> None:
         queue, text = event.app.key_processor.input_queue, lines.flood
         if is_plain_key(event.key_sequence[0]):
             text.append(event.data)
-        while queue or lines.waiting():
+        while queue or lines.waiting(GRACE_SECONDS):
             if not queue:
                 queue.extend(event.app.input.read_keys())
             if not queue or not is_plain_key(queue[0]):
                 break
             text.append(queue.popleft().data)
-        if queue or not lines.waiting():  # another key wants the line as it is now
+        if queue or not lines.waiting(0):  # another key wants the line as it is now
             entered = not queue and bool(text) and text[-1] == "\r"
             if entered:
                 text.pop()
