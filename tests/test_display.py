@@ -325,7 +325,7 @@ def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
     assert shown(events, Terminal()) == "📝 Generating session summary... ✓\n"
 
 
-@given(st.text().map(printable), st.integers(-3, 60))
+@given(st.text().map(one_line), st.integers(-3, 60))
 def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) -> None:
     cut = cut_to(text, columns)
     assert cells(cut) <= max(columns, 0)
