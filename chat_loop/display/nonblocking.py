@@ -74,7 +74,7 @@ class NonblockingTerminal(io.RawIOBase):
 
     def begin_frame(self) -> None:
         """Collect what is written: a terminal must not show half of it."""
-        self._frame = bytearray()
+        self._frame = self._frame or bytearray()
 
     def end_frame(self) -> None:
         """Write what was collected, as one piece."""

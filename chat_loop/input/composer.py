@@ -54,7 +54,7 @@ from prompt_toolkit.utils import suspend_to_background_supported
 
 from chat_loop.display.nonblocking import NonblockingTerminal, drain
 from chat_loop.display.screen import TURN_SECONDS, Screen
-from chat_loop.display.text import printable
+from chat_loop.display.text import cut_to, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.completing import Choice, Completions
@@ -476,7 +476,7 @@ class Composer(Reader):
             text = self._status_text
         if waiting := len(self._entries):
             text = f"queued: {waiting} · {text}"
-        return f" {text}"[: size.columns] if text else ""
+        return cut_to(f" {text}", size.columns) if text else ""
 
     def _before_render(self) -> None:
         """Print what is settled where the composer stands, which is then drawn below it."""
