@@ -110,6 +110,7 @@ class Meter:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._began = time.monotonic()
         self._first: int | None = None
+        self._source = ""
         self._drawn = 0.0
 
     def show(self, done: int, total: int, source: str) -> None:
@@ -117,7 +118,10 @@ class Meter:
         self._first = done if self._first is None else self._first
         speed = (done - self._first) / max(time.monotonic() - self._began, 0.001)
         sizes = f"{size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s"
-        self._draw(f"{done / total:4.0%}  {sizes}  {source}", whole=done == total)
+        # A source that stalls at its first byte must not leave an older count on the line.
+        at_once = done == total or source != self._source
+        self._source = source
+        self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=at_once)
 
     def count(self, done: int, total: int, what: str) -> None:
         """Show how many of `total` items are done, after a short delay; erase the line then."""
@@ -126,9 +130,9 @@ class Meter:
         elif time.monotonic() - self._began >= SOON_SECONDS:
             self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")
 
-    def _draw(self, text: str, *, whole: bool = False) -> None:
+    def _draw(self, text: str, *, at_once: bool = False) -> None:
         now = time.monotonic()
-        if self._terminal and (whole or now - self._drawn >= DRAWN_SECONDS):
+        if self._terminal and (at_once or now - self._drawn >= DRAWN_SECONDS):
             columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
             sys.stderr.write(f"\r{cut_to(text, columns - 1)}\x1b[K")
             sys.stderr.flush()
