@@ -38,7 +38,6 @@ class Agent(Struct, frozen=True, kw_only=True):
     memory: str = ""
     approve: Approve | None = None
     steps: int = MAX_STEPS
-    cut_results: dict[str, str] = field(default_factory=dict)
     description: str = ""
     own_tools: bool = False
     max_tokens: int | None = None
@@ -77,10 +76,9 @@ class Agent(Struct, frozen=True, kw_only=True):
             self.provider.window.tokens,
             self.approve,
             self.limits,
-            self.cut_results,
         )
         for step in count(1):
-            specs = tuple(tool.spec for tool in toolbox.available.values())
+            specs = tuple(tool.spec for tool in toolbox.tools.values())
             request = Request(
                 system=self.system,
                 messages=messages,

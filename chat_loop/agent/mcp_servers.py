@@ -36,8 +36,8 @@ class ServerState(Struct, frozen=True, kw_only=True):
     """
 
     name: str
-    state: Literal["not started", "connecting", "connected", "failed"]
     where: str
+    state: Literal["not started", "connecting", "connected", "failed"] = "not started"
     problem: str = ""
     tools: tuple[ToolSpec, ...] = ()
     missing: tuple[str, ...] = ()
@@ -57,8 +57,8 @@ class McpServers:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
-        self._started = asyncio.Event()
-        self._closing = asyncio.Event()
+        self._started, self._closing = asyncio.Event(), asyncio.Event()
+        self._locks = {name: asyncio.Lock() for name in self._configs}
         self._reported: set[str] = set()
         self._omitted = 0
         self._owners: dict[str, tuple[str, str]] = {}
@@ -80,17 +80,31 @@ class McpServers:
     async def _serve(self) -> None:
         """Connect all servers in this thread until `close` is called."""
         try:
-            from chat_loop.agent.mcp_connection import McpConnection
+            for name in self._configs:
+                self._connect(name)
         except ImportError:
             self._package_missing = True
-        else:
-            self._connections = {
-                name: McpConnection(name, config, self._environment)
-                for name, config in self._configs.items()
-            }
         self._started.set()
         await self._closing.wait()
         await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
+
+    def _connect(self, name: str) -> McpConnection:
+        from chat_loop.agent.mcp_connection import McpConnection
+
+        connection = McpConnection(self.state(name), self._configs[name], self._environment)
+        self._connections[name] = connection
+        return connection
+
+    async def _connected(self, name: str, *, again: bool = False) -> McpConnection:
+        """Return the connection of a server, a new one when it was lost, or to connect `again`."""
+        async with self._locks[name]:
+            connection = self._connections[name]
+            await connection.ready.wait()
+            if again or connection.state.reconnects:
+                await connection.stop()
+                connection = self._connect(name)
+                await connection.ready.wait()
+            return connection
 
     async def close(self) -> None:
         """End all connections, and the processes with them."""
@@ -116,8 +130,7 @@ class McpServers:
         """Wait until every server is connected or has failed, and has its newest tools."""
 
         async def wait() -> None:
-            waiting = (connection.wait_ready() for connection in self._connections.values())
-            await asyncio.gather(*waiting)
+            await asyncio.gather(*(one.refresh() for one in self._connections.values()))
 
         self.start()
         await self._in_thread(wait)
@@ -148,8 +161,10 @@ class McpServers:
 
     def _tool(self, name: str, server: str, tool: ToolSpec) -> Tool:
         async def run(arguments: Arguments) -> str:
-            connection = self._connections[server]
-            return await self._in_thread(lambda: connection.call(tool.name, arguments))
+            async def call() -> str:
+                return await (await self._connected(server)).call(tool.name, arguments)
+
+            return await self._in_thread(call)
 
         def preview(arguments: Arguments) -> str:
             title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
@@ -161,13 +176,12 @@ class McpServers:
     async def restart(self, name: str) -> ServerState:
         """Reconnect a server; return its state. Raises UsageError for an unknown name."""
 
-        async def restart() -> None:
+        async def reconnect() -> None:
             if name in self._connections:
-                await self._connections[name].restart()
+                await self._connected(name, again=True)
 
-        self.state(name)
         self.start()
-        await self._in_thread(restart)
+        await self._in_thread(reconnect)
         return self.state(name)
 
     def states(self) -> tuple[ServerState, ...]:
@@ -176,30 +190,20 @@ class McpServers:
 
     def state(self, name: str) -> ServerState:
         """Return the state of a server. Raises UsageError for an unknown name."""
-        config = self._configs.get(name)
-        if config is None:
+        if name not in self._configs:
             known = ", ".join(self._configs)
             raise UsageError(f"There is no MCP server “{name[:40]}”.", f"The servers are: {known}.")
+        if name in self._connections:
+            return self._connections[name].state
+        config = self._configs[name]
         where = config.url or " ".join((config.command, *config.args))
         if self._package_missing:
             problem = f"{MISSING} {install_hint('mcp')}"
-            return ServerState(name=name, state="failed", where=where, problem=problem)
-        connection = self._connections.get(name)
-        if connection is None:
-            return ServerState(
-                name=name, state="connecting" if self._thread else "not started", where=where
-            )
-        names = {tool.name for tool in connection.tools}
-        missing = tuple(tool for tool in config.tools if tool not in names)
-        return ServerState(
-            name=name,
-            state=connection.state,
-            where=where,
-            problem=connection.problem,
-            tools=connection.tools,
-            missing=missing if connection.state == "connected" else (),
-            reconnects=connection.reconnects,
+            return ServerState(name=name, where=where, state="failed", problem=problem)
+        state: Literal["connecting", "not started"] = (
+            "connecting" if self._thread else "not started"
         )
+        return ServerState(name=name, where=where, state=state)
 
     def needs_approval(self, name: str, tool: str) -> bool:
         """Return True when the user must approve calls of a server's tool."""

@@ -20,8 +20,6 @@ from chat_loop.wording import ALLOWED
 MAX_RESULT = 50_000
 MIN_RESULT = 1_000
 """The most characters of a result for the model, and the least that it always gets."""
-MAX_STORED = 10_000_000
-"""The most characters that are stored of all cut results; the newest ones are."""
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 """The beginnings of questions about such files; “always” then covers only the same call."""
@@ -79,16 +77,6 @@ def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]
     return ToolSpec(name, description, {**schema, "additionalProperties": False})
 
 
-READ_RESULT = spec_of(
-    "read_result",
-    "Reads on in the result of an earlier tool call that was cut because it was too long.",
-    {
-        "id": ("string", "The id that the cut result names."),
-        "offset": ("integer", "How many characters of the result are skipped."),
-    },
-)
-
-
 def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:
     """Return an approval that shows a call and asks the user. “Always” covers all calls of the
     tool; for `run_command`, outside files and files that can run code, only the same call.
@@ -117,34 +105,16 @@ def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[st
 
 class Toolbox(Struct):
     """The tools of one reply, for a model with a `window` of so many tokens: a result takes at most
-    a quarter of it, all results about half. `cut_results` holds the full texts of cut ones.
+    a quarter of it, all results about half.
     """
 
     tools: Mapping[str, Tool]
     window: int
     approve: Approve | None = None
     limits: CallLimits = field(default_factory=CallLimits)
-    cut_results: dict[str, str] = field(default_factory=dict)
     returned: int = 0
     """The characters of the results so far."""
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-
-    @property
-    def available(self) -> Mapping[str, Tool]:
-        """Return the tools for the next request, with read_result once a result was cut."""
-        if not self.tools or not self.cut_results:
-            return self.tools
-
-        async def run(arguments: Arguments) -> str:
-            return read_cut_result(arguments, self._result_limit, self.cut_results)
-
-        return {**self.tools, READ_RESULT.name: Tool(READ_RESULT, run)}
-
-    @property
-    def _result_limit(self) -> int:
-        """Return the most characters of the next result."""
-        rest = 2 * self.window - self.returned
-        return min(MAX_RESULT, self.window, max(MIN_RESULT, rest // 2))
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
         """Run the calls concurrently; yield each result as it arrives. Closing cancels the rest."""
@@ -183,11 +153,9 @@ class Toolbox(Struct):
         except OSError as error:
             text = f"{call.name} failed: {os_reason(error)}."
         seconds = round(self.limits.clock() - started, 2)
-        text = text or "(nothing)"  # some wires refuse an empty one
-        if call.name in self.tools:  # read_result cuts by itself
-            limit = self._result_limit
-            self.returned += min(len(text), limit)
-            text = cut(call.id, text, limit, self.cut_results)
+        room = (2 * self.window - self.returned) // 2
+        text = cut(text or "(nothing)", min(MAX_RESULT, self.window, max(MIN_RESULT, room)))
+        self.returned += len(text)
         return ToolReturned(
             id=call.id,
             name=call.name,
@@ -212,9 +180,9 @@ class Toolbox(Struct):
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
         """Return the tool and the arguments of a call. Raises ChatLoopError."""
-        tool = self.available.get(call.name)
+        tool = self.tools.get(call.name)
         if tool is None:
-            known = f"The tools are: {', '.join(self.available)}."
+            known = f"The tools are: {', '.join(self.tools)}."
             raise ChatLoopError(f"There is no tool {call.name}.", known)
         arguments = arguments_of(call.arguments)
         if arguments is None:
@@ -265,32 +233,14 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
     return ""
 
 
-def cut(identity: str, text: str, limit: int, cut_results: dict[str, str]) -> str:
-    """Return at most `limit` characters of a result, and how to read on; store the full text.
+def cut(text: str, limit: int) -> str:
+    """Return the beginning and the end of a result that has more than `limit` characters.
 
     Lone surrogates, which no request can carry, are replaced.
     """
     text = text.encode("utf-8", "replace").decode()
-    cut_results.pop(identity, None)  # a call of an earlier session may have had this id
     if len(text) <= limit:
         return text
-    cut_results[identity] = text[:MAX_STORED]
-    while sum(map(len, cut_results.values())) > MAX_STORED:
-        del cut_results[next(iter(cut_results))]
-    return read_cut_result({"id": identity, "offset": 0}, limit, cut_results)
-
-
-def read_cut_result(arguments: Arguments, limit: int, cut_results: Mapping[str, str]) -> str:
-    """Return the text after `offset` in a cut result. Raises ChatLoopError."""
-    identity, offset = str(arguments["id"]), arguments["offset"]
-    text = cut_results.get(identity)
-    if text is None:
-        known = f"These can be read: {', '.join(cut_results)}." if cut_results else ""
-        raise ChatLoopError(f"No result “{identity[:64]}” is kept.", known)
-    if not 0 <= offset < len(text):
-        raise ChatLoopError(f"The offset must be from 0 to {len(text) - 1}.")
-    end = offset + limit
-    if end >= len(text):
-        return text[offset:]
-    further = f'{READ_RESULT.name} with id "{identity}" and offset {end} reads on'
-    return f"{text[offset:end]}\n[cut: up to character {end:,} of {len(text):,}; {further}]"
+    tail = limit // 4
+    note = f"[… {len(text) - limit:,} of {len(text):,} characters left out: ask for less at once …]"
+    return f"{text[: limit - tail]}\n{note}\n{text[len(text) - tail :]}"

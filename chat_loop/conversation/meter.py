@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
-from chat_loop.agent.tools import READ_RESULT
 from chat_loop.context import budget, messages
 from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, Budget
 from chat_loop.context.messages import Thread
@@ -60,7 +59,7 @@ class ContextMeter:
         agent, thread = self._conversation.agent, self._conversation.thread
         state = (
             *(thread.session.header.id, len(thread.session.entries), thread.edited),
-            *(agent, agent.provider.window, bool(agent.cut_results), *self._block_limits.items()),
+            *(agent, agent.provider.window, *self._block_limits.items()),
             self._count("0123456789"),  # otherwise once the encoding is loaded
         )
         if self._budget is None or self._budget[0] != state:
@@ -185,7 +184,6 @@ class ContextMeter:
         agent = self._conversation.agent
         if specs is None:
             specs = tuple(tool.spec for tool in agent.tools) if agent.calls_tools else ()
-            specs = (*specs, READ_RESULT) if specs and agent.cut_results else specs
         if self._tools[0] != specs:
             self._tools = specs, budget.tools_size(specs, self._count)
         return self._tools[1]
