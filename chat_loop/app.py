@@ -203,14 +203,20 @@ class App:
         return shlex.join(command)
 
     @property
-    def first_command(self) -> str:
-        """Return the command that the chat begins with, if any."""
-        options = self.options
-        if options.command == "sessions" or options.resume == BROWSE:
-            return f"/sessions browse {' '.join(getattr(options, 'words', ()))}".rstrip()
+    def chooses_first(self) -> bool:
+        """True when the chat begins with the choice of a session."""
+        return bool(self.options.command == "sessions" or self.options.resume == BROWSE)
+
+    @property
+    def first_commands(self) -> list[str]:
+        """Return the commands that the chat begins with."""
+        options, commands = self.options, []
         resumes = self.config.sessions.auto_resume and not options.new_session
-        reference = options.resume or (LAST if resumes and self.sessions.current() else "")
-        return f"/resume {reference} --quick" if reference else ""
+        if self.chooses_first:
+            commands.append(f"/sessions browse {' '.join(getattr(options, 'words', ()))}".rstrip())
+        elif reference := options.resume or (LAST if resumes and self.sessions.current() else ""):
+            commands.append(f"/resume {reference} --quick")
+        return [*commands, f"/rename {options.title}"] if options.title else commands
 
 
 def cancel_on(task: asyncio.Future[Any], names: Iterable[str]) -> list[int]:

@@ -24,6 +24,7 @@ from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
 from chat_loop.sessions.files import Files
+from chat_loop.sessions.naming import validate_name
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import plural
 
@@ -189,6 +190,8 @@ class Run:
             await asyncio.to_thread(conversation.agent.provider.warm)  # the window must be known
         if options.resume:
             await self._resume(conversation, options.resume)
+        if options.title:
+            conversation.rename(validate_name(options.title))
         typed = "" if options.question == STDIN else clean(options.question)
         files = await conversation.files(typed) if "@" in typed else ()
         for file in files:

@@ -64,8 +64,9 @@ class Interactive:
     def __init__(self, app: App, agent: Agent) -> None:
         config, sessions = app.config, app.sessions
         self._config, self._sessions, self._instant = config, sessions, app.instant
-        self._first = app.first_command
-        self._offers = not (self._first or app.options.new_session)
+        self._first, self._chooses = app.first_commands, app.chooses_first
+        self._message = app.options.message
+        self._offers = not (self._first or self._message or app.options.new_session)
         self._counter = TokenCounter()
         self._library = Library(sessions.directory, sessions.now)
         self._display = DisplayManager(
@@ -142,7 +143,7 @@ class Interactive:
         try:
             self._begin()
             await self._reader.start()
-            return await self._loop.run(self._first)
+            return await self._loop.run(*self._first, message=self._message, chooses=self._chooses)
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -181,7 +182,7 @@ class Interactive:
         for line in lines:  # not by the display: it would load rich
             sys.stdout.write(f"{one_line(line, 500)}\n")
         sys.stdout.flush()
-        if self._first or not self._has_terminal:
+        if self._first or self._message or not self._has_terminal:
             self._load_behind()
 
     def _status(self) -> str:

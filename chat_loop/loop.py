@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
@@ -39,16 +39,19 @@ class ChatLoop:
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._left = False
 
-    async def run(self, line: str = "") -> int:
-        """Loop until exit, Ctrl-D or the end of input; begin with `line`, if there is one."""
+    async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
+        """Loop until exit, Ctrl-D or the end of input; begin with `lines`, then `message`. With
+        `chooses` leave when they have resumed no session.
+        """
         chat, display = self.chat, self._display
         try:
             with self._interruptible():
                 try:
+                    await self._begin(lines, message, chooses=chooses)
                     while True:
+                        line = await self._read()
                         if line or chat.replacing is not None:
                             await self.handle(line)
-                        line = await self._read()
                 except (Quit, EOFError):
                     self._reader.hide()
                     await self._cancellable(chat.conversation.end())
@@ -65,6 +68,16 @@ class ChatLoop:
             chat.conversation.close()
         return 0 if chat.conversation.live.is_empty or chat.conversation.live.is_saved else 1
 
+    async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
+        """Run the first lines, and enter the first message when none of them failed."""
+        done = [await self.handle(line) for line in filter(None, lines)]
+        if chooses and not self.chat.conversation.live.header.parent:
+            raise Quit
+        if message:
+            self._reader.enter(message if registry.parse(message) is None else f" {message}")
+        if not all(done):
+            self._reader.hold()
+
     async def _read(self) -> str:
         """Return the next entry; Ctrl-C cancels an edit, or shows how to leave."""
         while True:
@@ -74,10 +87,10 @@ class ChatLoop:
                 if self.chat.replacing is not None:
                     self._cancel_edit()
                 else:
-                    self._display.line("exit or Ctrl-D leaves.", "dim")
+                    self._display.line("Press Ctrl-D or type exit to quit.", "dim")
 
-    async def handle(self, line: str) -> None:
-        """Run one line: a command or a query; show failures. Raises Quit."""
+    async def handle(self, line: str) -> bool:
+        """Run one line: a command or a query; show a failure, and return False. Raises Quit."""
         chat = self.chat
         try:
             match registry.parse(line):
@@ -92,7 +105,7 @@ class ChatLoop:
                 case Unknown(name, nearest, argument):
                     if template := chat.templates.find(name):
                         await self._send(template.fill(argument))
-                        return
+                        return True
                     if chat.replacing is not None:
                         self._cancel_edit()
                     nearest = chat.templates.nearest(name) or nearest
@@ -103,6 +116,8 @@ class ChatLoop:
                     await self._send(line)
         except ChatLoopError as error:
             self._show_failure(error)
+            return False
+        return True
 
     def _cancel_edit(self) -> None:
         """Leave the query that was offered to be changed as it was."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
@@ -17,76 +18,101 @@ LAST = "last"
 BROWSE = "browse"
 """The value of `--resume` alone: the user chooses."""
 SHELLS = ("bash", "zsh", "fish")
+HELP = {"-h", "--help"}
+COMMANDS = ("sessions", "mcp", "agents", "models", "providers", "doctor", "completion")
 SESSION = "a number of the list, an id, words of its name, or last"
+USAGE = """\
+chat-loop [OPTIONS] [MESSAGE]
+       chat-loop [OPTIONS] COMMAND ..."""
 DESCRIPTION = """\
-Terminal chat for large language models; every conversation is a markdown file.
-Without COMMAND and without -p a chat begins, in which help lists what can be
-done."""
+Chat with large language models in your terminal. Every conversation is saved
+as a markdown file. Without a COMMAND a chat starts, with MESSAGE as its first
+message; type help in it to see what you can do."""
 EPILOG = """\
-For example:
-  chat-loop                         chat with the model that can be asked now
-  chat-loop --model gemini          chat with another one, the usual of Gemini
-  chat-loop --continue              go on with the last conversation
-  chat-loop -p "What is a monad?"   ask one question, and print the reply
+Examples:
+  chat-loop                         chat with the first model that is available
+  chat-loop "What is a monad?"      the same, and ask this first
+  chat-loop -m gemini               chat with Gemini's default model
+  chat-loop --continue              continue the last conversation
+  chat-loop -p "What is a monad?"   print one reply and quit
   git diff | chat-loop -p "Write a commit message for this."
-  chat-loop sessions search port    find what was said in any conversation
-  chat-loop sessions list --help    the options of a command
+  chat-loop sessions search port    search all conversations
+  chat-loop sessions list --help    show the options of a command
 
-Who answers: the provider whose key is set (such as ANTHROPIC_API_KEY), else a
-server on this machine, else the embedded model; chat-loop providers says who
-can, and what the others need. chat-loop doctor says which files are used.
-CHAT_LOOP_HOME is the folder of config, sessions and models, instead of those
-of the system. Exit codes: 0 done, 1 failed or nothing found, 2 misused,
-3 the reply of -p is not whole, 130 interrupted."""
+Without --model, chat-loop uses a provider whose key is set (for example
+ANTHROPIC_API_KEY), else a model server on this machine, else the embedded
+model. chat-loop providers lists what is available; chat-loop doctor checks the
+setup and shows which files are used. CHAT_LOOP_HOME sets one folder for config,
+sessions and models. Exit codes: 0 done, 1 failed or nothing found, 2 wrong
+usage, 3 incomplete reply with -p, 130 interrupted."""
 
 DOCTOR = """\
-Nothing is changed, no service is asked, no key is shown. Exit codes: 0 no
-problem, 1 at least one (✗), 2 misused."""
+Nothing is changed, no service is called, no key is shown. Exit codes: 0 no
+problem, 1 at least one (✗), 2 wrong usage."""
 COMPLETION = """\
-To have it in every new shell, put into ~/.bashrc: source <(chat-loop completion
-bash); into ~/.zshrc, after compinit: source <(chat-loop completion zsh); into
+To turn it on in every new shell, add to ~/.bashrc: source <(chat-loop completion
+bash); to ~/.zshrc, after compinit: source <(chat-loop completion zsh); to
 ~/.config/fish/config.fish: chat-loop completion fish | source"""
+REWORDED = {
+    r"argument (\S+): expected .*": r"\1 needs a value",
+    r"argument (\S+): not allowed with argument (\S+)": r"\1 does not go with \2",
+    r"the following arguments are required: (.*)": r"Missing: \1",
+    r"argument (\S+): (.*)": r"\1: \2",
+}
+"""Sentences of argparse -> ours."""
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser that raises UsageError instead of leaving, so that a drawn prompt can be erased."""
+    """A parser that raises UsageError, of one sentence and a hint, instead of leaving: so a drawn
+    prompt can be erased. Where it `takes_words` what is no option is left to the caller.
+    """
+
+    takes_words = False
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(allow_abbrev=False, **more)
 
     def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
-        self._words = list(args or ())
-        return super().parse_known_args(args, namespace)
+        options, rest = super().parse_known_args(args, namespace)
+        for word in rest:
+            if word.startswith("-") and " " not in word:
+                name, known = word.partition("=")[0], [*self._option_string_actions]
+                longer = [option for option in known if option[1:].startswith(name)]
+                self._refuse(
+                    f"Unknown option {name}", [*get_close_matches(name, known, 1, 0.75), *longer]
+                )
+            if not self.takes_words:
+                self._refuse(f"“{word[:60]}” is one word too many")
+        return options, rest
 
     def error(self, message: str) -> NoReturn:
-        known = list(self._option_string_actions)
-        names = [word.partition("=")[0] for word in self._words if word.startswith("-")]
-        unknown = [
-            name for name in names if name not in known and not self._get_option_tuples(name)
-        ]
-        if "invalid choice" in message and unknown:  # argparse took its value for a command
-            longer = [option for option in known if option[1:].startswith(unknown[0])]
-            near = [*get_close_matches(unknown[0], known, 1), *longer]
-            message = f"unknown option {unknown[0]}{f'; did you mean {near[0]}?' if near else ''}"
-        raise UsageError(f"{self.format_usage()}{self.prog}: error: {message}")
+        choice = re.match(r"argument (COMMAND|ACTION|SHELL): invalid choice: '(.*?)'", message)
+        if choice is not None:
+            names = [name for one in self._actions for name in one.choices or ()]
+            near = get_close_matches(choice[2], names, 1)
+            self._refuse(f"Unknown {choice[1].lower()} “{choice[2][:60]}”", near)
+        for pattern, replacement in REWORDED.items():
+            message = re.sub(f"{pattern}$", replacement, message)
+        self._refuse(message)
+
+    def _refuse(self, sentence: str, near: Sequence[str] = ()) -> NoReturn:
+        meant = f" Did you mean {near[0]}?" if near else ""
+        raise UsageError(f"{sentence}.{meant}", f"{self.prog} --help shows how.")
 
 
 Group = argparse._ArgumentGroup | argparse._MutuallyExclusiveGroup | argparse.ArgumentParser
-Commands: TypeAlias = "argparse._SubParsersAction[argparse.ArgumentParser]"
+Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
 def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.ArgumentParser:
     """Return the command line, with the actions of the commands that `arguments` name."""
-    made: argparse.ArgumentParser = _Parser(
-        prog="chat-loop",
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+    made = _chat_parser()
+    commands = made.add_subparsers(
+        dest="command", metavar="COMMAND", title="commands", prog="chat-loop"
     )
-    made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
-    made.set_defaults(resume="")
-    _add_chat_options(made)
-    commands = made.add_subparsers(dest="command", metavar="COMMAND", title="commands")
-    text = "find, show, branch, keep and share saved sessions"
-    more = "Exit codes: 0 done, 1 failed or nothing found, 2 misused."
-    sessions = _command(commands, "sessions", text, more)
+    text = "list, search, show, branch and share saved sessions"
+    more = "Exit codes: 0 done, 1 failed or nothing found, 2 wrong usage."
+    sessions = _command(commands, "sessions", text, f"Without ACTION: list. {more}")
     if "sessions" in arguments:  # a chat does not wait for them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
         _add_reading(actions)
@@ -96,10 +122,24 @@ def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.Argume
     return made
 
 
-def _value(made: Group, name: str, metavar: str, text: str, **more: Any) -> None:
+def _chat_parser() -> _Parser:
+    made = _Parser(
+        prog="chat-loop",
+        usage=USAGE,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=30),
+    )
+    made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
+    made.set_defaults(resume="", message="", command=None)
+    _add_chat_options(made)
+    return made
+
+
+def _value(made: Group, names: str, metavar: str, text: str, **more: Any) -> None:
     if more.get("nargs") not in ("*", "+"):
         more.setdefault("default", "")
-    made.add_argument(name, metavar=metavar, help=text, **more)
+    made.add_argument(*names.split(), metavar=metavar, help=text, **more)
 
 
 def _flag(made: Group, name: str, text: str, **more: Any) -> None:
@@ -107,7 +147,7 @@ def _flag(made: Group, name: str, text: str, **more: Any) -> None:
 
 
 def _json(made: Group) -> None:
-    _flag(made, "--json", "as JSON", dest="as_json")
+    _flag(made, "--json", "print JSON", dest="as_json")
 
 
 def _count(text: str) -> int:
@@ -121,7 +161,9 @@ def _command(
 ) -> argparse.ArgumentParser:
     """Add a command that is described by its help and by `more`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
-    return commands.add_parser(name, help=text, description=description, epilog=epilog)
+    made: argparse.ArgumentParser
+    made = commands.add_parser(name, help=text, description=description, epilog=epilog)
+    return made
 
 
 def _action(actions: Commands, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
@@ -133,38 +175,40 @@ def _action(actions: Commands, name: str, text: str, *examples: str) -> argparse
 
 
 def _add_chat_options(made: argparse.ArgumentParser) -> None:
-    who = made.add_argument_group("who answers")
-    _value(who, "--model", "PROVIDER:MODEL", "such as anthropic:NAME; gemini for its usual one")
-    _value(who, "--agent", "NAME|PATH", "its name, or its file", dest="agent_reference")
-    _flag(who, "--trust-agent", "let that agent run this once, approved or not")
-    _value(who, "--base-url", "URL", "a server, for --model compatible:NAME")
-    _flag(who, "--local", "use the embedded model; ask which to fetch if there is none")
-    _value(who, "--max-tokens", "N", "the longest reply, in tokens", type=_count, default=None)
-    _value(who, "--tools", "NAME,...", "what the model may use, such as read_file,run_command")
-    _value(who, "--config", "FILE", "read the settings from this file")
+    who = made.add_argument_group("model")
+    text = "e.g. anthropic:NAME or gpt-5, or gemini for its default model"
+    _value(who, "-m --model", "MODEL", text)
+    _value(who, "--agent", "NAME|PATH", "use this agent", dest="agent_reference")
+    _flag(who, "--trust-agent", "run that agent this time without asking")
+    _value(who, "--base-url", "URL", "the server for --model compatible:NAME")
+    _flag(who, "--local", "use the embedded model; offers to download one")
+    _value(who, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)
+    _value(who, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command")
+    _value(who, "--config", "FILE", "read settings from this file")
 
-    which = made.add_argument_group("which conversation")
+    which = made.add_argument_group("conversation")
     one_of = which.add_mutually_exclusive_group()
-    text = "go on with the last session"
-    goes_on: dict[str, Any] = {"dest": "resume", "action": "store_const", "const": LAST}
-    one_of.add_argument("-c", "--continue", help=text, **goes_on)
-    text = "go on with a saved session; with no value, choose one"
-    one_of.add_argument("--resume", nargs="?", const=BROWSE, metavar="N|ID", help=text)
-    _flag(one_of, "--new-session", "begin anew, whatever sessions.auto_resume says")
-    _value(which, "--sessions-dir", "DIR", "keep the sessions here")
+    text = "continue the last session"
+    last: dict[str, Any] = {"dest": "resume", "action": "store_const", "const": LAST}
+    one_of.add_argument("-c", "--continue", help=text, **last)
+    text = "continue a saved session; without a value, choose one"
+    one_of.add_argument("-r", "--resume", nargs="?", const=BROWSE, metavar="N|ID", help=text)
+    _flag(one_of, "--new-session", "start a new session even with sessions.auto_resume")
+    _value(which, "--name", "NAME", "name the conversation", dest="title")
+    _value(which, "--sessions-dir", "DIR", "keep sessions in this folder")
 
-    terminal = made.add_argument_group("the terminal")
+    terminal = made.add_argument_group("terminal")
     _flag(terminal, "--plain", "whole lines, no colors, nothing redrawn: for screen readers")
 
-    question = made.add_argument_group("one question, without a terminal (docs/headless.md)")
-    text = "answer once and leave; what is piped in follows it, and - stands for that alone"
+    question = made.add_argument_group("one reply, without a chat (docs/headless.md)")
+    text = "print one reply and quit; piped input is added, - stands for it alone"
     question.add_argument("-p", "--print", dest="question", metavar="QUESTION", help=text)
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
-    _value(question, "--system", "TEXT", "the system prompt, instead of the agent's", default=None)
-    _value(question, "--output", "FILE", "write the reply into this file, when whole")
-    _flag(question, "--force", "with --output: replace the file if it is there")
-    _flag(question, "--no-save", "leave nothing on the disk", dest="save", action="store_false")
+    _value(question, "--system", "TEXT", "replace the agent's system prompt", default=None)
+    _value(question, "--output", "FILE", "write the reply to this file once it is complete")
+    _flag(question, "--force", "with --output: replace an existing file")
+    _flag(question, "--no-save", "don't save the session", dest="save", action="store_false")
 
 
 def _session(made: argparse.ArgumentParser, name: str = "reference") -> None:
@@ -180,18 +224,18 @@ def _filters(made: argparse.ArgumentParser) -> None:
     _value(made, "--agent", "A", "a part of the agent's name")
     _value(made, "--tag", "T", "with this tag")
     _value(made, "--project", "P", "a part of the working directory's path")
-    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for so long ago")
-    _value(made, "--before", "DATE", "not used since then")
+    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for the last 30 days")
+    _value(made, "--before", "DATE", "not used since that date")
     _json(made)
 
 
 def _add_reading(actions: Commands) -> None:
     add = partial(_action, actions)
-    made = add("list", "list the conversations, last used first", "list --tag work --since 30d")
+    made = add("list", "list conversations, most recent first", "list --tag work --since 30d")
     _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
-    _flag(made, "--unfold", "every session of a conversation by itself")
-    _flag(made, "--all", "runs of -p and conversations without a reply as well")
-    _value(made, "--limit", "N", "at most so many", type=_count, default=None)
+    _flag(made, "--unfold", "list each session of a conversation separately")
+    _flag(made, "--all", "include -p runs and conversations without a reply")
+    _value(made, "--limit", "N", "show at most N", type=_count, default=None)
     _filters(made)
 
     made = add("show", "print one session as its file has it", "show 1", "show last --json")
@@ -200,18 +244,18 @@ def _add_reading(actions: Commands) -> None:
     _json(made)
 
     example = "search token bucket --agent Sally"
-    made = add("search", "find what was said in any session", example)
-    _value(made, "words", "WORDS", "words, or ids and numbers as they stand", nargs="+")
+    made = add("search", "search what was said in all sessions", example)
+    _value(made, "words", "WORDS", "words, or exact ids and numbers", nargs="+")
     _flag(made, "--text", "by words only, not by meaning: faster")
-    _value(made, "--limit", "N", "at most so many hits (10)", type=_count, default=10)
+    _value(made, "--limit", "N", "show at most N hits (10)", type=_count, default=10)
     _filters(made)
 
     made = add("tree", "show where a session comes from and where it branches", "tree 2")
     _session(made)
     _json(made)
-    _json(add("stats", "show what all sessions come to"))
-    made = add("browse", "choose a session on the whole screen, and go on with it")
-    _value(made, "words", "WORDS", "filter from the start", nargs="*")
+    _json(add("stats", "show totals over all sessions"))
+    made = add("browse", "choose a session in a full-screen browser and continue it")
+    _value(made, "words", "WORDS", "initial filter", nargs="*")
 
 
 def _add_changing(actions: Commands) -> None:
@@ -223,24 +267,24 @@ def _add_changing(actions: Commands) -> None:
 
     made = add("rename", "name a session", "rename 1 Rate limiter")
     _session(made)
-    _value(made, "name", "NAME", "none: after its summary or first words again", nargs="*")
+    _value(made, "name", "NAME", "without it: named after its summary or first words", nargs="*")
 
-    made = add("fork", "begin a session that goes on from an earlier query", "fork 1 --at 3")
+    made = add("fork", "start a new session from an earlier query", "fork 1 --at 3")
     _session(made)
     _value(made, "--at", "QUERY", "after this query (the last)", type=_count, default=0)
 
-    made = add("merge", "begin a session that goes on from two", "merge 1 2 --prefer 1")
+    made = add("merge", "start a new session that continues two others", "merge 1 2 --prefer 1")
     _session(made, "first")
     _value(made, "second", "SESSION", "the other one")
     text = "which one holds where they differ, instead of asking"
     made.add_argument("--prefer", choices=("1", "2", "both"), default="", help=text)
 
     example = 'compact 3 --model anthropic:NAME --focus "ports and paths"'
-    made = add("compact", "make the summary of a session, or make it anew", example)
+    made = add("compact", "summarize a session, or redo its summary", example)
     _optional_session(made)
-    _flag(made, "--force", "also where a summary is larger than the words", dest="anyway")
+    _flag(made, "--force", "even if the summary is larger than the words", dest="anyway")
     _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
-    text = "who writes it, instead of the usual one"
+    text = "the model that writes it"
     _value(made, "--model", "PROVIDER:MODEL", text, default=argparse.SUPPRESS)
 
     text = "delete the summary of a session; its words stay"
@@ -251,7 +295,7 @@ def _add_changing(actions: Commands) -> None:
 
 def _add_keeping(actions: Commands) -> None:
     add = partial(_action, actions)
-    text = "write a conversation as markdown, JSON or an HTML page"
+    text = "export a conversation as an HTML page, markdown or JSON"
     made = add("export", text, "export 1 talk.html", "export 1 - --as json > talk.json")
     _session(made)
     _value(made, "file", "FILE", "a new file or a folder; - is standard output", nargs="?")
@@ -259,85 +303,121 @@ def _add_keeping(actions: Commands) -> None:
     _flag(made, "--one", "only this session, without those before it")
     _flag(made, "--secrets", "keep keys and passwords")
 
-    text = "take in exports, or a folder of basic-agent-chat-loop"
+    text = "import exports, or a folder of basic-agent-chat-loop"
     made = add("import", text, "import talk.json ~/old_sessions")
-    _value(made, "files", "FILE|FOLDER", "what is to be read; - is standard input", nargs="+")
+    _value(made, "files", "FILE|FOLDER", "what to read; - is standard input", nargs="+")
 
     made = add("trash", "move sessions to the trash; without any, list it", "trash 4 5")
     _value(made, "references", "SESSION", SESSION, nargs="*")
     _json(made)
     example = "restore sally_20261101_100000"
-    made = add("restore", "bring sessions back from the trash", example)
+    made = add("restore", "restore sessions from the trash", example)
     _value(made, "ids", "ID", "as trash lists it", nargs="+")
 
-    text = "move old conversations to the trash, after asking"
+    text = "move old conversations to the trash; asks first"
     made = add("clean", text, "clean --older-than 90d --dry-run")
     _value(made, "--older-than", "AGE", "not used since: 30d, 12w, 1y, or a date", required=True)
-    _flag(made, "--originals", "instead, old sessions that a summary stands for")
-    _flag(made, "--dry-run", "only say what would be moved")
+    _flag(made, "--originals", "instead, old sessions that have a summary")
+    _flag(made, "--dry-run", "only show what would be moved")
     _flag(made, "--yes", "do not ask")
     _json(made)
-    add("reindex", "make the index anew from the files")
+    add("reindex", "rebuild the search index")
 
 
 def _add_agents(made: argparse.ArgumentParser) -> None:
     actions = made.add_subparsers(dest="action", metavar="ACTION")
     add = partial(_command, actions)
-    _json(add("list", "list the agents that have a name"))
+    _json(add("list", "list named agents"))
     made = add("add", "give an agent a name")
     _value(made, "name", "NAME", "up to 60 letters, digits and _ . + -")
     path = "its file, or the folder of its agent.py, agent.md or agent.yaml"
     _value(made, "path", "PATH", path)
-    made = add("remove", "take a name away; the file stays")
+    made = add("remove", "remove a name; the file stays")
     _value(made, "name", "NAME", "as the list has it")
-    made = add("show", "show what an agent's file says; nothing in it runs")
+    made = add("show", "show an agent's file without running it")
     _value(made, "name", "NAME|PATH", "the agent")
     _json(made)
-    made = add("approve", "approve an agent as it is now, so that it runs unasked")
+    made = add("approve", "approve an agent as it is now: it runs without asking")
     _value(made, "name", "NAME|PATH", "the agent")
 
 
 def _add_other_commands(commands: Commands, *, agents: bool) -> None:
     add = partial(_command, commands)
-    text = "connect to the MCP servers of the config, and list them with their tools"
+    text = "connect to the configured MCP servers and list their tools"
     made = add("mcp", text, "Exit codes: 0 all are connected, 1 one failed, 2 misused.")
     _value(made, "action", "list", "the same", nargs="?", default="list", choices=("list",))
     _json(made)
 
-    text = "list, show, name and approve agents: files in markdown, YAML or Python"
+    text = "list, show, name and approve agents"
     made = add("agents", text, "Without ACTION: list.")
     _json(made)
     if agents:
         _add_agents(made)
 
-    text = "list, install and remove embedded models, which need no key and no network"
+    text = "list, install and remove embedded models"
     actions = add("models", text).add_subparsers(dest="action", required=True, metavar="ACTION")
-    text = "list the models that can be embedded, and which of them are installed"
+    text = "list embedded models and which are installed"
     _command(actions, "list", text)
-    made = _command(actions, "install", "fetch a model; one that was broken off goes on")
-    _value(made, "name", "NAME", "which one; with none the one that is recommended", nargs="?")
+    made = _command(actions, "install", "download a model, or resume an interrupted download")
+    _value(made, "name", "NAME", "which one (the recommended one)", nargs="?")
     made = _command(actions, "remove", "delete a model's file")
     _value(made, "name", "NAME", "which one", nargs="?")
 
-    text = "say which providers can be used now, and what the others need"
-    more = "Servers on this machine are asked whether they are there; no key is shown."
+    text = "show which providers are available and what the others need"
+    more = "Looks for model servers on this machine; no key is shown."
     _json(add("providers", text, more))
 
-    text = "check what is installed, stored and set, and say what to do"
+    text = "check the installation and suggest fixes"
     made = add("doctor", text, DOCTOR)
-    _flag(made, "--online", "ask the model that would answer one small question")
-    _flag(made, "--connect", "start the MCP servers of the config, and connect to them")
+    _flag(made, "--online", "send the model one small question")
+    _flag(made, "--connect", "start and connect the configured MCP servers")
     _json(made)
 
-    text = "print a script that completes this command line"
+    text = "print a shell completion script"
     made = add("completion", text, "Exit codes: 0 done, 2 misused.", COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 
 def parse(arguments: Sequence[str]) -> argparse.Namespace:
     """Return the options that a command line gives. Raises UsageError."""
-    options = parser(arguments).parse_args(arguments)
+    words, chat = [*arguments], _chat_parser()
+    place = _first_word(chat, words)
+    name, after = [*words[place:], "", ""][:2]
+    if name in COMMANDS or not HELP.isdisjoint(words):
+        if name in ("sessions", "models") and after[:1] in ("", "-") and after not in HELP:
+            words.insert(place + 1, "list")
+        options = parser(words).parse_args(words)
+    else:
+        options = _parse_chat(chat, words)
     check(options)
+    return options
+
+
+def _first_word(chat: argparse.ArgumentParser, arguments: Sequence[str]) -> int:
+    """Return the place of the first argument that is neither an option nor an option's value."""
+    place = 0
+    while place < len(arguments) and arguments[place].startswith("-") and arguments[place] != "--":
+        action = chat._option_string_actions.get(arguments[place])
+        place += 1
+        if action is not None and action.nargs != 0:
+            is_left_out = action.nargs == "?" and "".join(arguments[place : place + 1])[:1] == "-"
+            place += not is_left_out
+    return place
+
+
+def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
+    """Return the options of a chat; the words that are no options are its first message."""
+    chat.takes_words = True
+    end = arguments.index("--") if "--" in arguments else len(arguments)
+    options: argparse.Namespace
+    options, words = chat.parse_known_args(arguments[:end])
+    near = get_close_matches(words[0], COMMANDS, 1, 0.75) if len(words) == 1 else ()
+    if near and end == len(arguments):
+        text = f"Unknown command “{words[0]}”. Did you mean {near[0]}?"
+        raise UsageError(text, f"chat-loop -- {words[0]} sends it as a message.")
+    options.message = " ".join([*words, *arguments[end + 1 :]])
+    if options.message and options.question is None and not os.isatty(0):
+        options.question, options.message = options.message, ""  # nobody can type: one reply
     return options
 
 
@@ -354,15 +434,18 @@ def check(options: argparse.Namespace) -> None:
         "--yes": options.allow,  # in a chat the user is asked
     }
     rules = {f"{name} goes with -p.": given and not asks for name, given in only_with_p.items()}
-    browses = getattr(options, "action", "") == "browse"
+    chooses = resume == BROWSE or getattr(options, "action", "") == "browse"
+    on_terminal = os.isatty(0) and os.isatty(1)
     rules |= {
+        "-p takes one question: put quotes around it.": asks and options.message,
         "-p asks one question: it does not go with a command.": asks and command,
-        "--continue and --resume begin a chat: they do not go with a command.": resume and command,
+        "--continue and --resume start a chat: they do not go with a command.": resume and command,
+        "--name goes with a chat; chat-loop sessions rename names a saved one.": options.title
+        and command,
         "--force goes with --output.": options.force and not options.output,
         "--no-save does not go with --continue and --resume.": resume and not options.save,
         "Which session? With -p --resume needs one.": asks and resume == BROWSE,
-        "There is no terminal that can show the browser.": browses
-        and not (os.isatty(0) and os.isatty(1)),
+        "There is no terminal that can show the browser.": chooses and not on_terminal,
     }
     for message, broken in rules.items():
         if broken:

@@ -117,7 +117,7 @@ Sessions
   /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
   /quote N|ID [QUERY]         Take a hit of the last search, or a session's exchange, into your next message.
   /rename [NAME]              Call this conversation so; with no name it is called after its summary or first words again.
-  /resume [N|ID|WORDS]        Go on with a saved session, from its summary; alone it lists them.
+  /resume [N|ID|WORDS]        Continue a saved session from its summary; alone, choose one in the browser.
   /search WORDS               Find what was said in any session; the numbers are those that show, quote and resume take.
   /sessions [WORDS]           List the conversations, last used first; resume takes the numbers, * is the one that is open.
   /show N|ID [QUERY]          Show a hit of the last search whole, or a session: its summary and its exchanges.
@@ -341,8 +341,8 @@ def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_pa
 
 def test_ctrl_c_at_the_prompt_says_how_to_leave(tmp_path: Path) -> None:
     screen = Screen(tmp_path, [KeyboardInterrupt, "help", KeyboardInterrupt])
-    assert screen.text.startswith("exit or Ctrl-D leaves.\nYou: help\n")
-    assert screen.text.endswith("exit or Ctrl-D leaves.\nGoodbye!\n")
+    assert screen.text.startswith("Press Ctrl-D or type exit to quit.\nYou: help\n")
+    assert screen.text.endswith("Press Ctrl-D or type exit to quit.\nGoodbye!\n")
 
 
 def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:

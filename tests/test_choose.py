@@ -122,7 +122,7 @@ def test_what_is_no_reference_is_refused_with_the_providers_names(
     with pytest.raises(kind) as caught:
         choose(text, Config(), machine(tmp_path))
     if text:
-        assert caught.value.message == f"“{text[:80]}” is not a model reference."
+        assert caught.value.message == f"Unknown model “{text[:80]}”."
         assert caught.value.hint == (
             "It is PROVIDER:MODEL; providers: anthropic, openai, gemini, grok, mistral, "
             "deepseek, groq, openrouter, "

@@ -23,7 +23,7 @@ from chat_loop.browser.app import KEYS as BROWSER_KEYS
 from chat_loop.commands.registry import registry
 from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
 from chat_loop.errors import UsageError
-from chat_loop.options import check, parser
+from chat_loop.options import parse, parser
 from tests.support.levels import Level, levels
 
 TREE = Path(__file__).parent.parent
@@ -169,8 +169,10 @@ def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
     for words in split(line):
         if words and words[0].rpartition("/")[2] == "chat-loop":
             try:
-                check(parser(words).parse_args(words[1:]))
+                parse(words[1:])
             except (SystemExit, UsageError) as error:
+                if "There is no terminal" in str(error):  # as there is none in tests
+                    continue
                 pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
 
 
@@ -191,7 +193,7 @@ def walked(words: list[str]) -> str:
                 return f"{word} is no option of {level.at}"
             if option.takes and "=" not in word:
                 next(steps, "")
-        elif level.commands:
+        elif level.commands and word != "MESSAGE":
             if word not in level.commands:
                 return f"{word} is not in {level.at}"
             level = below(level, word)

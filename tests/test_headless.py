@@ -225,7 +225,7 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
     [
         (("-p", ""), 2, "There is no question."),
         (("--json",), 2, "--json goes with -p."),
-        (("--model", "nonsense", "-p", "x"), 2, "“nonsense” is not a model reference."),
+        (("--model", "nonsense", "-p", "x"), 2, "Unknown model “nonsense”."),
         (("--config", "/nowhere.yaml", "-p", "x"), 2, "There is no config file /nowhere.yaml."),
         (
             ("--model", "compatible:m", "-p", "x"),
@@ -248,7 +248,7 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
             "~nosuchuser/x is in the home directory of nobody.",
         ),
         (("--sessions-dir", "~nosuchuser/x", "-p", "x"), 2, "Give the whole path."),
-        (("--frobnicate",), 2, "unrecognized arguments: --frobnicate"),
+        (("--frobnicate",), 2, "Unknown option --frobnicate."),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line_with_a_hint(

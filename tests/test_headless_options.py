@@ -325,9 +325,7 @@ def test_the_example_of_the_document_is_what_is_printed(tmp_path: Path) -> None:
 
 
 def test_the_document_names_every_option_of_a_question() -> None:
-    [group] = [
-        group for group in parser()._action_groups if "without a terminal" in (group.title or "")
-    ]
+    [group] = [group for group in parser()._action_groups if "one reply" in (group.title or "")]
     options = {option for action in group._group_actions for option in action.option_strings}
     assert options >= {"--json", "--yes", "--output", "--no-save", "--system"}
     assert {option for option in options if f"`{option}" not in DOCUMENT} <= {"-p", "--print"}

@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 
 PATIENCE = 20
 EMPTY = re.compile(r"^You:$", re.MULTILINE)
-LIVES = "Ctrl-D leaves."
+LIVES = "type exit to quit."
 
 
 @dataclass(frozen=True)

@@ -18,24 +18,40 @@ from tests.test_signals import PATIENCE, environment, settings
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("--modle", "x"), "unknown option --modle; did you mean --model?"),
-        (("--modle=x", "hello"), "unknown option --modle; did you mean --model?"),
+        (("--modle", "x"), "Unknown option --modle. Did you mean --model?"),
+        (("--modle=x", "hello"), "Unknown option --modle. Did you mean --model?"),
         (
             ("--new-session", "--sesions-dir", "x"),
-            "unknown option --sesions-dir; did you mean --sessions-dir?",
+            "Unknown option --sesions-dir. Did you mean --sessions-dir?",
         ),
-        (("-m", "x"), "unknown option -m; did you mean --model?"),
-        (("--zzz", "x"), "unknown option --zzz\n"),
-        (("frobnicate",), "argument COMMAND: invalid choice: 'frobnicate'"),
-        (("sessions", "lsit"), "argument ACTION: invalid choice: 'lsit'"),
+        (("hello", "--zzz", "x"), "Unknown option --zzz.\n"),
+        (("-m",), "-m/--model needs a value."),
+        (("sesions",), "Unknown command “sesions”. Did you mean sessions?\nchat-loop -- sesions "),
+        (("sessions", "lsit"), "Unknown action “lsit”. Did you mean list?\nchat-loop sessions --h"),
+        (("sessions", "list", "--unfld"), "Unknown option --unfld. Did you mean --unfold?\n"),
+        (("sessions", "show"), "Missing: SESSION.\n"),
+        (("models", "list", "all"), "“all” is one word too many."),
+        (("-p", "one", "two"), "-p takes one question: put quotes around it."),
+        (("--resume", "x", "--name", "y", "models"), "do not go with a command."),
     ],
 )
 def test_what_is_no_option_is_named(tmp_path: Path, arguments: tuple[str, ...], said: str) -> None:
     result = run(tmp_path, *arguments)
     assert (result.returncode, result.stdout) == (2, b"")
     assert said in result.stderr.decode()
-    assert result.stderr.startswith(b"usage: chat-loop")
+    assert len(result.stderr.splitlines()) <= 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_sessions_and_models_alone_list(tmp_path: Path) -> None:
+    for words in (("sessions",), ("sessions", "--json"), ("models",)):
+        alone, listed = run(tmp_path, *words), run(tmp_path, words[0], "list", *words[1:])
+        assert (alone.returncode, alone.stdout) == (0, listed.stdout)
+
+
+def test_without_a_terminal_a_message_is_answered_once(tmp_path: Path) -> None:
+    result = run(tmp_path, *ECHO, "say", "hello", stdin=b"and this")
+    assert (result.returncode, result.stdout) == (0, b"You said: say hello\n\nand this\n")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
@@ -49,7 +65,7 @@ def test_nothing_is_printed_over_the_prompt(tmp_path: Path, arguments: tuple[str
         before = settings(chat)
         assert chat.exit_code(PATIENCE) == 2
         assert "You:" not in chat.text()
-        assert "\nusage: chat-loop" in f"\n{chat.text()}"
+        assert chat.text().rstrip().endswith("--help shows how.")
         assert settings(chat) == before
 
 

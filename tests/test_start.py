@@ -259,6 +259,48 @@ def test_resume_without_a_value_opens_the_browser(tmp_path: Path) -> None:
     assert newest(tmp_path).header.parent == SECOND.header.id
 
 
+@pytest.mark.parametrize("key", ["q", "\x1b"])
+def test_leaving_the_browser_of_resume_quits(tmp_path: Path, key: str) -> None:
+    put(tmp_path / "sessions", *ALL)
+    with started(tmp_path, "-r", until="Enter resume") as terminal:
+        terminal.send(key)
+        terminal.wait_for("Goodbye!")
+        assert terminal.exit_code() == 0
+
+
+def test_a_message_on_the_command_line_begins_the_chat(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Buy milk.\n")
+    words = ("What is in", f"@{notes}", "--name", "Notes")
+    with started(tmp_path, *words, cols=200, until="Buy milk.") as terminal:
+        assert f"You: What is in @{notes}" in terminal.text()
+        say_and_leave(terminal)
+    session = newest(tmp_path)
+    assert (len(session.exchanges), session.name) == (2, "Notes")
+    assert [file.name for file in session.exchanges[0].attached] == [str(notes)]
+
+
+def test_a_message_that_looks_like_a_command_is_text(tmp_path: Path) -> None:
+    with started(tmp_path, "--", "/help", until="You said:  /help") as terminal:
+        leave(terminal)
+
+
+def test_a_message_goes_to_the_continued_session(tmp_path: Path) -> None:
+    last(tmp_path, OLD)
+    with started(tmp_path, "-c", "And in one word?", until="You said: And in one") as terminal:
+        leave(terminal)
+    assert newest(tmp_path).header.parent == OLD.header.id
+
+
+def test_a_message_waits_in_the_line_where_its_session_cannot_be_resumed(tmp_path: Path) -> None:
+    with started(tmp_path, "-r", "99", "hello", until="There is no session 99") as terminal:
+        terminal.wait_for("You: hello")
+        assert not list((tmp_path / "sessions").glob("*.md"))
+        terminal.send("\r")
+        terminal.wait_for("You said: hello")
+        leave(terminal)
+
+
 @pytest.mark.parametrize("how", ["fine", "missing", "damaged", "empty", "none", "new"])
 def test_auto_resume(tmp_path: Path, how: str) -> None:
     path = last(tmp_path, OLD)
@@ -294,10 +336,10 @@ def test_auto_resume(tmp_path: Path, how: str) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--continue", "--new-session"), "not allowed with argument"),
-        (("--resume", "1", "-c"), "not allowed with argument"),
-        (("--new-session", "--resume"), "not allowed with argument"),
-        (("--continue", "providers"), "--continue and --resume begin a chat"),
+        (("--continue", "--new-session"), "does not go with -c/--continue"),
+        (("--resume", "1", "-c"), "does not go with -r/--resume"),
+        (("--new-session", "--resume"), "does not go with --new-session"),
+        (("--continue", "providers"), "--continue and --resume start a chat"),
         (("--resume", "-p", "x"), "With -p --resume needs one."),
     ],
 )
@@ -312,9 +354,8 @@ def test_what_does_not_go_together(tmp_path: Path, options: tuple[str, ...], mes
 def test_the_browser_needs_a_terminal(tmp_path: Path) -> None:
     put(tmp_path / "sessions", OLD)
     result = run(tmp_path, *ECHO, "--resume", stdin=b"hello\n")
-    assert result.returncode == 0
-    assert "There is no terminal that can show the browser." in result.stdout.decode()
-    assert "You said: hello" in result.stdout.decode()
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert "There is no terminal that can show the browser." in result.stderr.decode()
 
 
 def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) -> None:

@@ -91,7 +91,7 @@ providers:
         ),
         (
             "auto_compact: {summary_provider: nowhere, summary_model: m}",
-            "“nowhere:m” is not a model reference.",
+            "Unknown model “nowhere:m”.",
         ),
         (
             "auto_compact: {compact_ratio: 0}",

@@ -62,18 +62,23 @@ async def sessions(chat: Chat, argument: str) -> None:
     words, options = registry.arguments("sessions", argument)
     first, _, rest = words.partition(" ")
     if first == "browse":
-        from chat_loop.commands.browsing import choose_session  # loads the editor's library
-
-        row = await choose_session(chat, rest)
-        chat.notifier.begin()
-        if row is not None:
-            await resume(chat, f"{row.id} --quick")
+        await _browse(chat, rest)
     elif words == "more":
         await (chat.list_more or partial(_list, chat))()
     else:
         page, words = (None, "") if words == "all" else (PAGE, words)
         filters, fold = filter_of(options, chat.sessions.now(), words), "unfold" not in options
         await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
+
+
+async def _browse(chat: Chat, words: str = "") -> None:
+    """Let the user choose a session on the whole screen, and resume it."""
+    from chat_loop.commands.browsing import choose_session  # loads the editor's library
+
+    row = await choose_session(chat, words)
+    chat.notifier.begin()
+    if row is not None:
+        await resume(chat, f"{row.id} --quick")
 
 
 async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: Any) -> None:
@@ -109,13 +114,16 @@ async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: An
     valued=("last",),
 )
 async def resume(chat: Chat, argument: str) -> None:
-    """Go on with a saved session, from its summary; alone it lists them.
+    """Continue a saved session from its summary; alone, choose one in the browser.
 
     /resume last            the session that was used last
     /resume 3 --last 5      and its last 5 exchanges in their own words
     /resume 3 --full        all its words, as far as they fit
     /resume 3 --quick       at once: its summary is shown, and no model is asked to confirm it
     """
+    if not argument and chat.display.is_terminal and chat.reader.has_editor:
+        await _browse(chat)
+        return
     if not argument:
         await _list(chat)
         if chat.listed:

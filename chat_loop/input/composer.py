@@ -252,6 +252,9 @@ class Composer(Reader):
         self._lines.offered = True
         return True
 
+    def enter(self, text: str) -> None:
+        self._entries.append(Entry(clean(text), []))
+
     def hold(self) -> None:
         self._take_back()
 

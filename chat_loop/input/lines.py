@@ -39,6 +39,9 @@ class Reader:
         """Return an answer of one word in small letters. Raises as `read` does."""
         raise NotImplementedError
 
+    def enter(self, text: str) -> None:
+        """Take `text` as the next entry, where there is an editor."""
+
     def hold(self) -> None:
         """Put the entries that wait back into the line, where there is an editor."""
 

@@ -19,7 +19,10 @@ ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 SIGNAL_EXIT_BASE = 128
 """From here on an exit code names the signal that ended the program."""
 OPTIONS_WITH_VALUE = frozenset(
-    {"--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools", "--max-tokens"}
+    {
+        *("-m", "--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"),
+        "--max-tokens",
+    }
 )
 
 T = TypeVar("T")

@@ -45,6 +45,10 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 }
 
 
+FAMILIES = {"claude": "anthropic", "gpt": "openai", "chatgpt": "openai"}
+"""Names that people say -> the provider whose default model is meant."""
+
+
 class Machine(Struct, frozen=True, kw_only=True):
     """The surroundings that the choice depends on besides the config."""
 
@@ -190,6 +194,7 @@ def usual_model(entry: Entry, machine: Machine, report: Report | None = None) ->
 
 def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:
     """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
+    name = FAMILIES.get(name.lower(), name)
     if name.partition(":")[0] in providers:
         return name
     vendor = vendor_of(name)
@@ -209,8 +214,8 @@ def create(
     )
     if name not in known:
         raise UsageError(
-            f"“{reference[:80]}” is not a model reference.",
-            f"It is PROVIDER:MODEL; providers: {', '.join(known)}.",
+            f"Unknown model “{reference[:80]}”.",
+            f"Use PROVIDER:MODEL; providers: {', '.join(known)}.",
         )
     entry = with_local_port(known[name], machine)
     if base_url:
