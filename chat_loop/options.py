@@ -273,11 +273,9 @@ def _add_changing(actions: Commands) -> None:
     _session(made)
     _value(made, "--at", "QUERY", "after this query (the last)", type=_count, default=0)
 
-    made = add("merge", "start a new session that continues two others", "merge 1 2 --prefer 1")
+    made = add("merge", "start a new session that continues two others", "merge 1 2")
     _session(made, "first")
     _value(made, "second", "SESSION", "the other one")
-    text = "which one holds where they differ, instead of asking"
-    made.add_argument("--prefer", choices=("1", "2", "both"), default="", help=text)
 
     example = 'compact 3 --model anthropic:NAME --focus "ports and paths"'
     made = add("compact", "summarize a session, or redo its summary", example)

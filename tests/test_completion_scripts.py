@@ -120,7 +120,6 @@ def test_the_program_offers_what_the_parser_takes(shell: dict[str, str], tmp_pat
     assert words("--model anthropic:x sessions tr") == {"tree", "trash"}
     assert words("--model=x agents a") == {"add", "approve"}
     assert words("--json doctor --o") == {"--online"}
-    assert words("sessions merge 1 2 --prefer ") == {"1", "2", "both"}
     assert words("completion ") == {"bash", "zsh", "fish"}
     assert words("models install sm") == {
         model.name for model in CATALOGUE if model.name.startswith("sm")
@@ -220,7 +219,6 @@ def test_fish_offers_what_the_parser_takes(shell: dict[str, str], tmp_path: Path
     assert offered("chat-loop --model x sessions li") == {"list"}
     assert offered("chat-loop doctor --") == LEVELS["/doctor"].names - {"-h"}
     assert offered("chat-loop agents show sa") == {"sally"}
-    assert offered("chat-loop sessions merge 1 2 --prefer ") == {"1", "2", "both"}
     assert list(tmp_path.rglob("oops")) == []
 
 

@@ -308,7 +308,6 @@ def test_a_merge(tmp_path: Path) -> None:
         "/merge 2 9",
         "/merge 2 1",
         "/merge 2 3",
-        "/merge 2 3",
         "/tree",
         "/show 4",
         "The lamp has 40 watts.",
@@ -318,7 +317,7 @@ def test_a_merge(tmp_path: Path) -> None:
         "/uncompact",
         "/history",
     ]
-    assert run(tmp_path, *lines, hours=7, answers=("n", "x", "q", "2")) == (
+    assert run(tmp_path, *lines, hours=7, answers=("n",)) == (
         """\
 You: sessions
 1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
@@ -337,22 +336,7 @@ You: /merge 2 1
 These sessions are unrelated. Merge anyway? (y/n) n
 Not merged.
 You: /merge 2 3
-Contradiction 1 of 1:
-  1  in “The gateway listens on port 6000 now.”:
-     The gateway listens on port 6000 now. [2 user]
-  2  in “The gateway listens on port 5544 now.”:
-     The gateway listens on port 5544 now. [3 user]
-Which one holds? (1, 2, b for both, q to stop) x
-Which one holds? (1, 2, b for both, q to stop) q
-Not merged.
-You: /merge 2 3
-Contradiction 1 of 1:
-  1  in “The gateway listens on port 6000 now.”:
-     The gateway listens on port 6000 now. [2 user]
-  2  in “The gateway listens on port 5544 now.”:
-     The gateway listens on port 5544 now. [3 user]
-Which one holds? (1, 2, b for both, q to stop) 2
-Going on with both, 191 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
+Going on with both, 201 tokens. sally_20261122_003015 and sally_20261121_233015 stay as they are.
 🔄 Restoring context...
 You: /tree
 4 sessions, 550 tokens:

@@ -235,7 +235,6 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
         (("fork", "1", "--at", "7"), "There is no query 7 in this session: it has 1 only.\n"),
         (("merge", "1"), "the following arguments are required: SESSION"),
-        (("merge", "1", "2", "--prefer", "3"), "invalid choice: '3'"),
         (("clean",), "the following arguments are required: --older-than"),
         (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
         (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
@@ -298,43 +297,17 @@ def branches(home: Path) -> tuple[str, str]:
     return found[0], found[1]
 
 
-def test_merge_needs_somebody_who_decides_or_a_preference(home: Path) -> None:
+def test_merge_begins_a_child_with_the_lines_of_both(home: Path) -> None:
     first, second = branches(home)
-    before = listed(home)
     result = run(home, *ECHO, "sessions", "merge", first, second)
-    assert (result.returncode, result.stdout) == (2, b"")
-    told = result.stderr.decode()
-    assert "Contradiction 1 of 1:" in told
-    assert "5433" in told
-    assert "6000" in told
-    assert "--prefer decides." in told
-    assert listed(home) == before, "nothing was begun"
-    for preference, kept in (("1", {"5433"}), ("2", {"6000"}), ("both", {"5433", "6000"})):
-        result = run(home, *ECHO, "sessions", "merge", first, second, "--prefer", preference)
-        assert (result.returncode, result.stdout.count(b"\n")) == (0, 1)
-        merged = load(home, result.stdout.decode().strip())
-        restoration = merged.restoration
-        assert restoration is not None
-        assert (merged.header.parent, restoration.merged) == (first, second)
-        assert (merged.header.agent, merged.header.id[:6]) == ("Sally", "sally_")
-        assert {port for port in ("5433", "6000") if port in restoration.block} == kept
-
-
-def test_merge_asks_on_a_terminal(home: Path) -> None:
-    first, second = branches(home)
-    env = {"CHAT_LOOP_HOME": str(home), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-    command = [sys.executable, "-m", "chat_loop", *ECHO, "sessions", "merge", first, second]
-    with PtyChat(command, env=env, cols=120) as terminal:
-        terminal.wait_for("Which one holds?")
-        terminal.line("perhaps")
-        terminal.wait_for("perhaps")
-        terminal.line("2")
-        terminal.wait_for("Merged. Resume with: chat-loop --resume ")
-        assert terminal.exit_code() == 0
-    merged = load(home, listed(home)[0])
-    assert merged.restoration is not None
-    assert "6000" in merged.restoration.block
-    assert "5433" not in merged.restoration.block
+    assert (result.returncode, result.stdout.count(b"\n")) == (0, 1)
+    merged = load(home, result.stdout.decode().strip())
+    restoration = merged.restoration
+    assert restoration is not None
+    assert (merged.header.parent, restoration.merged) == (first, second)
+    assert (merged.header.agent, merged.header.id[:6]) == ("Sally", "sally_")
+    assert "5433" in restoration.block
+    assert "6000" in restoration.block
 
 
 def test_a_merge_of_a_session_with_one_that_it_comes_from(home: Path) -> None:

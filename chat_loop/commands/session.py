@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from collections.abc import Awaitable, Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
@@ -27,15 +26,10 @@ from chat_loop.tokens import estimate
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, plural
 
-if TYPE_CHECKING:
-    from chat_loop.conversation.resume import Merge
-
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10
 MAX_ITEMS = 8
 """Items of each list of a summary that are shown when it is resumed."""
-_CHOICES: dict[str, tuple[int, ...]] = {"1": (1,), "2": (0,), "b": (), "both": ()}
-"""The answers to a contradiction, and the places of the lines that go then."""
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
@@ -306,9 +300,7 @@ async def undo(chat: Chat, argument: str) -> None:
 
 @registry.command("merge A [B]", "Branches")
 async def merge(chat: Chat, argument: str) -> None:
-    """Go on with two branches as one: A and B, or this conversation and A; where they differ you
-    decide.
-    """
+    """Go on with two branches as one: A and B, or this conversation and A."""
     references = argument.split()
     if len(references) not in (1, 2):
         raise usage_error("merge")
@@ -317,43 +309,15 @@ async def merge(chat: Chat, argument: str) -> None:
     planner = conversation.planner()
     draft = await planner.merge(first, second)
     ids = [loaded.session.header.id for loaded in (first, second)]
-    titles = [naming.first_words(one.session)[: lists.MAX_NAME] for one in (first, second)]
-    names = titles if all(titles) and titles[0] != titles[1] else ids
-
-    show = partial(lists.show_contradiction, display, names)
-    dropped: list[str] | None = None
     question = "These sessions are unrelated. Merge anyway? (y/n) "
-    if draft.common or await chat.confirm(question):
-        dropped = await resolve_contradictions(draft, show, chat.ask)
-    if dropped is None:
+    if not draft.common and not await chat.confirm(question):
         display.line("Not merged.", "dim")
         return
-    plan = planner.merge_into(draft, dropped)
+    plan = planner.merge_into(draft)
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
     text = f"Going on with both, {tokens:,} tokens. {' and '.join(ids)} stay as they are."
     display.prose(text, "dim")
     await conversation.accept(plan)
-
-
-async def resolve_contradictions(
-    draft: Merge,
-    show: Callable[[int, int, tuple[str, str]], None],
-    ask: Callable[[str], Awaitable[str]],
-) -> list[str] | None:
-    """Return the lines that go where two contradict each other; None when the user stops."""
-    dropped: list[str] = []
-    for number, pair in enumerate(draft.contradictions, 1):
-        lines = (pair.first, pair.second)
-        if not set(lines).isdisjoint(dropped):
-            continue
-        show(number, len(draft.contradictions), lines)
-        question = "Which one holds? (1, 2, b for both, q to stop) "
-        while (answer := await ask(question)) not in (*_CHOICES, "q", "quit", "n", "no", ""):
-            pass
-        if answer not in _CHOICES:
-            return None
-        dropped += [lines[place] for place in _CHOICES[answer]]
-    return dropped
 
 
 @registry.command("search WORDS", "Sessions", valued=FILTERS)

@@ -32,17 +32,10 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     return _lines(uses, others)
 
 
-def merge_counts(
-    first: Sequence[str], second: Sequence[str], base: Sequence[str]
-) -> tuple[str, ...]:
-    """Return the lines of two branches as one: what was used before both counts once."""
-    (ours, others), (theirs, more), (before, _) = map(_read, (first, second, base))
-    none: tuple[int, tuple[str, ...]] = (0, ())
-    uses = {}
-    for name in dict.fromkeys((*ours, *theirs)):
-        (one, notable), (other, also) = ours.get(name, none), theirs.get(name, none)
-        count = max(one, other, one + other - before.get(name, none)[0])
-        uses[name] = (count, tuple(dict.fromkeys((*notable, *also)))[:_NOTABLE])
+def merge_counts(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
+    """Return the lines of two branches as one: of a tool in both, the line with more uses."""
+    (ours, others), (theirs, more) = _read(first), _read(second)
+    uses = {name: max(ours.get(name, use), use) for name, use in (ours | theirs).items()}
     return _lines(uses, list(dict.fromkeys((*others, *more))))
 
 

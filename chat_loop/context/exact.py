@@ -1,9 +1,9 @@
 """Exact values (pure): what in a text must be carried to the letter, such as numbers with units,
 paths, ids, dates and names.
 
-A value is known by its shape, in any language; `exact.toml` has the shapes, and units, currencies
-and months, so that "1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time:
-one pass looks for a sign that a word may be a value, and bounded patterns read it there.
+A value is known by its shape, in any language; `exact.toml` has the shapes, and the units, so that
+"1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time: one pass looks for a
+sign that a word may be a value, and bounded patterns read it there.
 """
 
 from __future__ import annotations
@@ -36,16 +36,7 @@ class ExactValue(msgspec.Struct, frozen=True):
 _DATA: dict[str, dict[str, str]] = tomllib.loads(
     Path(__file__).with_name("exact.toml").read_text("utf-8")
 )
-
-
-def vocabulary(section: str) -> dict[str, str]:
-    """Return the words of a section of `exact.toml`, each with the name that it stands for."""
-    return {word: name for name, words in _DATA[section].items() for word in words.split()}
-
-
-UNITS = vocabulary("units")
-SCALES = {word: int(size) for word, size in vocabulary("scales").items()}
-MONTHS = {word: int(number) for word, number in vocabulary("months").items()}
+UNITS = {word: unit for unit, words in _DATA["units"].items() for word in words.split()}
 _MONEY = frozenset("eur usd gbp chf jpy cny krw inr sek nok dkk pln czk brl cad aud rub".split())  # noqa: SIM905
 _ALSO_WORDS = frozenset(("in", "an", "el", "t", "bar", "won"))
 """Units that are also words: they count only where a clause ends behind them."""
@@ -76,10 +67,7 @@ _AFTER = re.compile(
     r"|[^\W\d_]{1,20}[²³2]?)(?:/[^\W\d_]{1,8})?)\.?"
 )
 _BEFORE = re.compile(r"([^\W\d_][\w$]{0,12})\.?[ \u00a0]\Z")
-_YEAR = re.compile(r"\.?,?[ ](?:del? )?((?:19|20)\d\d)(?!\d)")
-_ORDINAL = re.compile(r"(?:\.(?=[ ])|(?:st|nd|rd|th|er|º|ª|te|ten)(?!\w))?")
-_MONTH = re.compile(r"[ \u00a0](?:(?:of|de|di) |d')?([^\W\d_]{3,12})")
-_ALPHANUMERIC = re.compile(r"(?=\w{0,39}[^\W\d_])\w{3,40}(?:-\w{1,20}){0,4}")
+_ALPHANUMERIC = re.compile(r"(?=\w{0,39}[^\W\d_])\w{2,40}(?:-\w{1,20}){0,4}")
 _CAPITAL = r"[A-ZÀ-ÖØ-ÞŁŚŻŹĆ][\w'’-]{1,40}"
 _NAME = re.compile(
     rf"(?<![.!?:\n•*\#>|(«„“\"]\ )(?<![\w@/.])(?<!\A){_CAPITAL}"
@@ -151,55 +139,35 @@ def _is_path(whole: str) -> bool:
 
 
 def _number(text: str, start: int, end: int, floor: int) -> ExactValue | None:
-    """Return the number at `start`..`end` with the currency, month or unit beside it."""
+    """Return the number at `start`..`end` with the currency or the unit beside it."""
     number = text[start:end].rstrip(" -–—/×x")
     end = start + len(number)
     before = _BEFORE.search(text, max(floor, start - 16), start)
-    label = before.group(1) if before else ""
-    low = label.lower()
-    suffix = _ORDINAL.match(text, end)
-    stop = suffix.end() if suffix else end
-    if before is not None and low in MONTHS and label[0].isupper() and number.isdigit():
-        stop = end if text[end:stop] == "." or len(number) == 4 else stop
-        stop = year.end() if (year := _YEAR.match(text, stop)) else stop
-        return ExactValue(text[before.start() : stop], "date", before.start(), stop)
-    month = _MONTH.match(text, stop)
-    if month is not None and month.group(1).lower() in MONTHS and len(number) <= 7:
-        stop = year.end() if (year := _YEAR.match(text, month.end())) else month.end()
-        return ExactValue(text[start:stop], "date", start, stop)
+    label = before[1] if before is not None else ""
     unit, stop = _unit(text, end)
     if stop == end and end < len(text) and (text[end].isalpha() or text[end] == "_"):
         code = _ALPHANUMERIC.match(text, start)
         return None if code is None else ExactValue(code.group(), "id", start, code.end())
-    sign = next((sign for sign in "€$£¥" if sign in number), low)
-    if UNITS.get(sign) in _MONEY and (sign != low or len(low) == 3):
-        start = before.start() if before is not None and sign == low else start
+    sign = next((sign for sign in "€$£¥" if sign in number), label.lower())
+    if UNITS.get(sign) in _MONEY and (sign in number or len(label) == 3):
+        start = start if before is None or sign in number else before.start()
         return ExactValue(text[start:stop], "quantity", start, stop, UNITS[sign])
-    if unit or stop > end:
-        return ExactValue(text[start:stop], "quantity" if unit else "number", start, stop, unit)
+    if unit:
+        return ExactValue(text[start:stop], "quantity", start, stop, unit)
     if before is not None and label.isupper() and 1 < len(label) <= 4:
         return ExactValue(text[before.start() : end], "id", before.start(), end)
     return ExactValue(number, "number", start, end)
 
 
 def _unit(text: str, end: int) -> tuple[str, int]:
-    """Return the unit behind a number and its end; a scale such as "Mio." may stand between."""
-    stop = end
-    for _ in range(2):
-        match = _AFTER.match(text, stop)
-        if match is None:
-            break
-        word = match.group(1).lower().replace(" ", "")
-        behind = text[match.end(1) : match.end(1) + 2]
-        money = text[match.end() :].lstrip()[:1] in ("€", "$", "£")
-        if stop == end and word in SCALES and (word not in UNITS or money):
-            stop = match.end() if len(word) < 4 else match.end(1)
-            continue
-        unit = UNITS.get(word) or UNITS.get(word.partition("/")[0], "")
-        if unit and not (word in _ALSO_WORDS and behind[:1] == " " and text[stop] in " -"):
-            return unit, match.end(1)
-        break
-    return "", stop
+    """Return the unit behind a number, and where it ends."""
+    match = _AFTER.match(text, end)
+    if match is None:
+        return "", end
+    word = match[1].lower().replace(" ", "")
+    unit = UNITS.get(word) or UNITS.get(word.partition("/")[0], "")
+    is_word = word in _ALSO_WORDS and text[match.end(1) : match.end(1) + 1] == " "
+    return ("", end) if not unit or (is_word and text[end] in " -") else (unit, match.end(1))
 
 
 _TIME = re.compile(
@@ -207,11 +175,6 @@ _TIME = re.compile(
 )
 _DATES = (
     re.compile(r"(?P<y>\d{4})[-/年](?P<m>\d{1,2})[-/月](?P<d>\d{1,2})日?"),
-    re.compile(
-        r"(?P<d>\d{1,2})(?:\.|st|nd|rd|th|er|º|°|te|ten)? ?(?:of |de |di |d')?"
-        r"(?P<m>[^\W\d_]{3,12})\.?,?(?: (?:de |del )?(?P<y>\d{4}))?"
-    ),
-    re.compile(r"(?P<m>[^\W\d_]{3,12})\.? (?P<d>\d{1,2})(?:st|nd|rd|th)?,?(?: (?P<y>\d{4}))?"),
     re.compile(r"(?P<d>\d{1,2})\. ?(?P<m>\d{1,2})\.(?P<y>)"),
     re.compile(r"(?P<d>\d{1,2})[./-] ?(?P<m>\d{1,2})[./-]? ?(?P<y>\d{4}|\d{2})"),
 )
@@ -237,14 +200,12 @@ def normalize(value: str) -> str:
 
 
 def _date(text: str) -> str:
-    for match in filter(None, (pattern.fullmatch(text) for pattern in _DATES)):
-        name, year = match["m"], match["y"] or ""
-        month = int(name) if name.isdigit() else MONTHS.get(name, 0)
-        if not 1 <= month <= 12:
-            return ""
-        century = "20" if len(year) == 2 else ""
-        return f"{century}{year}{'-' if year else ''}{month:02}-{int(match['d']):02}"
-    return ""
+    match = next(filter(None, (pattern.fullmatch(text) for pattern in _DATES)), None)
+    if match is None or not 1 <= int(match["m"]) <= 12:
+        return ""
+    century = "20" if len(match["y"]) == 2 else ""
+    year = f"{century}{match['y']}-" if match["y"] else ""
+    return f"{year}{int(match['m']):02}-{int(match['d']):02}"
 
 
 def _time(text: str) -> str:
@@ -268,18 +229,13 @@ def _quantity(text: str) -> str:
     if match is None:
         return ""
     before, digits, after = match.groups()
-    words = after.replace(".", " ").split()
     if before and UNITS.get(before) not in _MONEY:
         return ""
     if digits.count(".") > 1 and not _GROUPS.fullmatch(digits.split(",")[0]):
         return ""
-    number = figure(digits)
-    if words and words[0] in SCALES and (len(words) > 1 or words[0] not in UNITS):
-        number = f"{float(number) * SCALES[words.pop(0)]:.2f}".rstrip("0").rstrip(".")
-    unit = " ".join(words) or before
-    if unit in UNITS:
-        return number + UNITS[unit]
-    return number + "/".join(UNITS.get(one, one.replace(" ", "")) for one in unit.split("/", 1))
+    unit = " ".join(after.replace(".", " ").split()) or before
+    parts = [unit] if unit in UNITS else unit.split("/", 1)
+    return figure(digits) + "/".join(UNITS.get(one, one.replace(" ", "")) for one in parts)
 
 
 def figure(text: str) -> str:

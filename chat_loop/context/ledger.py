@@ -2,7 +2,7 @@
 
 Four steps make a child's summary block: collect the sentences worth a line, replace those that a
 newer one replaces in so many words, score the rest, and fit it into the room there is. A model's
-checked decisions and open points are bullets among the lines. Nothing here knows a language.
+checked decisions and open points are bullets among the lines.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
 from math import fsum, log
 from typing import Literal
@@ -19,11 +19,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from chat_loop.context import activity
-from chat_loop.context.exact import figures, find, normalize, vocabulary
+from chat_loop.context.exact import figures, find, normalize
 from chat_loop.redact import Redactor
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Summary
-from chat_loop.text import sentences
+from chat_loop.text import Sentence, sentences
 
 Section = Literal["decisions", "pending", "key_facts"]
 SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
@@ -44,12 +44,13 @@ _LABEL = re.compile(
 """One to three words before a colon."""
 _WORD = re.compile(r"[^\W\d_]+")
 
-LABELS = vocabulary("labels")
-_SECTIONS: Mapping[str, Section] = {
-    "decision": "decisions",
-    "rule": "decisions",
-    "pending": "pending",
+Label = Literal["decisions", "pending", "done", "other", ""]
+LABELS: dict[str, Label] = {
+    **dict.fromkeys(("decision", "decided", "agreed", "rule", "constraint"), "decisions"),
+    **dict.fromkeys(("todo", "task", "open", "pending", "action"), "pending"),
+    **dict.fromkeys(("done", "finished"), "done"),
 }
+"""The first word of a label, and what it does; any other label only adds weight."""
 _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
     ("quantity", "date", "time", "name", "code", "identifier"), 2
 )
@@ -75,11 +76,17 @@ class Line(Struct, frozen=True):
     section: Section
     ref: str = ""
     speaker: Speaker = "narrative"
+    pasted: bool = False
+
+    @property
+    def session(self) -> int:
+        """The session of the chain in which it was said; a narrative's comes after all."""
+        return int(self.ref.partition(".")[0] or 10**9)
 
     @property
     def mark(self) -> str:
         """Its session and its speaker as they stand at its end: of `2.14` ` [2 user]`."""
-        return f" [{self.ref.partition('.')[0]} {self.speaker}]" if self.ref else ""
+        return f" [{self.session} {self.speaker}]" if self.ref else ""
 
     @property
     def whole(self) -> str:
@@ -93,8 +100,8 @@ class ParsedSentence(Struct, frozen=True):
     `exactness` is the loss if its values were gone: 0 nothing, 1 a bare number, 2 a measure, 3 a
     path or id. `normals` are the values but for names in one spelling, `measures` their kinds, such
     as `min` or `path`, `figures` the numbers of measures without units and all other values.
-    `words` are the beginnings of the words outside its values. `label` is the kind of label it
-    begins with: `other` for one that is not known, empty for none.
+    `words` are the beginnings of the words outside its values. `label` is what the label that it
+    begins with does: `other` for an unknown one, empty for none.
     """
 
     text: str
@@ -104,7 +111,7 @@ class ParsedSentence(Struct, frozen=True):
     measures: frozenset[str]
     figures: frozenset[str]
     words: frozenset[str]
-    label: str
+    label: Label
 
     def varies(self, other: ParsedSentence) -> bool:
         """Return True when two sentences differ in their last value only."""
@@ -115,12 +122,14 @@ class ParsedSentence(Struct, frozen=True):
         """Return True when each has words of its own: the two may be about two things."""
         return bool(self.words - other.words and other.words - self.words)
 
-    def replaces(self, old: ParsedSentence) -> bool:
-        """Return True when it has all of an older one and another value, or corrects it."""
+    def replaces(self, old: ParsedSentence, *, in_other_words: bool = False) -> bool:
+        """Return True when it has all of an older one, perhaps `in_other_words`, and another value,
+        or with a label only another value, as in "Correction: …".
+        """
         if not (self.measures & old.measures):
             return False
-        named = old.figures < self.figures and old.words <= self.words
-        return named or (self.label == "correction" and self.varies(old) and not self.apart(old))
+        named = old.figures < self.figures and (in_other_words or old.words <= self.words)
+        return named or (bool(self.label) and self.varies(old) and not self.apart(old))
 
 
 class LedgerBlock(Struct, frozen=True):
@@ -141,7 +150,6 @@ class _Entry(Struct, eq=False):
     line: Line
     sentence: ParsedSentence
     section: Section
-    pasted: bool = False
     replaced: bool = False
     score: float = 0.0
     older: list[_Entry] = field(default_factory=list)
@@ -164,59 +172,53 @@ def items(summary: Summary) -> Iterator[Line]:
 # ---- collect
 
 
-def collect(exchanges: Iterable[Exchange]) -> list[Line]:
-    """Return the sentences worth keeping, without secrets, in the order they were said."""
-    return [entry.line for entry in _collect(exchanges, Redactor())]
-
-
-def _collect(exchanges: Iterable[Exchange], redactor: Redactor) -> list[_Entry]:
-    """Return the sentences of a span as entries, without a reply's echo of its query. The labels of
-    replies count for nothing: nobody has decided what only a model has named.
+def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Line]:
+    """Return the sentences worth keeping, without secrets, in the order they were said, and without
+    a reply's echo of its query. The labels of replies count for nothing: nobody has decided what
+    only a model has named.
     """
-    entries: list[_Entry] = []
+    redactor = redactor or Redactor()
+    lines: list[Line] = []
     for exchange in exchanges:
-        pasted = len(exchange.query.text) > OWN_WORDS
+        query, reply = exchange.query.text, exchange.reply
+        pasted = len(query) > OWN_WORDS
         asked: set[str] = set()
-        for sentence in _worth_keeping(exchange.query.text, redactor, pasted=pasted):
+        found = [one for one in _read_all(query, redactor) if _is_worth_keeping(*one, pasted)]
+        for _, sentence in found[: PASTED_FACTS if pasted else None]:
             asked |= sentence.figures
-            section = _SECTIONS.get(sentence.label, "key_facts")
-            item = Line(sentence.text, section, exchange.ref, "user")
-            entries.append(_Entry(item, sentence, section, pasted))
-        if exchange.reply is not None:
-            for sentence in _worth_keeping(exchange.reply.text, redactor, reply=True):
-                if not (sentence.figures and sentence.figures <= asked):
-                    item = Line(sentence.text, "key_facts", exchange.ref, "reply")
-                    entries.append(_Entry(item, sentence, "key_facts"))
-    return entries
+            section: Section = "key_facts"
+            if sentence.label in ("decisions", "pending"):
+                section = sentence.label
+            lines.append(Line(sentence.text, section, exchange.ref, "user", pasted))
+        for part, sentence in _read_all(reply.text if reply else "", redactor):
+            echo = bool(sentence.figures) and sentence.figures <= asked
+            if not echo and _is_worth_keeping(part, sentence, borrowed=True):
+                lines.append(Line(sentence.text, "key_facts", exchange.ref, "reply"))
+    return lines
 
 
-def _worth_keeping(
-    text: str, redactor: Redactor, *, pasted: bool = False, reply: bool = False
-) -> Iterator[ParsedSentence]:
-    """Yield the user's sentences unless they only ask or say next to nothing, and those of a reply
-    with an exact value. Of what was pasted or quoted only exact values count.
-    """
+def _read_all(text: str, redactor: Redactor) -> Iterator[tuple[Sentence, ParsedSentence]]:
+    """Yield the sentences of a text but for headings and code."""
     if len(text) > LOOKED_AT:
         text = f"{text[: LOOKED_AT // 2]}\n{text[-LOOKED_AT // 2 :]}"
-    left = PASTED_FACTS if pasted else LOOKED_AT
     for part in sentences(redactor(text)):
-        if part.role in ("heading", "code") or len(part.text) < 4:
-            continue
-        sentence = read(part.text)
-        borrowed = pasted or reply or part.role in ("row", "quoted")
-        if part.role == "command":
-            worth = True
-        elif _QUESTION.search(sentence.text) and not sentence.label:
-            worth = sentence.exactness > 1 and not borrowed
-        elif borrowed:
-            worth = sentence.exactness > (0 if len(sentence.words) > 2 else 1)
-            worth = worth or sentence.label not in ("", "other")
-            worth = worth and not sentence.text.endswith(":")
-        else:
-            worth = bool(sentence.values or sentence.label) or len(sentence.words) > 2
-        if worth and left:
-            left -= 1
-            yield sentence
+        if part.role not in ("heading", "code") and len(part.text) > 3:
+            yield part, read(part.text)
+
+
+def _is_worth_keeping(part: Sentence, sentence: ParsedSentence, borrowed: bool) -> bool:
+    """Return True for the user's sentences unless they only ask or say next to nothing. Of what is
+    `borrowed` (pasted, quoted, said by the model) only exact values and labels count.
+    """
+    borrowed = borrowed or part.role in ("row", "quoted")
+    if part.role == "command":
+        return True
+    if _QUESTION.search(sentence.text) and not sentence.label:
+        return sentence.exactness > 1 and not borrowed
+    if not borrowed:
+        return bool(sentence.values or sentence.label) or len(sentence.words) > 2
+    exact = sentence.exactness > (0 if len(sentence.words) > 2 else 1)
+    return (exact or sentence.label not in ("", "other")) and not sentence.text.endswith(":")
 
 
 @lru_cache(maxsize=8192)
@@ -312,19 +314,6 @@ def missing_facts(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
     ]
 
 
-def find_conflicts(older: Sequence[Line], newer: Sequence[Line]) -> list[tuple[Line, Line]]:
-    """Return pairs of lines of which the newer one may give another value of the same."""
-    first, second = ([read(one.text) for one in side] for side in (older, newer))
-    index = WordIndex([*first, *second])
-    pairs = []
-    for item, sentence in zip(newer, second, strict=True):
-        close = [at for at in index.near(sentence, len(first)) if not sentence.apart(first[at])]
-        likely = max(((index.likeness(sentence, first[at]), at) for at in close), default=(0.0, 0))
-        if likely[0] >= 0.5:
-            pairs.append((older[likely[1]], item))
-    return pairs
-
-
 # ---- the block
 
 
@@ -336,37 +325,39 @@ def ledger(
     pins: Sequence[str],
     room: int,
     count: Callable[[str], int],
+    *,
+    branch: Summary | None = None,
 ) -> LedgerBlock:
     """Make the child's block: decisions, open points and key facts in `room` tokens, pins and files
     beside them. `tail` stays in the context: its corrections count, its facts need no line.
+    `branch` is the block of a second parent, whose lines are carried on as well.
     """
     parent = parent or Summary()
     narrative = narrative or Summary(background=parent.background)
     redactor = Redactor(summary_block.render(parent), summary_block.render(narrative))
-    carried = [_Entry(item, read(item.text), item.section) for item in items(parent)]
-    pinned = [_Entry(Line(pin, "key_facts"), read(pin), "key_facts") for pin in pins]
-    new, ahead = _collect(fresh, redactor), _collect(tail, redactor)
-    bullets = [
-        _Entry(Line(text, section), read(REFERENCE.sub("", text)), section)
-        for text, section in {
-            **dict.fromkeys(narrative.pending, SECTIONS[1]),
-            **dict.fromkeys(narrative.decisions, SECTIONS[0]),
-        }.items()
-    ]
-    bullets.sort(key=lambda bullet: bullet.section)  # decisions first
+    carried = _entries(items(parent))
+    if branch is not None:
+        carried += _entries(items(branch))
+        carried.sort(key=lambda entry: entry.line.session)
+    pinned = _entries(Line(pin, "key_facts") for pin in pins)
+    new, ahead = _entries(collect(fresh, redactor)), _entries(collect(tail, redactor))
+    decided = dict.fromkeys(narrative.decisions)
+    points = [Line(text, "decisions") for text in decided]
+    points += [Line(text, "pending") for text in dict.fromkeys(narrative.pending)]
+    bullets = _entries(
+        one for one in points if one.section == "decisions" or one.text not in decided
+    )
     everything = [*pinned, *carried, *new, *ahead, *bullets]
     index = WordIndex(entry.sentence for entry in everything)
     for number, entry in enumerate(everything):
         entry.older = [everything[at] for at in index.near(entry.sentence, number)]
-    superseded = _replace([*new, *ahead], index)
+    superseded = _replace([*(carried if branch else ()), *new, *ahead, *bullets], index)
     live = [entry for entry in (*carried, *new) if not entry.replaced]
     lines = _without_repetitions(pinned, live, bullets, index)
     if count("".join(f"- {entry.line.whole}\n" for entry in lines)) > room:
         lines = _fitting(lines, index, room, count)
     # session by session, the user's before the model's; bullets come last
-    lines.sort(
-        key=lambda one: (int(one.line.ref.partition(".")[0] or 10**9), one.line.speaker != "user")
-    )
+    lines.sort(key=lambda one: (one.line.session, one.line.speaker != "user"))
     sections = {
         section: tuple(entry.line.whole for entry in lines if entry.section == section)
         for section in SECTIONS
@@ -384,18 +375,29 @@ def ledger(
     return LedgerBlock(summary, tuple(archived), superseded)
 
 
+def _entries(lines: Iterable[Line]) -> list[_Entry]:
+    """Return lines as entries; the references in a narrative's bullets are no values."""
+    return [
+        _Entry(line, read(line.text if line.ref else REFERENCE.sub("", line.text)), line.section)
+        for line in lines
+    ]
+
+
 def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
-    """Mark what newer sentences replace, and open points that are done; return how many values."""
+    """Mark what newer sentences replace, and open points that are done; return how many values. A
+    model's bullet replaces a fact when it names its value and another one, as in "from 30 to 45 s".
+    """
     superseded = 0
     for new in entries:
-        done = new.sentence.label == "done"
+        done, bullet = new.sentence.label == "done", not new.line.ref
         scored: list[tuple[float, _Entry]] = []
         for old in new.older:
-            if old.replaced or new.pasted or (old.section == "pending") != done:
+            if old.replaced or new.line.pasted or (old.section == "pending") != done:
                 continue
-            overrides = new.line.speaker == "user" or old.line.speaker != "user"
+            overrides = new.line.speaker == "user" or old.line.speaker == "reply"
             named = old.sentence.figures <= new.sentence.figures and old.section == "key_facts"
-            if done or (new.sentence.replaces(old.sentence) and (overrides or named)):
+            replaces = new.sentence.replaces(old.sentence, in_other_words=bullet)
+            if done or (replaces and (overrides or named)):
                 scored.append((index.covered(old.sentence, new.sentence), old))
         best = max((score for score, _ in scored), default=0.0)
         winners = [old for score, old in scored if score == best >= 0.5]
@@ -458,13 +460,13 @@ def _fitting(
         older = [old for old in new.older if old in candidates and old.line.ref != new.line.ref]
         scored = [(index.likeness(new.sentence, old.sentence), at) for at, old in enumerate(older)]
         likeness, at = max(scored, default=(0.0, 0))
-        if likeness >= 0.16 and not new.pasted:
+        if likeness >= 0.16 and not new.line.pasted:
             older[at].newer = new
             new.score = max(new.score, older[at].score)
     selected: set[_Entry] = set()
     groups: set[tuple[Section, str]] = set()
-    ranked = sorted(enumerate(lines), key=lambda pair: (pair[1].score, pair[0]), reverse=True)
-    for _, best in ranked:
+    newest_first = list(reversed(lines))
+    for best in sorted(newest_first, key=lambda entry: -entry.score):
         for entry in (best.newer or best, best):
             if entry in selected:
                 continue

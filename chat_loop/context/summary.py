@@ -416,8 +416,9 @@ class _Source:
             return True
         numbers = tuple(figures(value.text))
         match value.kind:
-            case "date":  # one of the two may leave the year out
-                return normal in self._days if len(normal) == 5 else normal[-5:] in self._normals
+            case "date":  # one of the two may leave the year out, or spell the month
+                other = normal in self._days if len(normal) == 5 else normal[-5:] in self._normals
+                return other or (normal[-2:].lstrip("0"),) in self._numbers
             case "number":  # the narrator's own count, as in "3 recipes", is small
                 small = all(number.isdigit() and int(number) <= 12 for number in numbers)
                 return small or numbers in self._counts

@@ -7,8 +7,7 @@ sessions are merged into one child of both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Sequence
-from itertools import takewhile
+from collections.abc import Iterable, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,14 +28,13 @@ from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 
 
 class Merge(Struct, frozen=True, kw_only=True):
-    """Two branches merged for one child; the user decides about the contradictions. `common` is the
-    id of the session that both come from, if any.
+    """Two branches merged for one child. `common` is the id of the session that both come from, if
+    any.
     """
 
     first: LoadedSession
     second: LoadedSession
     summary: Summary
-    contradictions: tuple[merge.Contradiction, ...]
     common: str
     depth: int
 
@@ -297,11 +295,11 @@ class ChildPlanner:
             text = f"{other.id} goes on from {one.id}: there is nothing to merge."
             raise UsageError(text, f"/resume {other.id} has both.")
         fork, depth = common.depth if common is not None else 0, one.line[0].depth
-        blocks = [self._begun_with(branch.child) for branch in (one, other) if branch.child]
-        summary, contradictions = merge.merge(
+        summary = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
-            merge.common_lines(blocks[0], blocks[-1]) if blocks else None,
+            self._summaries.ledger_room,
+            self._conversation.count,
             fork=fork,
             shift=depth - fork,
         )
@@ -309,29 +307,20 @@ class ChildPlanner:
             first=one.loaded,
             second=other.loaded,
             summary=summary,
-            contradictions=contradictions,
             common=common_id,
             depth=depth + other.line[0].depth - fork + 1,
         )
 
-    def _begun_with(self, child: Session) -> Summary:
-        """Return the block of a child's whole inheritance: its parent's and the carried words."""
-        entries = takewhile(lambda one: not isinstance(one, records.QueryEntry), child.entries)
-        begun = replace(child, entries=tuple(entries), seal=None)
-        return self._summaries.cover(thread_of(self._sessions, begun)[0])
-
-    def merge_into(self, both: Merge, dropped: Collection[str]) -> ChildPlan:
-        """Continue from a merge, without the lines in `dropped`."""
-        room, count = self._summaries.ledger_room, self._conversation.count
+    def merge_into(self, both: Merge) -> ChildPlan:
+        """Continue from a merge."""
         session, other = both.first.session, both.second.session
         tags = tuple(dict.fromkeys((*session.tags, *other.tags)))
         tag_kinds = records.Tag | records.Untag
         entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
-        summary = merge.trim_to_room(both.summary, dropped, room, count)
         return ChildPlan(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
             path=both.first.path,
-            block=summary_block.render(summary),
+            block=summary_block.render(both.summary),
             merged=other.header.id,
             depth=both.depth,
         )
@@ -346,8 +335,8 @@ class ChildPlanner:
 
 
 class _Branch:
-    """A session to merge. `child` is its first session that the other branch lacks, `shared` the
-    last query of the common session in it, infinite for all.
+    """A session to merge. `shared` is the last query of the common session in it, infinite for all
+    of them.
     """
 
     def __init__(self, loaded: LoadedSession, sessions: SessionManager) -> None:
@@ -356,17 +345,13 @@ class _Branch:
         self.loaded = loaded
         self.id = loaded.session.header.id
         self.line = [loaded.session, *(one.session for one in chain.ancestors)]
-        self.child: Session | None = None
         self.shared = float("inf")
 
     def compare(self, common: str) -> None:
-        """Find the child of the `common` session, of several the one with most of it."""
-        for one in self.line:
-            if common and one.header.parent == common:
-                until = one.restoration.until if one.restoration is not None else ""
-                shared = place(until)[1] or float("inf")
-                if self.child is None or shared > self.shared:
-                    self.child, self.shared = one, shared
+        """Find how much of the `common` session this branch goes on from."""
+        children = [one for one in self.line if common and one.header.parent == common]
+        untils = (one.restoration.until for one in children if one.restoration is not None)
+        self.shared = max((place(until)[1] or self.shared for until in untils), default=self.shared)
 
 
 def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) -> str:

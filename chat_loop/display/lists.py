@@ -91,13 +91,3 @@ def show_tree(
 
 
 _PLAIN = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
-
-
-def show_contradiction(
-    display: DisplayManager, names: Sequence[str], number: int, of: int, lines: tuple[str, str]
-) -> None:
-    """Show two contradicting lines, each under the name of its session."""
-    display.line(f"Contradiction {number} of {of}:", "bold")
-    for position, (name, line) in enumerate(zip(names, lines, strict=True), 1):
-        display.line(f"  {position}  in “{one_line(name, MAX_NAME)}”:", "dim")
-        display.prose(f"     {one_line(line, 600)}", indent=5)

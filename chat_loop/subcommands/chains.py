@@ -10,7 +10,6 @@ from typing import TypeVar
 
 from msgspec.structs import replace
 
-from chat_loop.commands.session import resolve_contradictions
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
@@ -43,29 +42,13 @@ def fork(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def merge(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Begin a session that goes on from two; the user decides where they contradict each other."""
+    """Begin a session that goes on from two."""
     first, second = actions.load(options.first), actions.load(options.second)
-
-    def show(number: int, of: int, lines: tuple[str, str]) -> None:
-        if not options.prefer:
-            err(f"Contradiction {number} of {of}:\n  1  {lines[0]}\n  2  {lines[1]}")
-
-    async def ask(question: str) -> str:
-        if options.prefer:
-            return str(options.prefer)
-        if not sys.stdin.isatty():
-            text = "The sessions contradict each other, and nobody is there to decide."
-            raise UsageError(text, "--prefer decides.")
-        err(question)
-        return sys.stdin.readline().strip().lower()
 
     async def work(conversation: Conversation) -> str:
         planner = conversation.planner()
-        draft = await planner.merge(first, second)
-        dropped = await resolve_contradictions(draft, show, ask)
-        if dropped is None:
-            raise UsageError("Not merged.")
-        await conversation.accept(planner.merge_into(draft, dropped), acknowledge=False)
+        plan = planner.merge_into(await planner.merge(first, second))
+        await conversation.accept(plan, acknowledge=False)
         return conversation.live.header.id
 
     identity = _in_conversation(actions, first.session.header, work)

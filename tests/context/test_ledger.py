@@ -470,6 +470,24 @@ def test_a_reply_never_replaces_what_the_user_decided() -> None:
     assert block.summary.key_facts[0] == "The rent is 900 euros. [1 user]"
 
 
+@pytest.mark.parametrize(
+    ("bullet", "replaced"),
+    [
+        ("The read timeout was raised from 30 to 45 seconds [2.1]", True),
+        ("Read timeout is 45 seconds [2.1]", False),
+        ("The write timeout was raised from 30 to 45 seconds [2.1]", False),
+        ("The cache holds entries for 30 to 45 seconds [2.1]", False),
+    ],
+)
+def test_a_bullet_replaces_the_value_that_it_names(bullet: str, replaced: bool) -> None:
+    fact_ = "The read timeout is 30 seconds. [1 user]"
+    parent = Summary(key_facts=(fact_, "The write timeout is 20 seconds. [1 user]"))
+    fresh = exchanges(("Let us be more patient there.", "Good."), depth=2)
+    block = made(parent, fresh, narrative=Summary(decisions=(bullet,)))
+    assert (fact_ not in block.summary.key_facts, block.superseded) == (replaced, int(replaced))
+    assert bullet in block.summary.decisions
+
+
 def test_pasted_text_replaces_nothing() -> None:
     parent = made(None, exchanges(("The rent is 900 euros.", "Fine."))).summary
     pasted = f"The rent is now 700 euros instead of 900. {'Lorem ipsum dolor sit amet. ' * 800}"
@@ -482,7 +500,7 @@ def test_pasted_text_replaces_nothing() -> None:
     ("done", "closed"),
     [
         ("Done: paid the gas bill.", True),
-        ("Erledigt: the gas bill.", True),
+        ("Finished: the gas bill.", True),
         ("I paid the electricity bill this morning.", False),
         ("Done: called the school.", False),
     ],

@@ -1,6 +1,4 @@
-"""Merging: one child of two branches. What each of them added, took away and contradicts, and where
-it was said.
-"""
+"""Merging: one child of two branches, with the lines of both and where they were said."""
 
 from __future__ import annotations
 
@@ -11,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.context.merge import Contradiction, merge, trim_to_room
+from chat_loop.context.merge import merge
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
@@ -20,7 +18,7 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import render
-from tests.talking import Clock, Talk
+from tests.talking import Clock, Talk, words
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
 """Every summary is made by code."""
@@ -37,23 +35,21 @@ BASE = Summary(
 )
 
 
-def merged(
-    first: Summary, second: Summary, base: Summary | None = BASE, *, fork: int = 1, shift: int = 2
-) -> tuple[Summary, tuple[Contradiction, ...]]:
-    return merge(first, second, base, fork=fork, shift=shift)
+def merged(first: Summary, second: Summary, *, room: int = 1_000) -> Summary:
+    return merge(first, second, room, words, fork=1, shift=2)
 
 
 def test_nothing_new_is_the_base_itself() -> None:
-    assert merged(BASE, BASE) == (BASE, ())
+    assert merged(BASE, BASE) == BASE
 
 
-def test_what_either_side_adds_or_takes_away_counts() -> None:
+def test_the_lines_of_both_are_there_once() -> None:
     first = Summary(
         background="The shop is planned.",
         topics=("The shop [1.1]", "A loan [2.1, 3.2]"),
         decisions=("We use oak. [1 user]", "We hire Tom. [2 user]"),
-        pending=("Order handles. [1 user]", "Call the bank. [2 user]"),
-        pinned=("Never on Sundays.", "Be brief.", "Use metres."),
+        pending=("Call the bank. [2 user]",),
+        pinned=("Never on Sundays.", "Use metres."),
         key_facts=("Lena is the carpenter. [1 reply]", "The loan is 5,000 euros. [3 user]"),
         files=("a.py", "b.py"),
         tools=("read_file: 5 uses (a.py; b.py)",),
@@ -61,69 +57,51 @@ def test_what_either_side_adds_or_takes_away_counts() -> None:
     second = Summary(
         background="Initial session.",
         topics=("The shop [1.1]", "Paint [2.1-2.3]", "Done [3]"),
-        decisions=(
-            "We use oak. [1 user]",
-            "We open in May. [1 user]",
-            "Walls are white. [2 reply]",
-            "By hand [2.2]",
-        ),
+        decisions=("We use oak. [1 user]", "Walls are white. [2 reply]", "By hand [2.2]"),
         pending=("Buy paint. [2 user]",),
         pinned=("Be brief.", "Use metres."),
         key_facts=("The budget is 8,400 euros. [1 user]", "Paint needs 4 litres. [2 user]"),
         files=("a.py", "c.py"),
         tools=("read_file: 3 uses (a.py; c.py)", "run: 1 use"),
     )
-    assert merged(first, second) == (
-        Summary(
-            background="The shop is planned.",
-            topics=("The shop [1.1]", "A loan [2.1, 3.2]", "Paint [4.1-4.3]", "Done [3]"),
-            decisions=(
-                *("We use oak. [1 user]", "We hire Tom. [2 user]"),
-                *("Walls are white. [4 reply]", "By hand [4.2]"),
-            ),
-            pending=("Call the bank. [2 user]", "Buy paint. [4 user]"),
-            pinned=("Be brief.", "Use metres."),
-            key_facts=("The loan is 5,000 euros. [3 user]", "Paint needs 4 litres. [4 user]"),
-            files=("a.py", "b.py", "c.py"),
-            tools=("read_file: 6 uses (a.py; b.py; c.py)", "run: 1 use"),
+    assert merged(first, second) == Summary(
+        background="The shop is planned.",
+        topics=("The shop [1.1]", "A loan [2.1, 3.2]", "Paint [4.1-4.3]", "Done [3]"),
+        decisions=(
+            *("We use oak. [1 user]", "We hire Tom. [2 user]"),
+            *("Walls are white. [4 reply]", "By hand [4.2]"),
         ),
-        (),
+        pending=("Call the bank. [2 user]", "Buy paint. [4 user]"),
+        pinned=("Never on Sundays.", "Use metres.", "Be brief."),
+        key_facts=(
+            *("The budget is 8,400 euros. [1 user]", "Lena is the carpenter. [1 reply]"),
+            *("The loan is 5,000 euros. [3 user]", "Paint needs 4 litres. [4 user]"),
+        ),
+        files=("a.py", "b.py", "c.py"),
+        tools=("read_file: 5 uses (a.py; b.py)", "run: 1 use"),
     )
 
 
-def changed(*facts: str) -> Summary:
-    return Summary(key_facts=facts)
+@pytest.mark.parametrize(
+    ("one", "other", "left"),
+    [
+        ("The port is 5432. [1 user]", "Correction: the port is 6000. [2 user]", 1),
+        ("Correction: the port is 5544. [2 user]", "The port is 5432. [1 user]", 1),
+        ("Now the port is 5544. [2 user]", "The port is 6000. [2 user]", 2),
+    ],
+)
+def test_a_correction_holds_in_both_branches(one: str, other: str, left: int) -> None:
+    both = merged(Summary(key_facts=(one,)), Summary(key_facts=(other,)))
+    assert len(both.key_facts) == left
+    assert "Correction" in both.key_facts[-1] or left == 2
 
 
-def test_contradictions_are_pairs_of_which_one_is_newer() -> None:
-    base = changed("The gateway listens on port 5432. [1 user]")
-    one = changed("The gateway now listens on port 5544. [2 user]", "Tom is 41 years old. [2 user]")
-    other = changed(
-        "The gateway now listens on port 6000. [2 user]", "Ida is 12 years old. [2 user]"
+def test_a_merged_block_fits_its_room() -> None:
+    facts = tuple(
+        f"The lamp in room {number} has {number + 7} watts. [1 user]" for number in range(60)
     )
-    assert merged(one, other, base, shift=1) == (
-        changed(
-            "The gateway now listens on port 5544. [2 user]",
-            "Tom is 41 years old. [2 user]",
-            "The gateway now listens on port 6000. [3 user]",
-            "Ida is 12 years old. [3 user]",
-        ),
-        (
-            Contradiction(
-                "The gateway now listens on port 5544. [2 user]",
-                "The gateway now listens on port 6000. [3 user]",
-            ),
-        ),
-    )
-    assert merged(one, base, base) == (one, ())
-    assert merged(base, one, base, shift=0)[0] == one
-    assert merged(one, changed(*one.key_facts), base, shift=1)[1] == ()
-
-
-def test_only_lines_of_the_ledger_are_dropped() -> None:
-    summary = Summary(topics=("x",), decisions=("x", "y"), pinned=("x",), key_facts=("x",))
-    left = Summary(topics=("x",), decisions=("y",), pinned=("x",))
-    assert trim_to_room(summary, {"x"}, 100, len) == left
+    both = merged(Summary(key_facts=facts[:40]), Summary(key_facts=facts[30:]), room=100)
+    assert 5 < len(both.key_facts) < 15
 
 
 # ---- whole sessions
@@ -200,18 +178,13 @@ def load(talk: Talk, identity: str) -> LoadedSession:
     return talk.sessions.load(talk.sessions.directory / f"{identity}.md")
 
 
-async def take(
-    talk: Talk, first: str | LoadedSession, second: str, drop: int | None = None
-) -> None:
-    """Merge two sessions and go on with both; of each contradiction the line `drop` goes."""
+async def take(talk: Talk, first: str | LoadedSession, second: str) -> None:
+    """Merge two sessions and go on with both."""
     planner = talk.conversation.planner()
     draft = await planner.merge(
         load(talk, first) if isinstance(first, str) else first, load(talk, second)
     )
-    gone = (
-        [] if drop is None else [(pair.first, pair.second)[drop] for pair in draft.contradictions]
-    )
-    await talk.conversation.accept(planner.merge_into(draft, gone))
+    await talk.conversation.accept(planner.merge_into(draft))
 
 
 def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
@@ -245,13 +218,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         talk = home.talk()
         draft = await talk.conversation.planner().merge(load(talk, first), load(talk, second))
         assert (draft.common, draft.depth) == (parent, 6)
-        assert draft.contradictions == (
-            Contradiction(
-                "Correction: the gateway listens on port 5544. [3 user]",
-                "Correction: the gateway listens on port 6000. [5 user]",
-            ),
-        )
-        await take(talk, first, second, drop=0)
+        await take(talk, first, second)
         made = block_of(talk)
         assert made.decisions == (
             "Decision: we take oak fronts because they can be sanded. [2 user]",
@@ -379,13 +346,13 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
         third = await session_of(work, second, "The lamp has 40 watts.")
         home.take(work)
         talk = home.talk()
-        await take(talk, first, second, drop=1)
+        await take(talk, first, second)
         await say(talk, "The door is 2.1 metres high.")
         joined = talk.conversation.live.header.id
         await talk.conversation.leave("exit")
         draft = await talk.conversation.planner().merge(load(talk, joined), load(talk, third))
         assert draft.common == second
-        await take(talk, joined, third, drop=1)
+        await take(talk, joined, third)
         assert said_in(talk) == [
             *WHOLE,
             ["The door is 2.1 metres high."],
@@ -544,7 +511,7 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
             *((load(talk, parent), live)[:: -1 if swap else 1])
         )
         assert draft.first.path.stem == parent
-        await conversation.accept(conversation.planner().merge_into(draft, ()))
+        await conversation.accept(conversation.planner().merge_into(draft))
         assert said_in(talk) == [
             ["Tom has shoe size 43.", "The lamp has 40 watts."],
             ["Ida ordered 12 handles."],
@@ -604,11 +571,9 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
         conversation = talk.conversation
         await say(talk, "The gateway listens on port 5432.", "The lamp has 40 watts.")
         parent = talk.path.stem
-        conversation.pin("Use metres.")
         await conversation.leave("exit")
         await talk.resume(parent)
         await say(talk, "Correction: the gateway listens on port 5544.")
-        conversation.unpin("Use metres.")
         corrected = talk.path.stem
         await conversation.leave("exit")
         await conversation.accept(
@@ -619,7 +584,6 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
         await conversation.leave("exit")
         one, other = (forked, corrected) if swap else (corrected, forked)
         draft = await conversation.planner().merge(load(talk, one), load(talk, other))
-        assert draft.contradictions == ()
         assert draft.summary.key_facts == (
             *(
                 "The lamp has 40 watts. [1 user]",
@@ -627,7 +591,6 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
             ),
             "Ida ordered 12 handles. [3 user]",
         )
-        assert draft.summary.pinned == ()
         conversation.close()
 
     asyncio.run(run())
@@ -642,9 +605,7 @@ def test_unsealed_branches_and_the_live_one(two: tuple[Machine, Machine]) -> Non
         await talk.resume(first)
         await say(talk, "The lamp has 40 watts.")
         before = talk.path
-        await take(
-            talk, LoadedSession(talk.conversation.session, before, is_open=True), second, drop=0
-        )
+        await take(talk, LoadedSession(talk.conversation.session, before, is_open=True), second)
         assert said_in(talk) == [*WHOLE[:3], ["The lamp has 40 watts."], *WHOLE[3:]]
         for identity in (parent, first, second, before.stem):
             seal = load(talk, identity).session.seal
