@@ -17,7 +17,7 @@ from statistics import quantiles
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, Fact, conversation
 from benchmarks.support.results import Results, parser
 from chat_loop.library.archive import Archive
-from chat_loop.library.search import texts
+from chat_loop.library.refresh import texts
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Entry, Exchange, Header, Restoration, Seal, Session
 from chat_loop.sessions.writer import render

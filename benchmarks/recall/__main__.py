@@ -19,8 +19,8 @@ from benchmarks.recall.engines import CANDIDATES, NAMES, Costs, Engines, recalls
 from benchmarks.recall.talks import KINDS, Talk, held_out, talks, tuning
 from benchmarks.support.planting import FACTS, Fact, conversation
 from chat_loop.errors import ChatLoopError
-from chat_loop.library.search import texts
-from chat_loop.library.vectors import FLOOR, Embedder, load
+from chat_loop.library.refresh import texts
+from chat_loop.library.vectors import FLOOR, Embedder, load, weigh
 from chat_loop.sessions.records import Exchange
 
 PLANTED = 1_000
@@ -93,7 +93,7 @@ def floors(
                 answers = _places(talk, question.answers)
                 for other in half:
                     found = dict(near[talk.name, other.name, question.text])
-                    left = list(embedder.weigh(question.text, found, (), floor))[:5]
+                    left = list(weigh(question.text, found, (), floor))[:5]
                     if other is talk:
                         asked += 1
                         shown += len(left)

@@ -7,12 +7,13 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
+from heapq import nlargest
 
-from chat_loop.library.archive import ExchangeIndex
+from benchmarks.support.exchanges import ExchangeIndex
 from chat_loop.library.index import Index
 from chat_loop.library.ranking import Position
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.library.vectors import DIMENSIONS, Embedder, Vectors
+from chat_loop.library.vectors import DIMENSIONS, Embedder, similarities, weigh
 from chat_loop.sessions.records import Exchange
 
 CANDIDATES = 60
@@ -38,7 +39,6 @@ class Engines:
     def __init__(self, exchanges: Sequence[Exchange], embedder: Embedder, costs: Costs) -> None:
         self._embedder = embedder
         self._costs = costs
-        self._all = range(len(exchanges))
         self._positions: list[Position] = []
         self._refs = {one.ref: at for at, one in enumerate(exchanges)}
         sizes: dict[int, int] = {}  # of each session, in the order in which the index has them
@@ -57,7 +57,7 @@ class Engines:
                 costs.exchanges += 1
                 costs.vectors += len(costs.embedded[said]) // DIMENSIONS
             vectors.append(costs.embedded[said])
-        self._vectors = Vectors(vectors)
+        self._vectors = vectors
         costs.embedding += time.process_time() - started
 
     def ask(self, question: str) -> dict[str, list[int]]:
@@ -79,14 +79,19 @@ class Engines:
 
     def weighed(self, question: str, found: Collection[Position]) -> dict[Position, float]:
         """Return how near exchanges are; the order is judged, floors are measured apart."""
-        also = [self._places[position] for position in found]
-        known = self._vectors.nearest(self._embedder.embed(question), CANDIDATES, self._all, also)
-        near = {self._positions[at]: one for at, one in known}
-        return self._embedder.weigh(question, near, near)
+        similar = similarities(self._embedder.embed(question), self._vectors)
+        nearest = {at for at, _ in self._nearest(similar)}
+        nearest.update(self._places[position] for position in found)
+        near = {self._positions[at]: similar[at] for at in nearest}
+        return weigh(question, near, near)
 
     def near(self, question: str) -> list[tuple[int, float]]:
         """Return the places of the exchanges whose meaning is nearest, with their similarity."""
-        return self._vectors.nearest(self._embedder.embed(question), CANDIDATES, self._all)
+        return self._nearest(similarities(self._embedder.embed(question), self._vectors))
+
+    @staticmethod
+    def _nearest(similar: Sequence[float]) -> list[tuple[int, float]]:
+        return nlargest(CANDIDATES, enumerate(similar), key=lambda pair: (pair[1], pair[0]))
 
     def close(self) -> None:
         """Give the memory back."""

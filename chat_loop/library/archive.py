@@ -1,77 +1,28 @@
-"""The archive of a live conversation: its sealed ancestors, indexed in the background."""
+"""The archive of a live conversation: its sealed ancestors, in the index of their folder."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Collection, Iterable, Mapping
-from contextlib import closing, suppress
-from itertools import groupby
-from pathlib import Path
+from collections.abc import Callable, Collection, Mapping
+from contextlib import closing
+
+from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library import archive_text
+from chat_loop.library import archive_text, lineage
 from chat_loop.library.archive_tools import READ, SEARCH
-from chat_loop.library.index import Index, IndexedSession
-from chat_loop.library.refresh import indexed_exchange
-from chat_loop.library.search import Hit, places_of, search, texts
+from chat_loop.library.index import Index
+from chat_loop.library.library import Library
+from chat_loop.library.search import Hit, search_chain
 from chat_loop.library.semantic import SemanticIndex
-from chat_loop.sessions.chain import ChainReader, chain_exchanges
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Exchange, Session, SessionRow
+from chat_loop.sessions.records import Session
 from chat_loop.tokens import estimate
 
 NOT_READY = "The archive is still being read. Try again in a moment."
 NO_ARCHIVE = "There is no archive: nothing was said before what is in your context."
 WAIT_SECONDS = 5.0
 """The longest that a tool call waits for the index."""
-
-
-class ExchangeIndex:
-    """Exchanges and an index of them in memory. Every method is safe in any thread."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._index: Index | None = None
-        self._sessions: list[list[Exchange]] = []
-        """The exchanges of each session; the index numbers sessions in this order, from 1."""
-
-    def add(self, exchanges: Iterable[Exchange]) -> None:
-        """Add sessions, as exchanges in the order in which they were said."""
-        for depth, part in groupby(exchanges, key=lambda exchange: exchange.depth):
-            session = list(part)
-            stored = [indexed_exchange(one, [text for _, text in texts(one)]) for one in session]
-            with self._lock:
-                self._index = self._index or Index(Path(), in_memory=True)
-                self._sessions.append(session)
-                identity = str(len(self._sessions))
-                row = SessionRow(id=identity, path=Path(), state="sealed", depth=depth)
-                self._index.put([IndexedSession(row=row, size=0, changed=0, exchanges=stored)])
-
-    def search(
-        self,
-        text: str,
-        limit: int = archive_text.MAX_HITS,
-        without: Collection[str] = (),
-        semantic: SemanticIndex | None = None,
-        vectors: Index | None = None,
-    ) -> list[Hit]:
-        """Return the hits, best first, except those with a reference in `without`."""
-        hits: list[Hit] = []
-        with self._lock:
-            index = self._index
-            for one in search(index, text, semantic, vectors=vectors) if index is not None else ():
-                session, position = one.position
-                exchange = self._sessions[session - 1][position - 1]
-                if len(hits) < limit and exchange.ref not in without:
-                    hits.append(Hit(exchange, one.strength, places_of(one, exchange)))
-        return hits
-
-    def close(self) -> None:
-        """Remove everything and free the memory; searches find nothing until something is added."""
-        with self._lock:
-            if self._index is not None:
-                self._index.close()
-            self._index, self._sessions = None, []
 
 
 class Archive:
@@ -84,14 +35,13 @@ class Archive:
         count: Callable[[str], int] = estimate,
         semantic: SemanticIndex | None = None,
     ) -> None:
-        self._reader = ChainReader(sessions)
-        self._directory = sessions.directory
+        self._sessions = sessions
         self._semantic = semantic
         self._count = count
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._index = ExchangeIndex()
-        self._archived: tuple[tuple[Exchange, ...], ...] = ()
+        self._last_queries: dict[str, int] = {}  # of each ancestor, nearest first
+        self._depth = 1
         self.problem = ""
         """The reason why the archive is incomplete, as a sentence; empty when it is complete."""
 
@@ -101,7 +51,7 @@ class Archive:
         return not (self._closed or (self._thread is not None and self._thread.is_alive()))
 
     def follow(self, session: Session, depth: int) -> None:
-        """Have a thread read the ancestors of a new session, the depth-th of its chain."""
+        """Have a thread index the ancestors of a new session, the depth-th of its chain."""
         if not self._closed:
             arguments = session, depth, self._thread
             thread = threading.Thread(
@@ -125,12 +75,21 @@ class Archive:
         meaning: bool = False,
     ) -> list[Hit]:
         """Return the hits by words, and by `meaning` where the sentence model is installed."""
-        if not self.ready:
+        if not (self.ready and self._last_queries):
             return []
-        if meaning and self._semantic is not None:
-            with suppress(IndexUnavailable), closing(Index(self._directory)) as vectors:
-                return self._index.search(text, limit, without, self._semantic, vectors)
-        return self._index.search(text, limit, without)
+        semantic = self._semantic if meaning else None
+        depths = {one: self._depth - back for back, one in enumerate(self._last_queries, 1)}
+        hits: list[Hit] = []
+        try:
+            with closing(Index(self._sessions.directory)) as index:
+                most = limit + len(without)
+                for hit in search_chain(index, text, self._last_queries, most, semantic):
+                    exchange = replace(hit.exchange, depth=depths[hit.row.id])
+                    if exchange.ref not in without:
+                        hits.append(replace(hit, exchange=exchange))
+        except IndexUnavailable as error:
+            self.problem = f"The archive cannot be searched: {error}"
+        return hits[:limit]
 
     def recall(
         self,
@@ -153,39 +112,50 @@ class Archive:
             return f"{name} needs the argument “{parameter}”, a text."
         if not self.wait(WAIT_SECONDS):
             return NOT_READY
-        archived = self._archived
-        if not any(archived):
+        if not self._last_queries:
             return f"{NO_ARCHIVE} {self.problem}".rstrip()
         if name == READ:
-            return archive_text.read_text(archived[-1], str(value), archive_text.ROOM, self._count)
+            return self._read_parent(str(value))
         hits = self.search(str(value), without=without, meaning=True)
         room = archive_text.ROOM - self._count(self.problem)
         answer = archive_text.search_text(hits, room, self._count, str(value))
         return f"{answer}\n\n{self.problem}".rstrip()
 
     def close(self) -> None:
-        """Free the memory, at once or when the running read has ended."""
+        """Find nothing from now on."""
         self._closed = True
-        if self._thread is None or not self._thread.is_alive():
-            self._index.close()
+
+    def _read_parent(self, request: str) -> str:
+        """Return queries of the session before, word for word from its transcript."""
+        parent, last = next(iter(self._last_queries.items()))
+        try:
+            session = self._sessions.load(self._sessions.session_file(parent)).session
+        except SessionError as error:
+            return error.message
+        exchanges = [replace(one, depth=self._depth - 1) for one in session.up_to(last).exchanges]
+        return archive_text.read_text(exchanges, request, archive_text.ROOM, self._count)
 
     def _read(self, session: Session, depth: int, before: threading.Thread | None) -> None:
-        """Read and index the ancestors of a session."""
+        """Bring the index up to date and find the ancestors of a session in it."""
         if before is not None:
             before.join()
         if self._closed:
             return
+        self.problem, self._last_queries = "", {}
+        library = Library(self._sessions.directory, self._sessions.now, thorough=True)
         try:
-            chain = self._reader.read(session)
-            archived = chain_exchanges(chain, depth)
-            if archived[: len(self._archived)] != self._archived:
-                self._index.close()
-                self._archived = ()
-            self._index.add(one for part in archived[len(self._archived) :] for one in part)
-            self._archived, self.problem = archived, chain.problem
-        except (SessionError, IndexUnavailable, OSError, MemoryError) as error:
-            self._index.close()
-            self._archived = ()
+            links = library.links()
+        except (SessionError, MemoryError) as error:
             self.problem = f"The archive cannot be searched: {error}"
-        if self._closed:
-            self._index.close()
+            return
+        finally:
+            library.close()
+        link = lineage.link_of(session)
+        links[link.id] = link
+        ancestors = lineage.last_queries(link.id, links)
+        parents = {one: last for one, last in ancestors.items() if one != link.id}
+        for one in ancestors:
+            for missing in links[one].parents:
+                if missing not in links:
+                    self.problem = f"The chain ends before {missing}: it is not in the folder."
+        self._depth, self._last_queries = max(depth, len(parents) + 1), parents

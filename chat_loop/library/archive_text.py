@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 
-from chat_loop.library.search import Hit, Place, texts
+from chat_loop.library.refresh import texts
+from chat_loop.library.search import Hit, Place
 from chat_loop.library.terms import is_question
 from chat_loop.sessions.records import Exchange
 from chat_loop.text import one_line, sentences
@@ -67,7 +68,7 @@ def recall_text(
     best = max((hit.strength for hit in strong), default=0.0)
     lines, refs = [_RECALLED], list[str]()
     for hit in strong:
-        spoken = texts(hit.exchange)[:2]
+        spoken = hit.texts[:2]
         places = [place for place in hit.places if place.part < 2]
         if not places or hit.strength < 0.7 * best or len(refs) == _MAX_RECALLED:
             continue
@@ -152,7 +153,7 @@ def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
 def excerpts_of(hit: Hit, count: Count) -> list[tuple[str, str]]:
     """Return who said what of a hit: the sentences that fit, or the beginnings where none does."""
     excerpts = []
-    for part, (who, text) in enumerate(texts(hit.exchange)):
+    for part, (who, text) in enumerate(hit.texts):
         places = [place for place in hit.places if place.part == part]
         if text.strip() and (places or (part < 2 and not hit.places)):
             excerpts.append((who, excerpt(text, places, _EXCERPT_ROOM, count)))
@@ -186,7 +187,7 @@ def _heading(exchange: Exchange) -> str:
 def _hit_text(hit: Hit, room: int, count: Count) -> str:
     """Return the texts of a hit in about `room` tokens, long ones cut around what fits."""
     parts = []
-    for part, (who, text) in enumerate(texts(hit.exchange)):
+    for part, (who, text) in enumerate(hit.texts):
         places = [place for place in hit.places if place.part == part]
         if text.strip() and (places or part < 2):
             parts.append((who, text, places, 1.0 if places else _BESIDE))

@@ -27,7 +27,7 @@ from chat_loop.sessions.partial import Stamp, from_microseconds, to_microseconds
 from chat_loop.sessions.records import SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 9
+VERSION = 10
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
 MAX_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
@@ -70,13 +70,16 @@ _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  #
 _LINKS = msgspec.json.Decoder(list[Link])
 
 
+Texts = tuple[tuple[str, str], ...]
+"""Who said what in an exchange: user, model, then tools and files."""
+
+
 class IndexedExchange(Struct, frozen=True):
     """An exchange without secrets. `number` is its query's, `lines` are those of `terms.lines`."""
 
     number: int
     at: str
-    query: str
-    reply: str
+    texts: Texts
     lines: str
 
 
@@ -254,7 +257,7 @@ class Index:
         """Replace sessions."""
         words = Counter[str]()
         with self._writing():
-            keys = self._keys([session.row.id for session in sessions])
+            keys = self.keys([session.row.id for session in sessions])
             # before the removal, which may free the key of a session that comes later here
             [(last_key,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
             self._remove(keys.values(), words)
@@ -271,9 +274,10 @@ class Index:
                 for position, one in enumerate(session.exchanges, 1):
                     last += 1
                     place = last, key, position, one.number, one.number <= archived
-                    text = f"{one.query}\0{one.reply}".encode()
-                    content = blake2b(text, digest_size=16).digest()
-                    exchanges.append((*place, content, one.at, one.query, one.reply))
+                    said = "\0".join(text for _, text in one.texts[:2])
+                    content = blake2b(said.encode(), digest_size=16).digest()
+                    texts = msgspec.json.encode(one.texts).decode()
+                    exchanges.append((*place, content, one.at, texts))
                     sentences.append((last, one.lines))
                     words.update(_distinct_words(one.lines))
             self._insert("sessions", rows)
@@ -286,7 +290,7 @@ class Index:
         """Delete sessions, and the vectors of texts that are nowhere else."""
         words = Counter[str]()
         with self._writing():
-            self._remove(self._keys(ids).values(), words)
+            self._remove(self.keys(ids).values(), words)
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
             self._count(words)
 
@@ -323,7 +327,8 @@ class Index:
             marks = ", ".join("?" * len(rows[0]))
             self._for_each(f"INSERT INTO {table} VALUES ({marks})", rows)
 
-    def _keys(self, ids: Sequence[str]) -> dict[str, int]:
+    def keys(self, ids: Sequence[str]) -> dict[str, int]:
+        """Return the keys of the indexed ones of these sessions."""
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
 

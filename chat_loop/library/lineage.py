@@ -8,7 +8,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.sessions.records import SessionRow
+from chat_loop.sessions.records import Session, SessionRow
 
 ALL = sys.maxsize
 """The number of the last query of a session that belongs to a conversation as a whole."""
@@ -88,19 +88,37 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     return {one: last_queries(one, links) for one in links if one in tips}
 
 
+def link_of(session: Session) -> Link:
+    """Return the link of a session that may have no file yet."""
+    restoration = session.restoration
+    merged, until = (restoration.merged, restoration.until) if restoration else ("", "")
+    return Link(session.header.id, session.header.parent, merged, until=until)
+
+
 def last_queries(identity: str, links: Links) -> dict[str, int]:
-    """Return a session and its ancestors, nearest first, with their last query that counts."""
+    """Return a session and its ancestors, nearest first, with their last query that counts.
+
+    Of two merged sessions the second one's line comes nearer.
+    """
+    if not links[identity].parents:  # most have none
+        return {identity: ALL}
     last = {identity: ALL}
-    following = [identity]
-    for one in following:  # the list grows
+    oldest_first: dict[str, None] = {}
+    pending = [(identity, False)]
+    while pending:
+        one, is_done = pending.pop()
+        if is_done:
+            oldest_first[one] = None
+            continue
         link = links[one]
-        for parent in link.parents:
+        pending.append((one, True))
+        for parent in reversed(link.parents):
             if parent in links:
                 until = link.until.partition(".")[2] if parent == link.parent else ""
                 if parent not in last:
-                    following.append(parent)
+                    pending.append((parent, False))
                 last[parent] = max(last.get(parent, 0), int(until) if until else ALL)
-    return last
+    return {one: last[one] for one in reversed(oldest_first)}
 
 
 def conversation_numbers(listed: Conversations) -> dict[str, list[int]]:

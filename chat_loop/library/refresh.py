@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library.index import Index, IndexedExchange, IndexedSession, IndexedSummary, Stale
+from chat_loop.library.index import (
+    Index,
+    IndexedExchange,
+    IndexedSession,
+    IndexedSummary,
+    Stale,
+    Texts,
+)
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, partial, summary_block
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Session, SessionRow
@@ -24,6 +32,7 @@ BATCH_BYTES = 1 << 18
 """The most in one transaction, so that nothing waits long for the index or the processor."""
 MAX_FILE = 32 << 20  # bytes of a transcript that can be found
 MAX_TOTAL = 10**14  # number of queries or tokens of a session: sums of them fit into a table
+FILE_CHARACTERS = 50_000  # characters of an attached file that can be found, as of a tool's result
 MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in the file only
 
 
@@ -105,16 +114,29 @@ def _summary(session: Session) -> IndexedSummary | None:
     )
 
 
-def indexed_exchange(exchange: Exchange, texts: Iterable[str] | None = None) -> IndexedExchange:
-    """Return an exchange as the index stores it, to be found by `texts` or by query and reply."""
-    query = _text(exchange.query.text)
-    reply = _text(exchange.reply.text) if exchange.reply is not None else ""
+def texts(exchange: Exchange) -> Texts:
+    """Return who said what in an exchange: user, model, then tools and the query's files."""
+    results = [
+        ("User", exchange.query.text),
+        ("Assistant", exchange.reply.text if exchange.reply is not None else ""),
+    ]
+    for use in exchange.uses:
+        result = use.result.text if use.result is not None else ""
+        results.append((f"Tool {use.call.name}", f"{use.call.arguments}\n{result}"))
+    for file in exchange.attached:
+        if file.text:
+            results.append((f"File {encode_line(file.name)}", file.text[:FILE_CHARACTERS]))
+    return tuple(results)
+
+
+def indexed_exchange(exchange: Exchange) -> IndexedExchange:
+    """Return an exchange as the index stores it."""
+    stored = tuple((_text(who), _text(text)) for who, text in texts(exchange))
     return IndexedExchange(
         number=exchange.query.number,
         at=exchange.query.at.isoformat(),
-        query=query,
-        reply=reply,
-        lines=lines(*((query, reply) if texts is None else texts)),
+        texts=stored,
+        lines=lines(*(text for _, text in stored)),
     )
 
 

@@ -25,8 +25,7 @@ CREATE TABLE exchanges (
     archived INTEGER NOT NULL,  -- 1: the session's summary block covers it
     content BLOB NOT NULL,      -- digest of query and reply
     at TEXT NOT NULL,
-    query TEXT NOT NULL,
-    reply TEXT NOT NULL
+    texts TEXT NOT NULL         -- who said what, as JSON: user, model, then tools and files
 );
 CREATE INDEX exchanges_content ON exchanges (content, session, position);
 CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);

@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from math import ceil
 
+import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import ranking, terms
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.index import Index
+from chat_loop.library.index import Index, Texts
 from chat_loop.library.library import Library
+from chat_loop.library.lineage import ALL
 from chat_loop.library.ranking import AROUND, Position, Question, RankedExchange
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
-from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import sentences
 
-FILE_CHARACTERS = 50_000  # characters of an attached file that can be found, as of a tool's result
 CANDIDATES = 150
 """Of the facts of `benchmarks.archive` 100 hold 86 %, 150 hold 92 %, and 300 no more."""
 _LIKELY = 300  # exchanges of which those around them are looked at
@@ -29,6 +29,7 @@ _MAX_RELATED = 12
 _MAX_RELATED_WORD = 40
 _PLACES = 5
 _PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
+_TEXTS = msgspec.json.Decoder(Texts)
 _AT_PLACES = (
     "JOIN json_each(?) AS place ON e.session = json_extract(place.value, '$[0]') "
     "AND e.position = json_extract(place.value, '$[1]')"
@@ -44,38 +45,22 @@ class Place(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """An exchange that fits a query, how surely, 0 to 1, and its sentences that fit, best first."""
+    """An exchange that fits a query, how surely, 0 to 1, and its sentences that fit, best first.
+
+    `texts` are those of `refresh.texts`, `listed` is the number that lists give its conversation.
+    """
 
     exchange: Exchange
+    texts: Texts
+    row: SessionRow
     strength: float
     places: tuple[Place, ...] = ()
+    listed: int | None = None
 
     @property
     def related(self) -> bool:
         """True where only the meaning is near: it holds no word of the query."""
         return not self.places
-
-
-class FolderHit(Hit, frozen=True, kw_only=True):
-    """A hit with the row of its session, and the number that lists give its conversation."""
-
-    row: SessionRow
-    listed: int | None = None
-
-
-def texts(exchange: Exchange) -> tuple[tuple[str, str], ...]:
-    """Return who said what in an exchange: user, model, then tools and the query's files."""
-    results = [
-        ("User", exchange.query.text),
-        ("Assistant", exchange.reply.text if exchange.reply is not None else ""),
-    ]
-    for use in exchange.uses:
-        result = use.result.text if use.result is not None else ""
-        results.append((f"Tool {use.call.name}", f"{use.call.arguments}\n{result}"))
-    for file in exchange.attached:
-        if file.text:
-            results.append((f"File {encode_line(file.name)}", file.text[:FILE_CHARACTERS]))
-    return tuple(results)
 
 
 def search_all(
@@ -86,14 +71,14 @@ def search_all(
     semantic: SemanticIndex | None = None,
     *,
     standalone: bool = False,
-) -> list[FolderHit]:
+) -> list[Hit]:
     """Return at most `limit` exchanges that fit, the best first, of the sessions that are wanted.
 
     A `standalone` search numbers the hits, and leaves a process that embeds the rest. Raises
     SessionError when there is no index.
     """
 
-    def ask(index: Index) -> list[FolderHit]:
+    def ask(index: Index) -> list[Hit]:
         condition, values = wanted.condition()
         where = f"AND e.session IN (SELECT key FROM sessions WHERE {condition})"
         where = "" if condition == "1" else where
@@ -110,24 +95,39 @@ def search_all(
     return library.ask(ask)
 
 
+def search_chain(
+    index: Index,
+    text: str,
+    last_queries: Mapping[str, int],
+    limit: int,
+    semantic: SemanticIndex | None = None,
+) -> list[Hit]:
+    """Return at most `limit` exchanges of these sessions up to their last queries, best first."""
+    keys = index.keys([*last_queries])
+    where = f"AND e.session IN ({', '.join(map(str, keys.values()))})"
+    for identity, last in last_queries.items():
+        if last != ALL and identity in keys:
+            where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"
+    return _hits(index, search(index, text, semantic, where)[:limit])
+
+
 def search(
     index: Index,
     text: str,
     semantic: SemanticIndex | None = None,
     where: str = "",
     values: Sequence[object] = (),
-    vectors: Index | None = None,
 ) -> list[RankedExchange]:
     """Return what was found, the best first, by words, and by meaning where there is a model.
 
-    `where` begins with AND; `e` is the exchange. `vectors`: the index that has them, if another.
+    `where` begins with AND; `e` is the exchange.
     """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
     only_ids = all(one.term.exact or one.term.of for one in question.terms)
     nearness = {}
     if semantic is not None and not only_ids:
-        nearness = semantic.near(index, text, candidates, where, values, stored=vectors)
+        nearness = semantic.near(index, text, candidates, where, values)
     positions = dict.fromkeys((*candidates, *nearness))
     around = {(session, position + step) for session, position in positions for step, _ in AROUND}
     likely = index.ask(
@@ -141,22 +141,23 @@ def search(
     return ranking.fuse(ranked, nearness) if nearness else ranked
 
 
-def places_of(scored: RankedExchange, exchange: Exchange) -> tuple[Place, ...]:
+def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
     """Return the best sentences of an exchange that fit."""
     places = [
         Place(part, one.start, one.end)
-        for part, (_, text) in enumerate(texts(exchange))
+        for part, (_, text) in enumerate(texts)
         for one in sentences(text)
     ]
     numbers = [one.number for one in scored.sentences if one.number < len(places)]
     return tuple(places[number] for number in numbers[:_PLACES])
 
 
-def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[FolderHit]:
+def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[Hit]:
     """Return the exchanges as the index keeps them. Raises IndexUnavailable."""
     stored_rows = index.ask(
-        f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), e.at, e.query, e.reply "
-        f"FROM exchanges e {_AT_PLACES} JOIN sessions s ON s.key = e.session",
+        f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
+        f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
+        "JOIN sessions s ON s.key = e.session",
         (json.dumps([one.position for one in scored]),),
     )
     stored = {(session, position): row for session, position, *row in stored_rows}
@@ -165,18 +166,17 @@ def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[FolderHit]:
     for one in scored:
         if one.position not in stored or stored[one.position][0] not in rows:
             continue
-        identity, number, at, query, reply = stored[one.position]
-        if not all(isinstance(value, str) for value in (at, query, reply)):
-            raise index.damage()
+        identity, number, at, texts_json = stored[one.position]
         try:
-            moment = datetime.fromisoformat(at)
+            moment, texts = datetime.fromisoformat(at), _TEXTS.decode(texts_json)
+            (_, query), (_, reply) = texts[:2]
         except ValueError:
             raise index.damage() from None
         asked = Query(number=number, at=moment, text=query)
         answer = Reply(number=number, at=moment, text=reply) if reply else None
-        exchange = Exchange(asked, answer, rows[identity].depth)
-        places = places_of(one, exchange)
-        hits.append(FolderHit(exchange, one.strength, places=places, row=rows[identity]))
+        row = rows[identity]
+        places = places_of(one, texts)
+        hits.append(Hit(Exchange(asked, answer, row.depth), texts, row, one.strength, places))
     return hits
 
 

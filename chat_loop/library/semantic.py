@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from contextlib import closing
+from heapq import nlargest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 SPACE = "minilm-l6-v2-int8/128/2"
 """The model and the version of `vectors.passages`: vectors of another space are recomputed."""
+VECTOR_BYTES = 384
 BATCH = 8  # exchanges that are embedded between two looks at whether to go on
 NEAREST = 60
 LOCK = ".embedding"
@@ -53,9 +55,6 @@ class SemanticIndex:
         self._reported = ""
         self._lock = threading.Lock()
         self._embedder: vectors.Embedder | None = None
-        self._stamp: tuple[int, int | None] = (0, None)
-        self._vectors: vectors.Vectors | None = None
-        self._numbers: dict[bytes, int] = {}
 
     def embed_batch(self, index: Index) -> bool:
         """Embed a few exchanges that have no vectors. Return False when there are none."""
@@ -76,33 +75,33 @@ class SemanticIndex:
         also: Collection[Position],
         where: str = "",
         values: Sequence[object] = (),
-        *,
-        stored: Index | None = None,
     ) -> dict[Position, float]:
         """Return how near exchanges are to a question: those in `also`, and the nearest unless far.
 
-        `where` is a condition on `e`, the exchanges; `stored` is the index that has the vectors.
+        `where` begins with AND; `e` is the exchange.
         """
         with self._lock:
-            vectors = self._read(stored or index)
-            embedder = self._loaded() if vectors is not None else None
-            if vectors is None or embedder is None:
-                return {}
             rows = index.ask(
-                "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), e.content "
-                f"FROM exchanges e WHERE 1 {where}",
-                values,
+                "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), v.data "
+                "FROM vectors v JOIN exchanges e ON e.content = v.content "
+                "WHERE v.space = ? AND typeof(v.data) = 'blob' "
+                f"AND length(v.data) > 0 AND length(v.data) % {VECTOR_BYTES} = 0 {where}",
+                (SPACE, *values),
             )
-            places = {
-                (session, position): self._numbers[content]
-                for session, position, content in rows
-                if content in self._numbers
+            embedder = self._loaded() if rows else None
+            if embedder is None:
+                return {}
+            from chat_loop.library import vectors
+
+            similar = vectors.similarities(embedder.embed(question), [data for *_, data in rows])
+            near = {
+                (session, position): one
+                for (session, position, _), one in zip(rows, similar, strict=True)
             }
-            asked = [places[place] for place in also if place in places]
-            vector = embedder.embed(question)
-            nearest = dict(vectors.nearest(vector, NEAREST, {*places.values()}, asked))
-            near = {place: nearest[number] for place, number in places.items() if number in nearest}
-            return embedder.weigh(question, near, also)
+            wanted = {*nlargest(NEAREST, near, key=near.__getitem__), *also}
+            return vectors.weigh(
+                question, {place: near[place] for place in wanted if place in near}, also
+            )
 
     def new_problem(self) -> str:
         """Return `problem` if it was not returned before."""
@@ -122,26 +121,12 @@ class SemanticIndex:
                 self.problem = f"Searching by meaning does not work here: {error}."
         return self._embedder
 
-    def _read(self, index: Index) -> vectors.Vectors | None:
-        """Return the stored vectors, read again when they have changed."""
-        [stamp] = index.ask("SELECT count(*), max(rowid) FROM vectors")
-        embedder = self._loaded() if stamp != self._stamp else None
-        if embedder is not None:
-            rows = index.ask(
-                "SELECT content, data FROM vectors WHERE space = ? AND typeof(data) = 'blob' "
-                "ORDER BY rowid",
-                (SPACE,),
-            )
-            self._numbers = {content: number for number, (content, _) in enumerate(rows)}
-            self._vectors = embedder.collect([data for _, data in rows])
-            self._stamp = stamp
-        return self._vectors
-
 
 def unembedded(index: Index, limit: int) -> list[tuple[bytes, str, str]]:
     """Return digests, queries and replies of ended sessions without vectors, the newest first."""
     return index.ask(
-        "SELECT e.content, CAST(e.query AS TEXT), CAST(e.reply AS TEXT) FROM exchanges e "
+        "SELECT e.content, json_extract(e.texts, '$[0][1]'), json_extract(e.texts, '$[1][1]') "
+        "FROM exchanges e "
         "JOIN sessions s ON s.key = e.session WHERE s.state != 'unsealed' "
         "AND e.content NOT IN (SELECT content FROM vectors WHERE space = ?) "
         "ORDER BY s.changed DESC, e.position LIMIT ?",

@@ -156,30 +156,45 @@ class Embedder:
         vectors = np.frombuffer(data, dtype=np.int8).reshape(-1, DIMENSIONS)
         return data + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else data
 
-    def collect(self, exchanges: Sequence[bytes]) -> Vectors:
-        """Return the vectors of exchanges, each as `exchange` gave them."""
-        return Vectors(exchanges)
 
-    def weigh(
-        self,
-        question: str,
-        nearness: Mapping[Key, float],
-        also: Collection[Key],
-        floor: float = FLOOR,
-    ) -> dict[Key, float]:
-        """Return how near exchanges are, the less the worse the model reads the question.
+def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
+    """Return how near exchanges are to a question, -1 to 1, from their vectors in one piece.
 
-        Those that are too far and not in `also` are left out.
-        """
-        trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
-        trust = min(1.0, max(0.0, trust))
-        least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
-        fits = max(nearness.values(), default=0.0) >= least
-        return {
-            key: weight * near
-            for key, near in nearness.items()
-            if (fits and near >= least - _BELOW) or key in also
-        }
+    An exchange is as near as its nearest vector and that of all its texts on average.
+    """
+    counts = [len(one) // DIMENSIONS for one in exchanges]
+    if not exchanges:
+        return []
+    matrix: NDArray[np.int8] = np.frombuffer(b"".join(exchanges), dtype=np.int8)
+    matrix = matrix.reshape(-1, DIMENSIONS)
+    target = np.frombuffer(question, dtype=np.int8).astype(np.float32)
+    products: NDArray[np.float32] = np.empty(len(matrix), dtype=np.float32)
+    for start in range(0, len(products), _ROWS_AT_ONCE):  # floats are faster, and exact here
+        part = slice(start, start + _ROWS_AT_ONCE)
+        np.dot(matrix[part].astype(np.float32), target, out=products[part])
+    ends = np.cumsum(counts, dtype=np.int64)
+    starts = np.append(0, ends[:-1])
+    near = (np.maximum.reduceat(products, starts) + products[ends - 1]) / (2 * _SCALE**2)
+    similar: list[float] = near.clip(-1.0, 1.0).tolist()
+    return similar
+
+
+def weigh(
+    question: str, nearness: Mapping[Key, float], also: Collection[Key], floor: float = FLOOR
+) -> dict[Key, float]:
+    """Return how near exchanges are, the less the worse the model reads the question.
+
+    Those that are too far and not in `also` are left out.
+    """
+    trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
+    trust = min(1.0, max(0.0, trust))
+    least, weight = floor + _HIGHER * (1.0 - trust), _LEAST + (1.0 - _LEAST) * trust
+    fits = max(nearness.values(), default=0.0) >= least
+    return {
+        key: weight * near
+        for key, near in nearness.items()
+        if (fits and near >= least - _BELOW) or key in also
+    }
 
 
 def _pack(vector: NDArray[Any]) -> bytes:
@@ -188,40 +203,3 @@ def _pack(vector: NDArray[Any]) -> bytes:
         return bytes(DIMENSIONS)
     packed: bytes = np.rint(vector * (_SCALE / length)).astype(np.int8).tobytes()
     return packed
-
-
-class Vectors:
-    """The vectors of exchanges, each of which has several, or none. Does not change."""
-
-    def __init__(self, exchanges: Sequence[bytes]) -> None:
-        """Take the vectors of each exchange in one piece; its number is its place."""
-        counts = [0 if len(one) % DIMENSIONS else len(one) // DIMENSIONS for one in exchanges]
-        joined = b"".join(one for one, count in zip(exchanges, counts, strict=True) if count)
-        self._matrix: NDArray[np.int8] = np.frombuffer(joined, dtype=np.int8).reshape(
-            -1, DIMENSIONS
-        )
-        self._rows = np.flatnonzero(counts)
-        self._ends = np.cumsum(counts, dtype=np.int64)[self._rows]
-
-    def nearest(
-        self, query: bytes, limit: int, among: Collection[int], also: Collection[int] = ()
-    ) -> list[tuple[int, float]]:
-        """Return the `limit` nearest of `among`, and those in `also`; of equals the highest first.
-
-        An exchange is as near, -1 to 1, as its nearest vector and that of all its texts on average.
-        """
-        if not len(self._rows):
-            return []
-        target = np.frombuffer(query, dtype=np.int8).astype(np.float32)
-        products: NDArray[np.float32] = np.empty(len(self._matrix), dtype=np.float32)
-        for start in range(0, len(products), _ROWS_AT_ONCE):  # floats are faster, and exact here
-            part = slice(start, start + _ROWS_AT_ONCE)
-            np.dot(self._matrix[part].astype(np.float32), target, out=products[part])
-        starts = np.append(0, self._ends[:-1])
-        near = (np.maximum.reduceat(products, starts) + products[self._ends - 1]) / 2
-        is_candidate = np.isin(self._rows, np.fromiter(among, dtype=np.int64))
-        rows, near = self._rows[is_candidate], near[is_candidate]
-        order = np.lexsort((-rows, -near))
-        first = np.arange(len(order)) < limit
-        order = order[first | np.isin(rows[order], np.fromiter(also, dtype=np.int64))]
-        return [(int(rows[at]), max(-1.0, min(1.0, float(near[at]) / _SCALE**2))) for at in order]

@@ -1,23 +1,22 @@
 """Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10; some are in tests/plain).
-They escape nothing: a heading counts behind a rule, before its label and with the next number (a
-greater one where a query is missing). Such files are never rewritten.
+
+They escape nothing: a heading of a query counts behind a rule, before the label of the user, and
+with a greater number than the one before, up to the header's count. They are never rewritten.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 
-from chat_loop.sessions import summary_block
+from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
-from chat_loop.sessions.records import EPOCH, ID_PATTERN, Entry, Header, Query, Reply, Seal, Session
+from chat_loop.sessions.records import EPOCH, Entry, Query, Reply, Session
 from chat_loop.values import Usage
 from chat_loop.wording import plural
 
 HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
-_YOU = "**You:**"
 _LABELS = (
     *("Session ID", "Date", "Agent", "Agent Path", "Total Queries", "Resumed From"),
     *("Previous Session", "Context"),
@@ -25,26 +24,26 @@ _LABELS = (
 _BLANK = r"(?:[ \t]*\n)*"
 _RULE = r"^---[ \t]*(?:\n|\Z)"
 _NUMBER = r"([0-9][0-9,]{0,17})"
-_TIME = (
-    r"^\*Time: ([0-9]{1,9}(?:\.[0-9]{1,9})?)s"
-    rf"(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, out: {_NUMBER}\))?\*[ \t]*(?:\n|\Z){_BLANK}"
-)
 _HEADING = re.compile(
     rf"({_RULE}{_BLANK})?^## (?:"
     rf"Query ([0-9]{{1,9}}) \(([^)\n]{{0,40}})\)[ \t]*\n{_BLANK}(?=\*\*You:\*\*)"
     rf"|Session Restored \([^)\n]{{0,40}}\)[ \t]*\n{_BLANK}(?=\*\*Context:\*\*))",
     re.MULTILINE,
 )
-_ENDS = (  # without a time line only a rule that nothing or a summary follows is an end
-    re.compile(_TIME + _RULE, re.MULTILINE),
-    re.compile(rf"{_RULE}\s*(?={SUMMARY_START}|\Z)", re.MULTILINE),
+_END = re.compile(
+    r"(?:^\*Time: ([0-9]{1,9}(?:\.[0-9]{1,9})?)s"
+    rf"(?: \| Tokens: {_NUMBER} \(in: {_NUMBER}, out: {_NUMBER}\))?\*[ \t]*(?:\n|\Z){_BLANK}"
+    rf"{_RULE}|{_RULE}\s*(?={SUMMARY_START}|\Z))",
+    re.MULTILINE,
 )
-_LAST_TIME = re.compile(rf"{_TIME}\Z", re.MULTILINE)
+"""The end of an exchange: the time and a rule, or a rule that nothing or a summary follows."""
 
 
 def is_legacy(head: bytes) -> bool:
     """Return True when a file with this beginning (HEAD bytes) is in the legacy format."""
-    header = _split(_text(head))[0].split("\n")
+    text = _text(head)
+    first = _HEADING.search(text)
+    header = text[: first.start() if first else len(text)].split("\n")
     title = next((line.rstrip() for line in header if line.strip()), "")
     labelled = any(line.startswith(("**Session ID:**", "**Total Queries:**")) for line in header)
     ours = any(line.startswith("<!-- chat:session") for line in header)
@@ -59,24 +58,34 @@ def read(data: bytes, path: Path) -> tuple[Session | None, tuple[str, ...]]:
 def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
     """Return what can be read of a file, in linear time, and a sentence per fault."""
     text = _text(data)
-    header, headings = _split(text)
-    values = _header(header)
+    matches = list(_HEADING.finditer(text))
+    values = _header(text[: matches[0].start()] if matches else text)
     agent, created = values.get("Agent", ""), _date(values.get("Date", ""))
+    total = values.get("Total Queries", "")
+    total_queries = int(total) if re.fullmatch(r"[0-9]{1,9}", total) else None
+    headings: list[re.Match[str]] = []
+    last = 0
+    for match in matches:
+        number = int(match[2] or 0)
+        counts = last < number and (total_queries is None or number <= total_queries)
+        if (match[1] or not headings) and (counts if match[2] else not headings):
+            headings.append(match)
+            last = number
     entries: list[Entry] = []
     queries, has_end, rest = 0, True, text
-    ends = [*(heading.start() for heading in headings), len(text)]
-    for heading, end in zip(headings, ends[1:], strict=True):
-        part, is_last = text[heading.end() : end], heading is headings[-1]
+    starts = [*(heading.start() for heading in headings), len(text)]
+    for heading, stop in zip(headings, starts[1:], strict=True):
+        part = text[heading.end() : stop] + ("---\n" if stop < len(text) else "")
         queries += heading[2] is not None
-        exchange, has_end, rest = _exchange(part, queries, heading[3], agent, created, is_last)
+        exchange, has_end, rest = _exchange(part, queries, _at(heading[3], created), agent)
         if heading[2]:
             entries += exchange
         else:  # the acknowledgment is not needed; the parent stands above it
             values = _header(re.split(r"\n[ \t]*\n", part, maxsplit=1)[0]) | values
-    counted = max(_count(values) or 0, *(int(heading[2] or 0) for heading in headings), 0)
-    end = rest.rfind(SUMMARY_END)
-    start = rest.rfind(SUMMARY_START, 0, max(end, 0))
-    summary = rest[start:end].removeprefix(SUMMARY_START).strip() if start >= 0 else ""
+    stop = rest.rfind(SUMMARY_END)
+    start = rest.rfind(SUMMARY_START, 0, max(stop, 0))
+    summary = rest[start:stop].removeprefix(SUMMARY_START).strip() if start >= 0 else ""
+    counted = max(total_queries or 0, last)
     faults = {
         "Some bytes are not UTF-8; they are shown as U+FFFD.": (
             data.decode("utf-8", "replace").encode() != data
@@ -84,24 +93,22 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
         "The file is empty.": not text.strip(),
         "The header is missing.": bool(text.strip()) and not values,
         f"The file has {queries} of {plural(counted, 'query')}.": queries != counted,
-        "The end is missing.": not has_end or rest.rfind(SUMMARY_START) > end,
+        "The end is missing.": not has_end or rest.rfind(SUMMARY_START) > stop,
     }
     parent = values.get("Context", "").removeprefix("Resumed from ").partition(" (")[0]
     parent = values.get("Resumed From", parent)
-    session = Session(
-        header=Header(
-            id=identity,
-            created=created,
-            agent=agent,
-            agent_path=values.get("Agent Path", ""),
-            parent=parent if ID_PATTERN.fullmatch(parent) else "",
-            parent_path=values.get("Previous Session", ""),
-        ),
-        entries=tuple(entries),
-        seal=Seal(at=created, source="model", summary=summary_block.parse(summary))
-        if summary
-        else None,
+    header = records.Header(
+        id=identity,
+        created=created,
+        agent=agent,
+        agent_path=values.get("Agent Path", ""),
+        parent=parent if records.ID_PATTERN.fullmatch(parent) else "",
+        parent_path=values.get("Previous Session", ""),
     )
+    seal = None
+    if summary:
+        seal = records.Seal(at=created, source="model", summary=summary_block.parse(summary))
+    session = Session(header=header, entries=tuple(entries), seal=seal)
     return session, tuple(sentence for sentence, is_so in faults.items() if is_so)
 
 
@@ -117,30 +124,13 @@ def _date(text: str) -> datetime:
         return EPOCH
 
 
-def _count(values: Mapping[str, str]) -> int | None:
-    """Return how many queries the header counts."""
-    total = values.get("Total Queries", "")
-    return int(total) if re.fullmatch(r"[0-9]{1,9}", total) else None
-
-
-def _split(text: str) -> tuple[str, list[re.Match[str]]]:
-    """Return the text before the first heading that counts, and the headings."""
-    headings = [match for match in _HEADING.finditer(text) if match[2] is None or int(match[2])]
-    headings = [match for match in headings if match[1] or match is headings[0]]
-    header = text[: headings[0].start()] if headings else text
-    total = _count(_header(header))
-    last_place = {match[2]: match.start() for match in headings}
-    chosen: list[re.Match[str]] = []
-    last = 0
-    for match in headings:
-        number = int(match[2] or 0)
-        # A query is missing where the next number never comes and the header counts as many.
-        is_missing = last_place.get(str(last + 1), -1) < match.start()
-        is_missing = is_missing and (total is None or number <= total)
-        if (number == last + 1 or (number > last and is_missing)) if number else not chosen:
-            chosen.append(match)
-            last = number
-    return text[: chosen[0].start()] if chosen else text, chosen
+def _at(clock: str | None, created: datetime) -> datetime:
+    """Return when a reply was complete, by the clock in its query's heading."""
+    match = re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", clock or "")
+    if match is None:
+        return created
+    hour, minute, second = map(int, match.groups())
+    return created.replace(hour=hour, minute=minute, second=second, microsecond=0)
 
 
 def _header(text: str) -> dict[str, str]:
@@ -156,34 +146,24 @@ def _header(text: str) -> dict[str, str]:
     return {"Agent": title} | values if title else values
 
 
-def _exchange(
-    text: str, number: int, clock: str | None, agent: str, created: datetime, is_last: bool
-) -> tuple[list[Entry], bool, str]:
-    """Return a query and its reply, whether they have an end, and the text behind it."""
-    own = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text) if agent else None
-    label = own or re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)
-    query, body = (text[: label.start()], text[label.end() :]) if label else ("", text)
-    rest, has_end = "", True
-    time = _LAST_TIME.search(body)
-    if is_last:
-        ends = [found[-1] for one in _ENDS if (found := list(one.finditer(body)))]
-        time = ends[0] if ends and ends[0].re is _ENDS[0] else None
-        has_end, rest = bool(ends), body[ends[0].end() :] if ends else ""
-        body = body[: ends[0].start()] if ends else body
-    elif time:
-        body = body[: time.start()]
-    query, reply = (query, body) if label else (body, "")
-    at = created
-    if match := re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", clock or ""):
-        hour, minute, second = map(int, match.groups())  # when the reply was complete
-        at = created.replace(hour=hour, minute=minute, second=second, microsecond=0)
-    query = query.removeprefix(_YOU).removeprefix(" ").strip("\n")
+def _exchange(text: str, number: int, at: datetime, agent: str) -> tuple[list[Entry], bool, str]:
+    """Return a query and its reply, whether they have an end, and the text behind it.
+
+    The first label, preferably the agent's, parts them; the last end behind it counts.
+    """
+    label = re.search(rf"\n[ \t]*\n\*\*{re.escape(agent)}:\*\*", text) if agent else None
+    label = label or re.search(r"\n[ \t]*\n\*\*[^\n]{1,97}?:\*\*", text)
+    ends = list(_END.finditer(text, label.end() if label else 0))
+    end = ends[-1] if ends else None
+    body, rest = (text[: end.start()], text[end.end() :]) if end else (text, "")
+    query, reply = (body[: label.start()], body[label.end() :]) if label else (body, "")
+    query = query.removeprefix("**You:**").removeprefix(" ").strip("\n")
     entries: list[Entry] = [Query(number=number, at=at, text=query)]
     if reply := reply.removeprefix(" ").strip("\n"):
         usage = None
-        if time and time[3]:
-            read_tokens, made_tokens = (int(time[group].replace(",", "")) for group in (3, 4))
+        if end and end[3]:
+            read_tokens, made_tokens = (int(end[group].replace(",", "")) for group in (3, 4))
             usage = Usage(input=read_tokens, output=made_tokens)
-        seconds = float(time[1]) if time else None
+        seconds = float(end[1]) if end and end[1] else None
         entries.append(Reply(number=number, at=at, text=reply, seconds=seconds, usage=usage))
-    return entries, has_end, rest
+    return entries, end is not None, rest

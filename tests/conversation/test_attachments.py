@@ -31,7 +31,7 @@ from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
 from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned
-from chat_loop.library.search import texts as searched
+from chat_loop.library.refresh import texts as searched
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import MAX_IMAGE, ImageStore, ImageUnavailable
 from chat_loop.sessions.parser import parse

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,8 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
-from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import Query, Reply, Restoration, Session
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Query, Reply, Restoration
 from tests.talking import START
 from tests.test_continue_costs_nothing import begun, chat, files
 
@@ -102,23 +103,18 @@ def test_exit_takes_nothing(tmp_path: Path, line: str) -> None:
     assert len(files(tmp_path)) == 1
 
 
-class Faulty(SessionManager):
-    """A manager whose next look into a file meets a bug."""
-
-    broken = True
-
-    def load(self, path: Path) -> LoadedSession:
-        if self.broken:
-            self.broken = False
-            raise MemoryError("no memory is left")
-        return super().load(path)
-
-
 def test_an_archive_survives_a_fault_of_its_thread(tmp_path: Path) -> None:
     made(tmp_path, "parent", "gone", asked="Our port is 8443.")
     made(tmp_path, "child", "parent")
-    sessions = Faulty(tmp_path)
-    child: Session = SessionManager(tmp_path).load(tmp_path / "child.md").session
+    faults = [MemoryError("no memory is left")]
+
+    def now() -> datetime:
+        if faults:
+            raise faults.pop()
+        return datetime(2026, 11, 23, tzinfo=UTC)
+
+    sessions = SessionManager(tmp_path, now=now)
+    child = sessions.load(tmp_path / "child.md").session
     archive = Archive(sessions)
     archive.follow(child, 3)
     for thread in threading.enumerate():

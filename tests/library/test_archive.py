@@ -6,20 +6,18 @@ from __future__ import annotations
 
 import json
 import os
-import threading
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from benchmarks.support.exchanges import ExchangeIndex, hit_of
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
-from chat_loop.library.archive import (
-    NO_ARCHIVE,
-    NOT_READY,
-    Archive,
-    ExchangeIndex,
-)
+from chat_loop.library.archive import NO_ARCHIVE, NOT_READY, Archive
 from chat_loop.library.archive_text import (
     RECALL_ROOM,
     ROOM,
@@ -30,11 +28,14 @@ from chat_loop.library.archive_text import (
     search_text,
 )
 from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
-from chat_loop.library.search import Hit, Place, texts
-from chat_loop.sessions.manager import LoadedSession
+from chat_loop.library.index import FILE
+from chat_loop.library.library import Library
+from chat_loop.library.refresh import texts
+from chat_loop.library.search import Hit, Place
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
-from tests.archives import Counting, chained, session
+from tests.archives import START, chained, session
 from tests.strategies import texts as hostile
 from tests.talking import words
 
@@ -46,7 +47,7 @@ def refs(hits: list[Hit]) -> list[str]:
     return [hit.exchange.ref for hit in hits]
 
 
-def followed(sessions: Counting, *spoken: list[str | tuple[str, str]]) -> Archive:
+def followed(sessions: SessionManager, *spoken: list[str | tuple[str, str]]) -> Archive:
     """An archive that is ready; the last session is the live one."""
     archive = Archive(sessions)
     archive.follow(chained(sessions, *spoken), len(spoken))
@@ -56,7 +57,7 @@ def followed(sessions: Counting, *spoken: list[str | tuple[str, str]]) -> Archiv
 
 def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) -> None:
     archive = followed(
-        Counting(tmp_path),
+        SessionManager(tmp_path, now=lambda: START),
         [WEATHER, PORT],
         [WEATHER, "The port is open."],
         ["port of the live session"],
@@ -69,23 +70,21 @@ def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) ->
     assert (archive.ready, archive.search("staging port")) == (False, [])
 
 
-def test_after_a_compaction_only_the_new_parent_is_read(tmp_path: Path) -> None:
-    sessions = Counting(tmp_path)
+def test_after_a_compaction_the_new_parent_is_found_as_well(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, [PORT], [WEATHER], ["Now the port is 5434."])
     archive = Archive(sessions)
     archive.follow(live, 3)
     assert archive.wait(30)
     assert refs(archive.search("port")) == ["1.1"]
-    sessions.told()
     archive.follow(session(sessions, "s4", live.header.id, ["hello"], 4), 4)
     assert archive.wait(30)
-    assert sessions.told() == [live.header.id]
     assert set(refs(archive.search("port"))) == {"1.1", "3.1"}
     archive.close()
 
 
 def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
-    sessions = Counting(tmp_path)
+    sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, [PORT], [WEATHER], ["hello"])
     archive = Archive(sessions)
     archive.follow(live, 3)
@@ -103,7 +102,7 @@ def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
 
 
 def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
-    sessions = Counting(tmp_path)
+    sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, ["lost"], [PORT], ["hello"])
     next(tmp_path.glob("s1_*")).unlink()
     archive = Archive(sessions)
@@ -115,33 +114,25 @@ def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
     archive.close()
 
 
-class Slow(Counting):
-    """Reads nothing until it is told to go on."""
-
-    def __init__(self, directory: Path) -> None:
-        super().__init__(directory)
-        self.go = threading.Event()
-
-    def load(self, path: Path) -> LoadedSession:
-        assert self.go.wait(30)
-        return super().load(path)
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let nobody read or write the index of a folder, as another process that writes does."""
+    with closing(Library(folder, lambda: START, thorough=True)) as library:
+        library.update_index()
+    with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
+        database.execute("BEGIN EXCLUSIVE")
+        yield
 
 
 def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: Path) -> None:
-    live = chained(Counting(tmp_path), [PORT], ["hello"])
-    slow = Slow(tmp_path)
-    archive = Archive(slow)
-    archive.follow(live, 2)
-    assert (archive.ready, archive.wait(0)) == (False, False)
-    assert (archive.search("port"), archive.recall("port")) == ([], ("", ()))
-    archive.follow(live, 2)
-    slow.go.set()
-    assert archive.wait(30)
-    assert refs(archive.search("port")) == ["1.1"]
-    slow.go.clear()
-    archive.follow(session(Counting(tmp_path), "s3", live.header.id, ["hello"], 3), 3)
-    assert (archive.ready, archive.search("port")) == (False, [])
-    slow.go.set()
+    sessions = SessionManager(tmp_path, now=lambda: START)
+    live = chained(sessions, [PORT], ["hello"])
+    archive = Archive(sessions)
+    with locked(tmp_path):
+        archive.follow(live, 2)
+        assert (archive.ready, archive.wait(0)) == (False, False)
+        assert (archive.search("port"), archive.recall("port")) == ([], ("", ()))
+        archive.follow(live, 2)
     assert archive.wait(30)
     assert refs(archive.search("port")) == ["1.1"]
     archive.close()
@@ -149,23 +140,35 @@ def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: 
     assert not archive.wait(0)
 
 
-def test_an_archive_that_is_closed_while_it_reads_stops(tmp_path: Path) -> None:
-    live = chained(Counting(tmp_path), [PORT], ["hello"])
-    slow = Slow(tmp_path)
-    archive = Archive(slow)
-    archive.follow(live, 2)
-    archive.close()
-    slow.go.set()
-    [worker] = [thread for thread in threading.enumerate() if thread.name == "archive"] or [
-        threading.Thread()
-    ]
-    if worker.ident is not None:
-        worker.join(30)
+def test_an_archive_that_is_closed_while_it_reads_finds_nothing(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path, now=lambda: START)
+    live = chained(sessions, [PORT], ["hello"])
+    archive = Archive(sessions)
+    with locked(tmp_path):
+        archive.follow(live, 2)
+        archive.close()
     assert (archive.ready, archive.search("port")) == (False, [])
 
 
+def test_without_an_index_the_model_is_told_why(tmp_path: Path) -> None:
+    sessions = SessionManager(tmp_path, now=lambda: START)
+    live = chained(sessions, [PORT], ["hello"])
+    (tmp_path / FILE).mkdir()
+    archive = Archive(sessions)
+    archive.follow(live, 2)
+    assert archive.wait(30)
+    answer = archive.call(SEARCH, {"query": "port"})
+    assert "The archive cannot be searched: The index" in answer
+    archive.close()
+
+
 def test_the_tools_calls(tmp_path: Path) -> None:
-    archive = followed(Counting(tmp_path), [PORT], [("Which day?", "Friday."), WEATHER], ["hello"])
+    archive = followed(
+        SessionManager(tmp_path, now=lambda: START),
+        [PORT],
+        [("Which day?", "Friday."), WEATHER],
+        ["hello"],
+    )
     assert (
         archive.call(SEARCH, {"query": "staging port"})
         == """\
@@ -196,7 +199,7 @@ Assistant: Fine."""
 
 
 def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
-    sessions = Counting(tmp_path)
+    sessions = SessionManager(tmp_path, now=lambda: START)
     archive = followed(sessions, ["hello"])
     assert (
         archive.call(READ, {"queries": "1"})
@@ -277,7 +280,7 @@ def test_what_is_attached_to_a_query() -> None:
 
 
 def test_the_answer_to_a_question_is_attached_with_it() -> None:
-    hit = Hit(
+    hit = hit_of(
         exchange(2, 3, "Which day is market day?", "Friday. Or so."),
         1.0,
         (Place(0, 0, 24),),
@@ -291,13 +294,15 @@ def test_the_answer_to_a_question_is_attached_with_it() -> None:
 
 def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
     one = exchange(2, 3, "Port 5433 it is.", "Fine.")
-    strong, weak = (Hit(one, strength, (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01))
+    strong, weak = (
+        hit_of(one, strength, (Place(0, 0, 16),)) for strength in (STRONG, STRONG - 0.01)
+    )
     assert recall_text([strong], estimate)[1] == ("2.3",)
     assert recall_text([weak], estimate) == ("", ())
-    assert recall_text([Hit(one, 1.0, (Place(2, 0, 1),))], estimate) == ("", ())
+    assert recall_text([hit_of(one, 1.0, (Place(2, 0, 1),))], estimate) == ("", ())
     assert recall_text([strong] * 9, estimate)[1] == ("2.3",), "no sentence twice"
     others = [
-        Hit(
+        hit_of(
             exchange(2, number, f"Port {number} it is.", "Fine."),
             STRONG,
             (Place(0, 0, 16),),

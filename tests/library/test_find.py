@@ -13,14 +13,15 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import FACTS, START, conversation
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library.archive import ExchangeIndex
+from chat_loop.library import refresh
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
-from chat_loop.library.search import FolderHit, search_all, texts
+from chat_loop.library.search import Hit, search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
@@ -73,7 +74,7 @@ def library(folder: Path) -> Library:
     return LIBRARIES[-1]
 
 
-def places(found: Sequence[FolderHit]) -> list[tuple[str, int]]:
+def places(found: Sequence[Hit]) -> list[tuple[str, int]]:
     return [(one.row.id, one.exchange.query.number) for one in found]
 
 
@@ -302,7 +303,7 @@ def test_without_an_index_one_sentence_says_so(tmp_path: Path) -> None:
 
 
 def answers(found: Sequence[Exchange], statement: str) -> list[bool]:
-    return [statement in " ".join(text for _, text in texts(one)) for one in found]
+    return [statement in " ".join(text for _, text in refresh.texts(one)) for one in found]
 
 
 def test_it_finds_what_the_search_in_one_chain_finds(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
     tables = {
         "sessions": "SELECT id, size, changed, used, state, agent, project, tags, searched, "
         "queries, tokens, link, row FROM sessions",
-        "exchanges": "SELECT id, position, number, at, query, reply, archived FROM exchanges "
+        "exchanges": "SELECT id, position, number, at, texts, archived FROM exchanges "
         "LEFT JOIN sessions ON sessions.key = session",
         "message_summaries": "SELECT id, last, message_summaries.tokens, "
         "before, after, cost FROM message_summaries LEFT JOIN sessions ON key = session",
@@ -161,7 +161,9 @@ def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> No
     path.write_text(path.read_text().replace("Reply 1", "Changed 1"))
     assert rows_of(shelf) == listed(tmp_path)
     found = shelf.ask(
-        lambda index: index.ask("SELECT reply FROM exchanges WHERE reply LIKE 'Changed%'")
+        lambda index: index.ask(
+            "SELECT texts ->> '$[1][1]' FROM exchanges WHERE texts LIKE '%Changed%'"
+        )
     )
     assert found == [("Changed 1 of s02.",)]
     shelf.close()
@@ -484,7 +486,7 @@ def test_links_out_of_the_folder_are_not_followed(tmp_path: Path) -> None:
     shelf = library(tmp_path / "sessions")
     assert ("link", "foreign", "") in [(row.id, row.state, row.name) for row in shelf.rows()[0]]
     assert (
-        shelf.ask(lambda index: index.ask("SELECT * FROM exchanges WHERE query LIKE '%4711%'"))
+        shelf.ask(lambda index: index.ask("SELECT * FROM exchanges WHERE texts LIKE '%4711%'"))
         == []
     )
     shelf.close()

@@ -75,8 +75,9 @@ def test_a_bug_is_not_taken_for_a_damaged_index(folder: Path, shelf: Library) ->
     [
         "at = 'soon'",
         "at = 5",
-        "query = x'07'",
-        "reply = x'00ff'",
+        "texts = x'07'",
+        "texts = '[[1]]'",
+        "texts = '[]'",
         "session = 'x'",
         "position = x'ff'",
     ],

@@ -13,8 +13,8 @@ from types import FrameType
 
 import pytest
 
+from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import exchange
-from chat_loop.library.archive import ExchangeIndex
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all

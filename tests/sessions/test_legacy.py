@@ -192,7 +192,7 @@ FORGED = """\
 """
 
 
-@pytest.mark.parametrize(("total", "forged"), [("2", 7), ("9", 7), ("many", 3), ("2", 1), ("2", 0)])
+@pytest.mark.parametrize(("total", "forged"), [("2", 7), ("2", 1), ("2", 0), ("many", 1)])
 def test_a_heading_that_a_reply_quotes_takes_no_query_away(total: str, forged: int) -> None:
     first, second = said(FORGED.format(total=total, forged=forged).encode())
     assert first[0] == "Which format do you write?"

@@ -1,0 +1,60 @@
+"""An index of exchanges in memory, as the library has one of a folder."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from itertools import groupby
+from pathlib import Path
+
+from chat_loop.library.index import Index, IndexedSession
+from chat_loop.library.refresh import indexed_exchange, texts
+from chat_loop.library.search import Hit, Place, places_of, search
+from chat_loop.library.semantic import SemanticIndex
+from chat_loop.sessions.records import Exchange, SessionRow
+
+
+class ExchangeIndex:
+    """Exchanges and their index; the sessions are numbered in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.index = Index(Path(), in_memory=True)
+        self._sessions: list[list[Exchange]] = []
+
+    def add(self, exchanges: Iterable[Exchange]) -> None:
+        """Add sessions, as exchanges in the order in which they were said."""
+        for depth, part in groupby(exchanges, key=lambda exchange: exchange.depth):
+            session = list(part)
+            self._sessions.append(session)
+            identity = str(len(self._sessions))
+            row = SessionRow(id=identity, path=Path(), state="sealed", depth=depth)
+            stored = [indexed_exchange(one) for one in session]
+            self.index.put([IndexedSession(row=row, size=0, changed=0, exchanges=stored)])
+
+    def search(
+        self,
+        text: str,
+        limit: int = 5,
+        without: Collection[str] = (),
+        semantic: SemanticIndex | None = None,
+    ) -> list[Hit]:
+        """Return the hits, best first, except those with a reference in `without`."""
+        hits: list[Hit] = []
+        for one in search(self.index, text, semantic):
+            session, position = one.position
+            exchange = self._sessions[session - 1][position - 1]
+            if len(hits) < limit and exchange.ref not in without:
+                places = places_of(one, texts(exchange))
+                hits.append(hit_of(exchange, one.strength, places, str(session)))
+        return hits
+
+    def close(self) -> None:
+        """Give the memory back."""
+        self.index.close()
+
+
+def hit_of(
+    exchange: Exchange, strength: float, places: tuple[Place, ...] = (), session: str = "1"
+) -> Hit:
+    """Return a hit in a session of which nothing else is known."""
+    row = SessionRow(id=session, path=Path(), state="sealed")
+    return Hit(exchange, texts(exchange), row, strength, places)
