@@ -102,7 +102,7 @@ def _row(path: Path, file: BinaryIO, size: int, *, quick: bool) -> SessionRow:
             head = _read_at(file, 0, _LONG_HEAD)
             session = parse(head).session
         if session is not None:
-            return row_of(session, path, tail, seal, whole=size <= len(head))
+            return row_of(session, path, tail, whole=size <= len(head))
     elif legacy.is_legacy(head):
         session, _ = legacy.parse(_read_at(file, 0), path.stem)
         return replace(row_of(session, path), state="plain")
@@ -127,15 +127,9 @@ def _seal_in(tail: bytes) -> marker.Marker | None:
     return last if last and last.kind == "sealed" else None
 
 
-def row_of(
-    session: Session,
-    path: Path,
-    tail: bytes = b"",
-    seal: marker.Marker | None = None,
-    *,
-    whole: bool = True,
-) -> SessionRow:
-    """Return the row of a session that was read `whole`, or of its beginning, end and seal."""
+def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = True) -> SessionRow:
+    """Return the row of a session that was read `whole`, or of its beginning and its `tail`."""
+    seal = _seal_in(tail)
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
