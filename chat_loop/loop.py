@@ -87,7 +87,7 @@ class ChatLoop:
                 if self.chat.replacing is not None:
                     self._cancel_edit()
                 else:
-                    self._display.line("Press Ctrl-D or type exit to quit.", "dim")
+                    self._display.line("Press Ctrl-C again to quit.", "dim")
 
     async def handle(self, line: str) -> bool:
         """Run one line: a command or a query; show a failure, and return False. Raises Quit."""

@@ -341,8 +341,8 @@ def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_pa
 
 def test_ctrl_c_at_the_prompt_says_how_to_leave(tmp_path: Path) -> None:
     screen = Screen(tmp_path, [KeyboardInterrupt, "help", KeyboardInterrupt])
-    assert screen.text.startswith("Press Ctrl-D or type exit to quit.\nYou: help\n")
-    assert screen.text.endswith("Press Ctrl-D or type exit to quit.\nGoodbye!\n")
+    assert screen.text.startswith("Press Ctrl-C again to quit.\nYou: help\n")
+    assert screen.text.endswith("Press Ctrl-C again to quit.\nGoodbye!\n")
 
 
 def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:

@@ -166,3 +166,63 @@ def test_a_plain_terminal_is_sent_nothing_but_lines(tmp_path: Path) -> None:
         assert b"\x1b" not in terminal.raw
         assert "Resume with: chat-loop --plain --model scripted:echo --resume" in terminal.text()
     assert asked(tmp_path) == ["hello **you**"]
+
+
+def test_ctrl_c_pressed_twice_stops_the_reply_and_leaves(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.send("\x03\x03")
+        assert terminal.exit_code() == 0
+        assert "Goodbye!" in terminal.text()
+    reply = saved(tmp_path).exchanges[0].reply
+    assert reply is not None
+    assert (reply.text, reply.stop) == ("Half", "interrupted")
+
+
+def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_the_line(tmp_path: Path) -> None:
+    with chat(tmp_path, "--model", "scripted:echo") as terminal:
+        terminal.send("a draft")
+        terminal.wait_for("You: a draft")
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        assert "again to quit" not in terminal.text()
+        terminal.ctrl("c")
+        terminal.wait_for("Press Ctrl-C again to quit.")
+        terminal.ctrl("c")
+        assert terminal.exit_code() == 0
+
+
+def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.wait_for(
+            re.compile(r"^Assistant: Half\nAssistant … . [2-9] s · Esc to stop$", re.M)
+        )
+        server.release()
+        terminal.wait_for("Assistant: Half a reply.")
+        terminal.wait_for(IDLE)
+        assert "Esc to stop" not in terminal.text()
+        leave(terminal)
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("/con", r"^You: /con\n +/config +Show .*\n +/context +Show "),
+        ("see @READ", r"^You: see @READ\n +README\.md"),
+        ("resume la", r"^You: resume la\n +last "),
+    ],
+)
+def test_the_menu_opens_as_one_types_and_escape_closes_it(
+    tmp_path: Path, typed: str, shown: str
+) -> None:
+    with chat(tmp_path, "--model", "scripted:echo") as terminal:
+        for key in typed:
+            terminal.send(key)
+            terminal.wait_for(re.compile(r"^You: .*" + re.escape(key), re.MULTILINE))
+        terminal.wait_for(re.compile(shown, re.MULTILINE))
+        terminal.send("\x1b")
+        terminal.wait_for(re.compile(rf"^You: {re.escape(typed)}\n(?! +[/Rl])", re.MULTILINE))
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        leave(terminal)

@@ -61,7 +61,7 @@ def test_the_same_is_asked_again(tmp_path: Path) -> None:
 def test_what_is_given_up_leaves_everything_as_it_was(tmp_path: Path, given_up: list[Line]) -> None:
     screen = run(tmp_path, ["Which wood?", "/edit", *given_up, "And now?"], "Oak.", "So.")
     assert KEPT in screen.text
-    assert "Press Ctrl-D or type exit to quit." not in screen.text
+    assert "Press Ctrl-C again to quit." not in screen.text
     assert screen.talk.sent[-1] == said("Which wood?", "Oak.", "And now?")
     assert undone(screen) == 0
 

@@ -175,7 +175,7 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
             tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
         ) as terminal:
             terminal.line("hello")
-            terminal.wait_for(re.compile(r"Trying again.*\(2/5, Esc stops\): "))
+            terminal.wait_for(re.compile(r"Trying again.*\(2/5\): "))
             terminal.wait_for(re.compile(r"Trying again.*\(3/5"))
             terminal.wait_for("You said: hello")
             terminal.wait_for("Time: ")
@@ -194,10 +194,9 @@ def test_leaving_says_that_the_summary_can_be_skipped(tmp_path: Path) -> None:
             terminal.line("hello")
             terminal.wait_for("Time: ")
             terminal.line("exit")
-            terminal.wait_for("Esc skips it")
+            terminal.wait_for("Esc to skip")
             terminal.ctrl("c")
             assert terminal.exit_code() == 0
             assert (
                 "Summary skipped. It will be made when you resume the session." in terminal.text()
             )
-            assert "Ctrl-C skips it" not in terminal.text()

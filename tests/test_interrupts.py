@@ -31,7 +31,7 @@ pytestmark = pytest.mark.skipif(
 
 PATIENCE = 20
 EMPTY = re.compile(r"^You:$", re.MULTILINE)
-LIVES = "type exit to quit."
+LIVES = "Press Ctrl-C again to quit."
 
 
 @dataclass(frozen=True)
@@ -140,7 +140,7 @@ def at_a_question_of_the_program(at: At) -> None:
 
 
 def between_two_attempts(at: At) -> None:
-    at.asks(failing(529, "overloaded_error", "Overloaded", retry_after="50"), shown="Esc stops")
+    at.asks(failing(529, "overloaded_error", "Overloaded", retry_after="50"), shown="(2/5)")
 
 
 def in_a_compaction(at: At) -> None:
@@ -217,13 +217,13 @@ def commands_ended(home: Path) -> bool:
     return not begun.exists() or gone(int(begun.read_text()))
 
 
-def interrupt(at: At, phase: Phase, times: int) -> None:
-    """Press Ctrl-C in a phase so many times; then there is a prompt that works."""
+def interrupt(at: At, phase: Phase) -> None:
+    """Press Ctrl-C in a phase; then there is a prompt that works."""
     begin, told, _ = phase
     chat, begun = at.chat, at.home / "project" / "begun"
     begin(at)
     chat.mark()
-    chat.send("\x03" * times)
+    chat.ctrl("c")
     if told:
         chat.wait_for(told, PATIENCE, output=True)
     if begin is at_a_question_of_the_program:  # what was not sent stands there to be edited
@@ -240,25 +240,24 @@ def interrupt(at: At, phase: Phase, times: int) -> None:
 
 
 @pytest.mark.parametrize("phases", CHATS, ids=[phases[-1][0].__name__ for phases in CHATS])
-def test_ctrl_c_once_and_then_twice_and_a_terminal_that_goes_away(
+def test_ctrl_c_in_each_phase_and_a_terminal_that_goes_away(
     tmp_path: Path, phases: tuple[Phase, ...]
 ) -> None:
     before: list[tuple[str, str]] = []
     with chatted(tmp_path) as at:
         for phase in phases:
             begin, _, expected = phase
-            for times in (1, 2):
-                interrupt(at, phase, times)
-                if begin is in_an_acknowledgment:  # each one begins a session
-                    before = []
-                after = kept(tmp_path)
-                *added, last = after[len(before) :]
-                assert after[: len(before)] == before
-                assert added == [*expected]
-                assert last in [
-                    ("are you there?", f"You said: {said}are you there?") for said in ("", "go\n\n")
-                ]
-                before = after
+            interrupt(at, phase)
+            if begin is in_an_acknowledgment:  # it begins a session
+                before = []
+            after = kept(tmp_path)
+            *added, last = after[len(before) :]
+            assert after[: len(before)] == before
+            assert added == [*expected]
+            assert last in [
+                ("are you there?", f"You said: {said}are you there?") for said in ("", "go\n\n")
+            ]
+            before = after
         begin(at)
         process = at.chat._child.pid
         at.chat.hang_up()
@@ -268,6 +267,24 @@ def test_ctrl_c_once_and_then_twice_and_a_terminal_that_goes_away(
             os.killpg(process, 0)
         assert commands_ended(tmp_path)
     assert begin is in_an_acknowledgment or kept(tmp_path) == [*before, *expected]
+
+
+@pytest.mark.parametrize(
+    "phase", [phases[-1] for phases in CHATS[1:]], ids=lambda phase: phase[0].__name__
+)
+def test_ctrl_c_pressed_twice_leaves_from_each_phase(tmp_path: Path, phase: Phase) -> None:
+    begin, _, expected = phase
+    with chatted(tmp_path) as at:
+        at.said()
+        begin(at)
+        at.chat.send("\x03\x03")
+        assert at.chat.exit_code(PATIENCE) == 0
+        shown = at.chat.text()
+        assert "Traceback" not in shown
+        assert "Goodbye!" in shown
+        assert commands_ended(tmp_path)
+    before = [] if begin is in_an_acknowledgment else [("hello", "You said: hello")]
+    assert kept(tmp_path) == [*before, *expected]
 
 
 @pytest.mark.parametrize("times", [1, 2], ids=["once", "twice"])
@@ -311,7 +328,7 @@ def test_what_was_typed_before_ctrl_c_waits_at_the_next_prompt(tmp_path: Path) -
     assert [query for query, _ in kept(tmp_path)] == ["go", "and now", "half a line"]
 
 
-def test_ctrl_c_during_a_search_of_all_sessions(tmp_path: Path) -> None:
+def test_escape_during_a_search_of_all_sessions(tmp_path: Path) -> None:
     with chatted(tmp_path) as at:
         chat = at.chat
         at.said()
@@ -322,7 +339,7 @@ def test_ctrl_c_during_a_search_of_all_sessions(tmp_path: Path) -> None:
             chat.mark()
             chat.line("/search rate")
             while True:  # nothing tells when it has begun
-                chat.ctrl("c")
+                chat.send("\x1b")
                 with suppress(AssertionError):
                     chat.wait_for("Stopped.", 0.5, output=True)
                     break

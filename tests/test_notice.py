@@ -95,7 +95,7 @@ def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
         server.enqueue(Reply(chunks=("Later.",), stall_after=0))
         terminal.mark()
         terminal.line("later")
-        terminal.wait_for(re.compile(r"^Assistant … . [5-9] s$", re.MULTILINE))
+        terminal.wait_for(re.compile(r"^Assistant … . [5-9] s · Esc to stop$", re.MULTILINE))
         assert "\x07" not in terminal.output()
         server.release()
         terminal.wait_for(re.compile(r"Time: \d.*\x07.*You:", re.DOTALL), output=True)
@@ -104,7 +104,7 @@ def test_in_a_terminal_only_what_took_long_is_told_and_nothing_of_it_is_kept(
         terminal.mark()
         terminal.line("/compact --force")
         terminal.wait_for(
-            re.compile(r"Generating session summary\.\.\. · Esc stops it . [5-9] s$", re.MULTILINE)
+            re.compile(r"Generating session summary\.\.\. . [5-9] s · Esc to stop$", re.MULTILINE)
         )
         server.release()
         terminal.wait_for(re.compile(r"\x07.*You:", re.DOTALL), output=True)

@@ -10,7 +10,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.screen import SIGNS, SOON_SECONDS, TURN_SECONDS, Screen, Waiting
+from chat_loop.display.screen import (
+    PAUSE_SECONDS,
+    SIGNS,
+    SOON_SECONDS,
+    TURN_SECONDS,
+    Screen,
+    Waiting,
+)
 from chat_loop.display.text import cells, one_line
 from chat_loop.events import ReplyEnded, SummaryProgress, SummaryStarted, TextDelta
 from tests.screens import Terminal
@@ -52,16 +59,34 @@ def test_the_waiting_line_never_fills_the_terminal(
 ) -> None:
     line = waited(seconds, text, columns=columns, symbols=symbols)
     assert cells(line) < columns
-    assert line.endswith(f" {int(seconds)} s")
+    assert re.search(r" \d+ s( [·-] Esc to stop)?$", line)
+    assert not (symbols and line.endswith("stop")) or text in line
     assert symbols or line.isascii()
 
 
 def test_the_sign_turns_and_the_seconds_come_with_the_first() -> None:
     assert waited(SOON_SECONDS / 2) == ""
     lines = [waited(number * TURN_SECONDS + 0.01) for number in (3, 4, len(SIGNS))]
-    assert lines == [f"Sally … {SIGNS[3]}", f"Sally … {SIGNS[4]}", f"Sally … {SIGNS[0]} 1 s"]
-    assert waited(0.9, symbols=False) == "Sally ..."
-    assert waited(61.9, symbols=False) == "Sally ... 61 s"
+    turns = [f"Sally … {SIGNS[3]}", f"Sally … {SIGNS[4]}", f"Sally … {SIGNS[0]} 1 s"]
+    assert lines == [f"{turn} · Esc to stop" for turn in turns]
+    assert waited(0.9, symbols=False) == "Sally ... - Esc to stop"
+    assert waited(61.9, symbols=False) == "Sally ... 61 s - Esc to stop"
+    assert waited(61.9, symbols=False, columns=20) == "Sally ... 61 s"
+
+
+def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
+    clock = Clock()
+    waiting = Waiting(clock)
+    assert waiting.next_turn() is None
+    waiting.begin()
+    clock.seconds = 5.0
+    waiting.put_off()
+    clock.seconds += PAUSE_SECONDS - 0.5
+    assert waiting.line("Sally …", 80, symbols=True) == ""
+    assert waiting.next_turn() == pytest.approx(0.5)
+    clock.seconds += 0.5
+    assert waiting.line("Sally …", 80, symbols=False) == "Sally ... 2 s - Esc to stop"
+    assert waiting.next_turn() == TURN_SECONDS
 
 
 @given(STYLED, st.integers(1, 100), st.integers(1, 8))

@@ -158,7 +158,7 @@ def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_d_leaves(tmp_path: Path) 
         chat.wait_for(re.compile(r"You:\s*$", re.MULTILINE), PATIENCE)
         say(chat, "but this", "You said: but this")
         chat.ctrl("c")
-        chat.wait_for("type exit to quit", PATIENCE)
+        chat.wait_for("again to quit", PATIENCE)
         chat.ctrl("d")
         assert chat.exit_code(PATIENCE) == 0
         assert settings(chat) == before

@@ -72,10 +72,10 @@ class CommandCompleter:
 
     def _commands(self, typed: str) -> Iterator[Choice]:
         found = []
-        for command in sorted(registry.commands, key=lambda one: one.name):
+        for command in sorted(registry.commands, key=lambda command: command.name):
+            about = command.help.partition(";")[0]  # the menu has room for the first clause
             for name in (command.name, *command.aliases):
-                shown = command.usage if name == command.name else f"/{name}"
-                found.append((f"{name} " if command.argument else name, shown, command.help))
+                found.append((f"{name} " if command.argument else name, f"/{name}", about))
         for template in self._chat.templates.all():
             about = one_line(template.description, 80) or "a template"
             found.append((f"{template.name} ", one_line(template.usage, 60), about))

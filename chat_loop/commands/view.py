@@ -64,7 +64,7 @@ KEYS = {
         "Edits the entry in $VISUAL or $EDITOR and takes it back (v in vi's command mode)."
     ),
     "Esc": "Stops a reply, keeping what came of it, and whatever else runs.",
-    "Ctrl-C": "Stops what runs, as Esc does; else clears the line.",
+    "Ctrl-C": "Stops what runs, as Esc does, or clears the line; twice quits.",
     "Ctrl-D": "Leaves, from an empty line.",
 }
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."

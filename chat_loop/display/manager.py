@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, TextIO, cast
 
 from chat_loop.display.reply import ReplyText, reply_on
-from chat_loop.display.screen import Screen, Waiting
+from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
@@ -79,7 +79,8 @@ class DisplayManager:
         wraps: bool = True,
         plain: bool = False,
     ) -> None:
-        self.out = Screen(out or sys.stdout, self._notice, self._waits, plain=plain)
+        self.waiting = Waiting()
+        self.out = Screen(out or sys.stdout, self._notice, self.waiting.next_turn, plain=plain)
         self.agent = agent
         self.is_terminal = self.out.isatty()
         self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
@@ -90,7 +91,6 @@ class DisplayManager:
         self._wraps = wraps
         self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
-        self.waiting = Waiting()
         self._console: Console | None = None
 
     @property
@@ -227,11 +227,13 @@ class DisplayManager:
         for line in printable(error.hint).split("\n") if error.hint else ():
             self.prose(f"  {line}", indent=2)
 
-    def begin_waiting(self, text: str = "", *, hint: str = "") -> None:
+    def begin_waiting(
+        self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False
+    ) -> None:
         """Start to wait for a reply, or for the work that `text` names; `hint` names a key."""
         self._in_reply = self._in_thinking = False
         self._close_line()
-        self.waiting.begin(text, hint=hint, at_once=bool(hint))
+        self.waiting.begin(text, hint=hint, at_once=at_once)
         self.out.repaint()
 
     def progress(self, done: int, of: int) -> None:
@@ -271,12 +273,7 @@ class DisplayManager:
         """Return `text` after a symbol, where the output can show it."""
         return f"{symbol} {text}" if self.has_symbols else text
 
-    def _waits(self) -> bool:
-        return self.waiting.lasts and not (self._in_reply or self._in_thinking)
-
     def _notice(self, columns: int) -> str:
-        if not self._waits():
-            return ""
         default = f"{one_line(self.agent, 60)} …"
         return self.waiting.line(default, columns, symbols=self.has_symbols)
 
@@ -311,6 +308,7 @@ class DisplayManager:
             else:
                 self._styled(name, "bold cyan", end=" ")
             self._in_reply, self._line_open, self._in_thinking = True, True, False
+        self.waiting.put_off()
         self._reply.feed(text)
 
     def _thinking(self, text: str) -> None:
@@ -319,6 +317,7 @@ class DisplayManager:
         if not self._in_thinking:
             self._close_line()
             self._in_thinking = self._line_open = True
+        self.waiting.put_off()
         self._styled(printable(text), "dim")
 
     def _reply_ended(self, event: ReplyEnded) -> None:
@@ -338,8 +337,7 @@ class DisplayManager:
         if self._redraws:
             if self._in_reply or self._in_thinking or not self.waiting.lasts:
                 self.begin_waiting()
-            stops = "" if self.waiting.hint else ", Esc stops"
-            self.waiting.more = f" Trying {when} ({attempt}{stops}): {reason}"
+            self.waiting.more = f" Trying {when} ({attempt}): {reason}"
         elif event.attempt == FIRST_RETRY:
             self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)
 
@@ -391,8 +389,8 @@ class DisplayManager:
         """Begin a line that `_summary_ended` ends; a terminal shows the progress."""
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
         text = self.symbol("📝", f"Generating session summary{parts}...")
-        hint = " · Esc skips it" if event.optional else " · Esc stops it"
-        self.begin_waiting(text, hint=hint)
+        hint = " · Esc to skip" if event.optional else STOP_HINT
+        self.begin_waiting(text, hint=hint, at_once=True)
         if not self._redraws:
             self._write(text)
             self._line_open = True

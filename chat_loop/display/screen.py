@@ -19,6 +19,9 @@ SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURN_SECONDS = 0.12
 SOON_SECONDS = 0.3
 """The delay before the waiting line appears."""
+PAUSE_SECONDS = 2.0
+"""A reply without a word for so long gets the waiting line again."""
+STOP_HINT = " · Esc to stop"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -29,36 +32,48 @@ class Waiting:
         self.text = self.more = self.hint = ""
         self.lasts = False
         self._clock = clock
-        self._since = 0.0
-        self._at_once = False
+        self._since = self._delay = 0.0
 
-    def begin(self, text: str = "", *, hint: str = "", at_once: bool = False) -> None:
+    def begin(self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False) -> None:
         """Start to wait; the line appears after a short delay, or at once."""
-        self.text, self.more, self.hint, self._at_once = text, "", hint, at_once
-        self._since, self.lasts = self._clock(), True
+        self.text, self.more, self.hint, self.lasts = text, "", hint, True
+        self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
+
+    def put_off(self) -> None:
+        """Hide the line until nothing has come for a while: a part of the reply is here."""
+        self._since, self._delay = self._clock(), PAUSE_SECONDS
 
     def count(self, done: int, of: int) -> None:
         """Show that sessions are read; safe in any thread."""
         if not self.lasts:
-            self.begin()
+            self.begin(hint="")
         self.text, self.more = "Reading sessions:", f" {done:,} of {of:,}"
 
     def end(self) -> None:
         """Stop to wait."""
         self.text, self.more, self.hint, self.lasts = "", "", "", False
 
+    def next_turn(self) -> float | None:
+        """Return after how many seconds the line changes; None when nothing is waited for."""
+        if not self.lasts:
+            return None
+        return max(TURN_SECONDS, self._since + self._delay - self._clock())
+
     def line(self, default: str, columns: int, *, symbols: bool) -> str:
         """Return the line with a spinner and the seconds, or nothing yet; `default` is the text
         where there is none.
         """
         seconds = self._clock() - self._since
-        if not self.lasts or (seconds < SOON_SECONDS and not self._at_once):
+        if not self.lasts or seconds < self._delay:
             return ""
-        text = f"{self.text or default}{self.more}{self.hint}"
+        text, hint = f"{self.text or default}{self.more}", self.hint
         if not symbols:
             text = text.replace("…", "...").encode("ascii", "backslashreplace").decode()
+            hint = hint.replace("·", "-")
         sign = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}" if symbols else ""
         passed = f"{sign} {int(seconds)} s" if seconds >= 1 else sign
+        if cells(text) + len(passed) + len(hint) < columns:
+            return text + passed + hint
         return cut_to(text, columns - 1 - len(passed), "…" if symbols else "") + passed
 
 
@@ -69,17 +84,17 @@ class Screen:
         self,
         out: TextIO,
         notice: Callable[[int], str],
-        waits: Callable[[], bool],
+        next_turn: Callable[[], float | None],
         *,
         plain: bool = False,
     ) -> None:
-        """`notice(columns)` returns the waiting line; `waits()`: there is one, now or soon. A
-        `plain` terminal is taken for a pipe.
+        """`notice(columns)` returns the waiting line; `next_turn()` after how many seconds it
+        changes. A `plain` terminal is taken for a pipe.
         """
         self.encoding = out.encoding or "utf-8"
         self._out = out
         self._plain = plain
-        self._notice, self.waits = notice, waits
+        self._notice, self.next_turn = notice, next_turn
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""

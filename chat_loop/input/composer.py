@@ -8,8 +8,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import re
 import signal
 import sys
+import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
 from itertools import groupby
@@ -24,7 +26,13 @@ from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorSha
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.filters import Condition, has_focus, is_searching, vi_insert_mode
+from prompt_toolkit.filters import (
+    Condition,
+    has_completions,
+    has_focus,
+    is_searching,
+    vi_insert_mode,
+)
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
@@ -53,7 +61,7 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import suspend_to_background_supported
 
 from chat_loop.display.nonblocking import NonblockingTerminal, drain
-from chat_loop.display.screen import TURN_SECONDS, Screen
+from chat_loop.display.screen import Screen
 from chat_loop.display.text import cut_to, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
@@ -67,11 +75,15 @@ from chat_loop.input.start import PROMPT, InstantPrompt, Terminal
 NARROW = 40
 """Below this many columns there is no status line."""
 MENU_LINES = 8
+MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
+"""Before the cursor, this opens the menu as it is typed: a command, a session, or a file."""
 EDITED_CHARACTERS = 20_000
 EDITED_LINES = 200
 """Larger texts from an editor are folded."""
 ESCAPE_SECONDS = 0.1
 """How long Escape waits for the rest of a key's sequence."""
+TWICE_SECONDS = 1.5
+"""Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
 MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
 EDIT_HINT = "your last query: Enter asks it anew, Ctrl-C gives up"
@@ -137,15 +149,19 @@ class Composer(Reader):
         self._answer: asyncio.Future[str] | None = None
         self._timer: asyncio.TimerHandle | None = None
         self._lent = False
+        self._interrupted_at = -TWICE_SECONDS
+        """When Ctrl-C was pressed last, on the monotonic clock; typing forgets it."""
         self._pastes = Pastes()
         self._lines = Lines(lambda seconds: has_input(self._app.input, seconds), self._pastes)
         self._line = Buffer(
             name=DEFAULT_BUFFER,
             history=PrivateHistory(history, self._pastes.has),
             completer=ThreadedCompleter(Completions(complete)),
+            complete_while_typing=Condition(self._opens_menu),
             multiline=False,
             accept_handler=self._accept,
         )
+        self._line.on_text_changed += lambda _: self._forget_ctrl_c()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         self._answer_window = Window(
             BufferControl(self._answer_line),
@@ -245,7 +261,9 @@ class Composer(Reader):
         return clean(self._pastes.expand(entry.text))
 
     def put_back(self) -> None:
+        leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
         self._take_back(self._last_entry)
+        self._entries.extend(leaves)
 
     def offer(self, text: str) -> bool:
         self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
@@ -280,37 +298,22 @@ class Composer(Reader):
                 self._end_question("")
 
     def _bindings(self) -> KeyBindings:
-        """Return the keys that stop, leave, take back and suspend."""
-        keys, lines = KeyBindings(), self._lines
-        at_line = has_focus(DEFAULT_BUFFER)
-        is_asked = Condition(lambda: self._answer is not None)
-        is_busy = Condition(lambda: self._busy) & ~is_asked
-        is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
+        """Return the keys that leave, take back, suspend, and those that stop."""
+        keys = KeyBindings()
         is_empty = Condition(lambda: not self._app.current_buffer.text)
-        is_queued = Condition(lambda: bool(self._entries))
-
-        @keys.add("c-c", filter=at_line)
-        @keys.add("c-d", filter=at_line & is_empty & Condition(lambda: lines.multiline))
-        def give_up(event: KeyPressEvent) -> None:
-            if not (self._line.text or lines.multiline or lines.flood) or lines.offered:
-                self._interrupt()
-            self._line.reset()
-            lines.reset()
-
-        @keys.add("c-c", filter=is_busy | ~at_line & ~is_searching)
-        @keys.add("escape", filter=(is_busy | is_asked) & is_alone & ~vi_insert_mode, eager=True)
-        def stop(event: KeyPressEvent) -> None:
-            self._interrupt()
+        self._add_stopping(keys)
 
         @keys.add("c-\\", filter=Condition(lambda: hasattr(signal, "SIGQUIT")))
         def quit_at_once(event: KeyPressEvent) -> None:
             signal.raise_signal(signal.SIGQUIT)
 
-        @keys.add("c-d", filter=is_empty & ~is_searching & Condition(lambda: not lines.multiline))
+        @keys.add(
+            "c-d", filter=is_empty & ~is_searching & Condition(lambda: not self._lines.multiline)
+        )
         def leave(event: KeyPressEvent) -> None:
             self._refuse(EOFError())
 
-        @keys.add("up", filter=at_line & is_queued)
+        @keys.add("up", filter=has_focus(DEFAULT_BUFFER) & Condition(lambda: bool(self._entries)))
         def take_back(event: KeyPressEvent) -> None:
             self._take_back()
 
@@ -319,6 +322,44 @@ class Composer(Reader):
             self._app.suspend_to_background()
 
         return keys
+
+    def _add_stopping(self, keys: KeyBindings) -> None:
+        """Bind Ctrl-C and Esc."""
+        lines = self._lines
+        at_line = has_focus(DEFAULT_BUFFER)
+        is_asked = Condition(lambda: self._answer is not None)
+        is_busy = Condition(lambda: self._busy) & ~is_asked
+        is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
+        is_escape = is_alone & ~vi_insert_mode
+        is_empty = Condition(lambda: not self._line.text)
+
+        @keys.add("c-c", filter=at_line)
+        @keys.add("c-d", filter=at_line & is_empty & Condition(lambda: lines.multiline))
+        def give_up(event: KeyPressEvent) -> None:
+            if not (self._line.text or lines.multiline or lines.flood):
+                self._press_ctrl_c()
+            elif lines.offered:
+                self._interrupt()
+            self._line.reset()
+            lines.reset()
+
+        @keys.add("c-c", filter=is_busy | ~at_line & ~is_searching)
+        def stop_or_quit(event: KeyPressEvent) -> None:
+            self._press_ctrl_c()
+
+        @keys.add("escape", filter=(is_busy | is_asked) & is_escape, eager=True)
+        def stop(event: KeyPressEvent) -> None:
+            self._interrupt()
+
+        @keys.add("escape", filter=at_line & has_completions & is_escape, eager=True)
+        def close_menu(event: KeyPressEvent) -> None:
+            self._line.cancel_completion()
+
+    def _opens_menu(self) -> bool:
+        """Return True when the menu opens by itself; a paste never opens it."""
+        if self._lines.pasting or self._lines.ahead:
+            return False
+        return MENU_OPENERS.fullmatch(self._line.document.text_before_cursor) is not None
 
     def _accept(self, buffer: Buffer) -> bool:
         self._entries.append(Entry(buffer.text, self._pastes.shown))
@@ -351,6 +392,19 @@ class Composer(Reader):
         else:
             self._entries.append(error)
             self._arrived.set()
+
+    def _press_ctrl_c(self) -> None:
+        """Stop what runs; pressed again at once, leave the chat as Ctrl-D does."""
+        now = time.monotonic()
+        twice, self._interrupted_at = now - self._interrupted_at < TWICE_SECONDS, now
+        if twice:
+            self._refuse(EOFError())
+        else:
+            self._interrupt()
+
+    def _forget_ctrl_c(self) -> None:
+        """Take the next Ctrl-C for the first one."""
+        self._interrupted_at = -TWICE_SECONDS
 
     def _interrupt(self) -> None:
         """Stop what runs, or say to who reads that Ctrl-C was pressed in an empty line."""
@@ -461,10 +515,11 @@ class Composer(Reader):
         return [("dim", PROMPT.replace(":", ellipsis)) if self._busy else ("", PROMPT)]
 
     def _line_height(self) -> Dimension:
-        if self._line.complete_state is None:
+        state = self._line.complete_state
+        if state is None or not state.completions:
             return Dimension(min=1)
         rows = self._app.output.get_size().rows
-        return Dimension(min=max(1, min(MENU_LINES + 1, rows - 3)))
+        return Dimension(min=max(1, min(MENU_LINES + 1, len(state.completions) + 1, rows - 3)))
 
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
@@ -503,10 +558,16 @@ class Composer(Reader):
         if self._ready is not None:
             ready, self._ready = self._ready, None
             ready()
-        waits = self._busy and self._screen.waits()
-        if self._timer is None and (waits or self._refreshes()):
-            seconds = TURN_SECONDS if waits else STATUS_SECONDS
-            self._timer = asyncio.get_running_loop().call_later(seconds, self._tick)
+        seconds = self._screen.next_turn() if self._busy else None
+        if seconds is None and self._refreshes():
+            seconds = STATUS_SECONDS
+        if seconds is None:
+            return
+        loop = asyncio.get_running_loop()
+        if self._timer is None or loop.time() + seconds < self._timer.when():
+            if self._timer is not None:
+                self._timer.cancel()
+            self._timer = loop.call_later(seconds, self._tick)
 
     def _tick(self) -> None:
         self._timer = None
