@@ -217,11 +217,10 @@ class Composer(Reader):
     def _fail(self, loop: asyncio.AbstractEventLoop, context: dict[str, object]) -> None:
         """End the application when the terminal is gone: a key cannot be read, or nothing drawn."""
         error = context.get("exception")
-        runs = self._app.is_running and not self._app.is_done
-        if runs and isinstance(error, OSError) and "handle" in context:
-            self._app.exit(exception=error)
-        else:
+        if not (isinstance(error, OSError) and "handle" in context):
             loop.default_exception_handler(context)
+        elif self._app.is_running and not self._app.is_done:
+            self._app.exit(exception=error)
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._arrived.set()
