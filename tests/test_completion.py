@@ -48,7 +48,7 @@ def test_commands_and_aliases(screen: Screen) -> None:
     [info] = CommandCompleter(screen.chat).choices("/info")
     assert (info.shown, info.note) == (
         "/info",
-        "Show the session, its file, the model, the context and the accounting.",
+        "Show the session, its file, the model, the context and the accounting",
     )
 
 
@@ -251,7 +251,7 @@ def test_tab_in_a_terminal(tmp_path: Path) -> None:
         terminal.wait_for("You: /unpin ")
         terminal.ctrl("c")
         terminal.send("/un\t")
-        terminal.wait_for(re.compile(r"/unpin N +Carry a pin no further"))
+        terminal.wait_for(re.compile(r"/unpin +Carry a pin no further"))
         terminal.send("t\t")
         terminal.wait_for("You: /untag")
         terminal.ctrl("c")

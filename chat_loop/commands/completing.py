@@ -73,7 +73,7 @@ class CommandCompleter:
     def _commands(self, typed: str) -> Iterator[Choice]:
         found = []
         for command in sorted(registry.commands, key=lambda command: command.name):
-            about = command.help.partition(";")[0]  # the menu has room for the first clause
+            about = command.help.partition(";")[0].rstrip(".")  # the menu has room for this much
             for name in (command.name, *command.aliases):
                 found.append((f"{name} " if command.argument else name, f"/{name}", about))
         for template in self._chat.templates.all():

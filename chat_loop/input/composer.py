@@ -77,6 +77,8 @@ NARROW = 40
 MENU_LINES = 8
 MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
 """Before the cursor, this opens the menu as it is typed: a command, a session, or a file."""
+MENU_SECONDS = 0.08
+"""The pause in typing after which the menu opens."""
 EDITED_CHARACTERS = 20_000
 EDITED_LINES = 200
 """Larger texts from an editor are folded."""
@@ -157,11 +159,12 @@ class Composer(Reader):
             name=DEFAULT_BUFFER,
             history=PrivateHistory(history, self._pastes.has),
             completer=ThreadedCompleter(Completions(complete)),
-            complete_while_typing=Condition(self._opens_menu),
             multiline=False,
             accept_handler=self._accept,
         )
         self._line.on_text_changed += lambda _: self._forget_ctrl_c()
+        self._line.on_text_insert += lambda _: self._open_menu_soon()
+        self._menu_timer: asyncio.TimerHandle | None = None
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         self._answer_window = Window(
             BufferControl(self._answer_line),
@@ -206,8 +209,8 @@ class Composer(Reader):
             if self._app.is_running and not self._app.is_done:
                 self._app.exit()
             await asyncio.gather(self._running, return_exceptions=True)
-            if self._timer is not None:
-                self._timer.cancel()
+            for timer in filter(None, (self._timer, self._menu_timer)):
+                timer.cancel()
             self._end_frame()
             with contextlib.suppress(OSError):  # the terminal is gone
                 self._screen.detach()
@@ -354,11 +357,17 @@ class Composer(Reader):
         def close_menu(event: KeyPressEvent) -> None:
             self._line.cancel_completion()
 
-    def _opens_menu(self) -> bool:
-        """Return True when the menu opens by itself; a paste never opens it."""
-        if self._lines.pasting or self._lines.ahead:
-            return False
-        return MENU_OPENERS.fullmatch(self._line.document.text_before_cursor) is not None
+    def _open_menu_soon(self) -> None:
+        """Open the menu when nothing more is typed for a moment."""
+        # Not at each key: a Tab that arrives while choices are loaded would be lost.
+        if self._menu_timer is not None:
+            self._menu_timer.cancel()
+        self._menu_timer = asyncio.get_running_loop().call_later(MENU_SECONDS, self._open_menu)
+
+    def _open_menu(self) -> None:
+        line = self._line
+        if not line.complete_state and MENU_OPENERS.fullmatch(line.document.text_before_cursor):
+            line.start_completion()
 
     def _accept(self, buffer: Buffer) -> bool:
         self._entries.append(Entry(buffer.text, self._pastes.shown))
