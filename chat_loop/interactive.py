@@ -33,7 +33,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
-from chat_loop.input.start import ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, columns
+from chat_loop.input.start import DIM, ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, columns, styled
 from chat_loop.library.indexer import Indexer
 from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
@@ -84,7 +84,7 @@ class Interactive:
         self._has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         self._reader: Reader = LineReader()
         if self._has_terminal and self._instant is None:
-            self._display.prose(banner())
+            self._display.prose(banner(), "dim")
         if self._display.is_terminal and sys.stdin.isatty() and os.environ.get("TERM") != "dumb":
             from chat_loop.input.composer import Composer  # pipes need no prompt_toolkit
 
@@ -166,6 +166,7 @@ class Interactive:
         if not self._has_terminal:
             self._display.line(f"{banner()} · {model}")
         lines: list[str] = []
+        offered = ""
         if shown and not (self._first or sessions.directory.exists()):
             lines += greeting(model, str(sessions.directory), columns())
         if self._memory is not None and self._memory.notice:
@@ -176,11 +177,14 @@ class Interactive:
             identity, last = sessions.last_resumable()
             if last is not None:
                 when = when_text(last.updated, sessions.now())
-                lines.append(offer(last.name or identity, when, columns()))
+                offered = offer(last.name or identity, when, columns())
+                lines.append(offered)
         if self._instant is not None and (lines or self._first):
             self._instant.erase()
         for line in lines:  # not by the display: it would load rich
-            sys.stdout.write(f"{one_line(line, 500)}\n")
+            text = one_line(line, 500)
+            is_chrome = self._reader.has_editor and line == offered
+            sys.stdout.write(f"{styled(text, DIM) if is_chrome else text}\n")
         sys.stdout.flush()
         if self._first or self._message or not self._has_terminal:
             self._load_behind()

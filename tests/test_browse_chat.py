@@ -155,7 +155,7 @@ def test_e_opens_the_editor_on_the_file_with_the_terminal_as_it_was(home: Path) 
     with chat(home) as terminal:
         open_browser(terminal, "monad")
         terminal.send("e")
-        terminal.wait_for("No session matches")  # it is about functors now
+        terminal.wait_for("No sessions match")  # it is about functors now
         terminal.send("\x1b")
         terminal.wait_for("What is a functor?")
         terminal.send("q")

@@ -188,10 +188,10 @@ def test_twenty_columns_and_five_lines() -> None:
     with browsing(50, rows=5, cols=20) as terminal:
         terminal.wait_for("Enter resume  ? keys")
         assert terminal.screen() == [
-            ">    ▸ Session 0… #p",
-            "     漢字の並べ替え…",
-            "     ␛]0;owned␇␛[2J…",
-            "     very long very…",
+            ">  1  ▸ Ses… #pyth…",
+            "   2  漢字の並べ替…",
+            "   3  ␛]0;owned␇␛[…",
+            "   4  very long ve…",
             "Enter resume  ? keys",
         ]
         terminal.send("d")
@@ -208,16 +208,16 @@ def test_a_screen_of_80_columns() -> None:
         terminal.wait_for("Question 11 of older_000000_3")
         assert terminal.screen()[:11] == [
             "  Sessions: 11",
-            "  1  today 15:04    1 query, 500 tokens      ▾ Session 0 of all #python #wo␛[rk",
-            ">    today 15:03    3 queries, 300 tokens    └ Older session 3",
-            "     today 15:02    2 queries, 200 tokens    └ Older session 2",
-            "     today 15:01    1 query, 100 tokens      └ Older session 1",
-            "  2  today 08:04    4 queries, 1.7K tokens   漢字の並べ替えについて教えてくださ…",
-            "  3  today 01:04    7 queries, 2.9K tokens   ␛]0;owned␇␛[2J␛[31mred <U+202E>rig…",
-            "  4  Nov 21, 18:04  10 queries, 4.2K tokens  very long very long very long very…",
-            "  5  Nov 21, 11:04  13 queries, 5.4K tokens  👩👩👧👦 family ❤… #python #wo␛[rk",
-            "  6  Nov 21, 04:04  16 queries, 6.6K tokens  ▸ Deploy the blue cluster to eu-we…",
-            "  7  Nov 20, 21:04  19 queries, 7.9K tokens  How do I sort a list of dicts by t…",
+            "  1  ▾ Session 0 of all #python #wo␛[rk                        now   500 tokens",
+            ">    └ Older session 3                                         now   300 tokens",
+            "     └ Older session 2                                          2m   200 tokens",
+            "     └ Older session 1                                          3m   100 tokens",
+            "  2  漢字の並べ替えについて教えてください、できるだけ詳しく…    7h  1.7K tokens",
+            "  3  ␛]0;owned␇␛[2J␛[31mred <U+202E>right to left second lin…  14h  2.9K tokens",
+            "  4  very long very long very long very long very long very…   21h  4.2K tokens",
+            "  5  👩👩👧👦 family ❤ and 👍 thumbs é̀̂ #python #wo␛[rk          1d  5.4K tokens",
+            "  6  ▸ Deploy the blue cluster to eu-west-1                     1d  6.6K tokens",
+            "  7  How do I sort a list of dicts by two keys?                 1d  7.9K tokens",
         ]
         terminal.send("q")
         left(terminal)

@@ -49,23 +49,23 @@ def test_lists_and_their_filters(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=5) == (
         """\
 You: sessions
-1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-2  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-3  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        2h    1 query  110 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 queries  330 tokens
+3  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 queries  440 tokens
 You: /sessions --unfold
-1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-2  today 00:30    1 query, 110 tokens    Kitchen
-3  Nov 21, 23:30  2 queries, 220 tokens  Kitchen #home
-4  Nov 21, 22:30  2 queries, 220 tokens  Kitchen #home
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h    1 query  110 tokens
+2  Kitchen                               3h    1 query  110 tokens
+3  Kitchen #home                         3h  2 queries  220 tokens
+4  Kitchen #home                         4h  2 queries  220 tokens
 You: /sessions kitchen
-1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        3h  3 queries  330 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 queries  440 tokens
 You: /sessions #home
-1  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  3h  4 queries  440 tokens
 You: /sessions ÖL
-1  today 01:30  1 query, 110 tokens  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇  2h  1 query  110 tokens
 You: /sessions --agent bob
-No session fits.
+No matching sessions.
 You: /sessions --tag
 ✗ --tag of /sessions needs a value.
   /help sessions shows how.
@@ -76,13 +76,13 @@ You: /sessions --since 99999y
 ✗ “99999y” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
 You: /sessions --since 9999-12-31 --unfold
-No session fits.
+No matching sessions.
 You: /sessions --since soon
 ✗ “soon” is not a date.
   A date such as 2026-11-21, or an age such as 30d.
 You: /sessions --before 2026-11-22 --unfold
-1  Nov 21, 23:30  2 queries, 220 tokens  Kitchen #home
-2  Nov 21, 22:30  2 queries, 220 tokens  Kitchen #home
+1  Kitchen #home  3h  2 queries  220 tokens
+2  Kitchen #home  4h  2 queries  220 tokens
 You: /sessions more
 There are no more.
 Goodbye!
@@ -153,7 +153,7 @@ You: /search gateway --tag home
      You: The gateway listens on port 5432.
 show N, resume N and quote N (with /) go on from a hit.
 You: /search zebra
-No matches. It may have been said in other words; /sessions WORDS looks at names.
+No matches. Try different words; /sessions WORDS looks at names.
 You: /search
 ✗ Usage: /search WORDS
   /help search has more.
@@ -161,18 +161,18 @@ You: /search --foo x
 ✗ /search has no option --foo.
   Options: --tag, --agent, --project, --since, --before. Put -- before words with a dash.
 You: /search -- --foo
-No matches. It may have been said in other words; /sessions WORDS looks at names.
+No matches. Try different words; /sessions WORDS looks at names.
 You: /show 99
 ✗ There is no session 99: the numbers go from 1 to 3.
   sessions shows them.
 You: /show kitchen
-1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        4h  3 queries  330 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /show kitchen 2
-1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        4h  3 queries  330 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /show 1 77
@@ -225,8 +225,8 @@ def test_a_tree_with_forks(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7) == (
         """\
 You: /tree kitchen
-1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /resume 1
@@ -320,9 +320,9 @@ def test_a_merge(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7, answers=("n",)) == (
         """\
 You: sessions
-1  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-2  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-3  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        4h    1 query  110 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
+3  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
 You: /merge
 ✗ Usage: /merge A [B]
   /help merge has more.
@@ -499,8 +499,8 @@ You: /resume zebra
 ✗ There is no session zebra.
   sessions shows them.
 You: /resume kitchen
-1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /resume heiß
@@ -547,9 +547,9 @@ You: /resume 1 2 3
 ✗ Which session? One number or id is wanted.
   sessions lists them.
 You: /resume
-*  today 01:30    1 query, 110 tokens    Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-1  today 00:30    3 queries, 330 tokens  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”
-2  Nov 21, 23:30  4 queries, 440 tokens  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home
+*  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        4h    1 query  110 tokens
+1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
+2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
 Type resume and a number, or resume last.
 Goodbye!
   Nothing was added since: no session was saved.
@@ -571,12 +571,12 @@ def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
         """\
 You: sessions
- 1 today 01:30  1 query, 110 tokens
-   Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
- 2 today 00:30  3 queries, 330 tokens
-   Kitchen ⑂1.2 “The gateway listens on…
- 3 Nov 21, 23:30  4 queries, 440 tokens
-   Kitchen ⑂1.2 “The gateway list… #home
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
+   4h · 110 tokens
+2  Kitchen ⑂1.2 “The gateway listens o…
+   5h · 330 tokens
+3  Kitchen ⑂1.2 “The gateway lis… #home
+   5h · 440 tokens
 You: /search gateway port
   1  Kitchen · query 1 · today 00:30
      You: The gateway listens on port
@@ -589,10 +589,10 @@ You: /search gateway port
      5432.
 show N, resume N and quote N (with /) go on from a hit.
 You: /tree kitchen
- 1 today 00:30  3 queries, 330 tokens
-   Kitchen ⑂1.2 “The gateway listens on…
- 2 Nov 21, 23:30  4 queries, 440 tokens
-   Kitchen ⑂1.2 “The gateway list… #home
+1  Kitchen ⑂1.2 “The gateway listens o…
+   5h · 330 tokens
+2  Kitchen ⑂1.2 “The gateway lis… #home
+   5h · 440 tokens
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /tree 1
@@ -642,7 +642,7 @@ def test_pages_go_on_where_they_ended_whatever_is_shown_between(tmp_path: Path) 
     ]
     text = run(tmp_path, *lines, "/sessions more", "/show 45", "/sessions all", "/show 46", hours=1)
     assert numbers(text, "sessions") == [str(number) for number in range(1, 21)]
-    assert "… and 25 older; /sessions more goes on, WORDS after it filter." in text
+    assert "… and 25 older: /sessions more shows them, /sessions WORDS filters." in text
     assert text.partition("You: /show 1\n")[2].startswith("Session ID: n7\n")
     assert numbers(text, "/sessions more") == [str(number) for number in range(21, 41)]
     assert text.partition("You: /show 21\n")[2].startswith("Session ID: n25\n")

@@ -41,10 +41,10 @@ def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
     assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
         """\
 You: sessions
-1  Nov 21, 17:30  1 query, 110 tokens  How do I sort?
-2  Nov 21, 16:30  1 query, 110 tokens  [red]Wie sortiert[/] man ␛]0;x␇ das?
-3  Nov 21, 15:30  1 query, 110 tokens  漢字
-4  Nov 21, 14:30  1 query, 110 tokens  word word word word word word word word…
+1  How do I sort?                                               14h  110 tokens
+2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
+3  漢字                                                         16h  110 tokens
+4  word word word word word word word word word word word wor…  17h  110 tokens
 You: resume 2
 📋 Loading session...
 ✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens)
@@ -60,14 +60,14 @@ def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.Monke
     assert screen.text == (
         """\
 You: sessions
- 1 Nov 21, 17:30  1…
-   How do I sort?
- 2 Nov 21, 16:30  1…
-   [red]Wie sortier…
- 3 Nov 21, 15:30  1…
-   漢字
- 4 Nov 21, 14:30  1…
-   word word word w…
+1  How do I sort?
+   14h · 110 tokens
+2  [red]Wie sortie…
+   15h · 110 tokens
+3  漢字
+   16h · 110 tokens
+4  word word word…
+   17h · 110 tokens
 Goodbye!
 """
     )
@@ -79,7 +79,7 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
         os.utime(tmp_path / f"note{number}.md", (number, number))
     screen = Screen(tmp_path, ["sessions", "/sessions all", "resume 22", "/sessions today"])
     lines = screen.text.splitlines()
-    assert lines[21] == "… and 2 older; /sessions more goes on, WORDS after it filter."
+    assert lines[21] == "… and 2 older: /sessions more shows them, /sessions WORDS filters."
     assert [line.split()[0] for line in lines[23:45]] == [str(number) for number in range(1, 23)]
     assert lines[45:] == [
         "You: resume 22",
@@ -87,7 +87,7 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
         f"✗ Session can't be resumed: {tmp_path}/note0.md is not a transcript.",
         "  Starting fresh.",
         "You: /sessions today",
-        "No session fits.",
+        "No matching sessions.",
         "Goodbye!",
     ]
 
@@ -118,10 +118,10 @@ You: resume sally
 ✗ 4 sessions begin with sally.
   Type more of the id.
 You: /resume
-1  Nov 21, 17:30  1 query, 110 tokens  How do I sort?
-2  Nov 21, 16:30  1 query, 110 tokens  [red]Wie sortiert[/] man ␛]0;x␇ das?
-3  Nov 21, 15:30  1 query, 110 tokens  漢字
-4  Nov 21, 14:30  1 query, 110 tokens  word word word word word word word word…
+1  How do I sort?                                               14h  110 tokens
+2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
+3  漢字                                                         16h  110 tokens
+4  word word word word word word word word word word word wor…  17h  110 tokens
 Type resume and a number, or resume last.
 You: /resume my CV
 ✗ No session fits “my CV”.

@@ -91,13 +91,17 @@ def newest(home: Path) -> Session:
         (
             "Rate limiter",
             100,
-            "Last time: Rate limiter (today 14:30) · resume last goes on with it",
+            'Last time: Rate limiter (today 14:30) · type "resume last" to continue',
         ),
-        ("Rate limiter", 80, "Last time: Rate limiter (today 14:30) · resume last goes on with it"),
+        (
+            "Rate limiter",
+            80,
+            'Last time: Rate limiter (today 14:30) · type "resume last" to continue',
+        ),
         (
             "word " * 20,
             80,
-            "Last time: word word word word wor… (today 14:30) · resume last goes on with it",
+            'Last time: word word word word… (today 14:30) · type "resume last" to continue',
         ),
         ("word " * 20, 60, "Last time: word word word word word word wor… · resume last"),
         ("漢字" * 20, 40, "Last time: 漢字漢字漢字… · resume last"),
@@ -119,9 +123,10 @@ def test_the_last_session_is_offered_and_resume_last_goes_on_with_it(tmp_path: P
         above = lines(terminal)
         assert above[0].startswith("chat-loop ")
         assert re.fullmatch(
-            r"Last time: Rate limiter \(today \d\d:\d\d\) · resume last goes on with it", above[1]
+            r'Last time: Rate limiter \(today \d\d:\d\d\) · type "resume last" to continue',
+            above[1],
         ) or re.fullmatch(
-            r"Last time: Rate limiter \(\w+ \d+, \d\d:\d\d\) · resume last goes on with it",
+            r'Last time: Rate limiter \(\w+ \d+, \d\d:\d\d\) · type "resume last" to continue',
             above[1],
         )
         assert len(above) == 2
@@ -394,11 +399,9 @@ def test_the_greeting_names_the_folder_by_its_end_and_the_home_by_its_sign(
     monkeypatch.setenv("HOME", "/home/kim")
     assert (
         greeting("a:b", "/home/kim/x/sessions", 80)[1]
-        == "Conversations are markdown files in ~/x/sessions."
+        == "Conversations are markdown files in ~/x/sessions"
     )
-    assert greeting("a:b", "/home/kimberly/sessions", 80)[1].endswith(
-        " in /home/kimberly/sessions."
-    )
+    assert greeting("a:b", "/home/kimberly/sessions", 80)[1].endswith(" in /home/kimberly/sessions")
     assert (
         greeting("a:b", f"/{'long/' * 30}sessions", 40)[1]
         == "Saved in …/long/long/long/long/sessions"

@@ -109,7 +109,7 @@ def whole_run(program: Program) -> list[Session]:
         chat.mark()
         chat.line("sessions")
         chat.wait_for(
-            re.compile(r"^ *1  today .* 3 queries, .* · compacted$", re.MULTILINE), timeout=patience
+            re.compile(r"^ *1  .* · compacted +now .* tokens$", re.MULTILINE), timeout=patience
         )
         say(chat, "resume 1", patience, restored or "Restoring context...")
         assert "Found: Assistant" in chat.output()

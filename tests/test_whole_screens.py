@@ -127,7 +127,8 @@ def entered(terminal: PtyChat, line: str, *, dumb: bool) -> None:
     terminal.send(line)
     terminal.wait_for(line[-1:], PATIENCE, output=True)
     terminal.send("\r")
-    terminal.wait_for(f"You: {line}\r\n", PATIENCE, output=True)
+    entered = re.compile(rf"You: (\x1b\[0m)?{re.escape(line)}\r\n")
+    terminal.wait_for(entered, PATIENCE, output=True)
     terminal.wait_for(re.compile(r"^You:$", re.MULTILINE), PATIENCE)
 
 

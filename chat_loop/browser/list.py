@@ -98,7 +98,7 @@ class SessionList(UIControl):
     def create_content(self, width: int, height: int) -> UIContent:
         self.page = max(1, height)
         words = steady_text(self.words, 60)
-        empty = f"  No session matches “{words}”." if words else "  There are no sessions yet."
+        empty = f"  No sessions match “{words}”." if words else "  There are no sessions yet."
         return UIContent(
             get_line=lambda at: self._line(at, width) if self._visible else [("dim", empty)],
             line_count=max(1, len(self._visible)),
@@ -110,7 +110,7 @@ class SessionList(UIControl):
         row = self._table.rows[self._visible[place]]
         sign = "▾ " if row.id in self.unfolded else "▸ " if row.folded else ""
         sign = "└ " if row.behind else sign
-        parts = self._table.lines(self._visible[place], width - 2, sign)[-1]
+        parts = self._table.lines(self._visible[place], width - 2, sign)[0]
         mark = "> " if place == self._selected else "  "
         return [("", mark), *(("dim" if style else "", text) for text, style in parts)]
 

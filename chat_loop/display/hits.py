@@ -29,9 +29,7 @@ def show_hits(
     from rich.text import Text
 
     if not hits:
-        display.line(
-            "No matches. It may have been said in other words; /sessions WORDS looks at names."
-        )
+        display.line("No matches. Try different words; /sessions WORDS looks at names.")
         return
     for number, (row, query, related, excerpts) in enumerate(hits, 1):
         when = f" · query {query.number} · {when_text(query.at, now)}"

@@ -8,13 +8,11 @@ from datetime import datetime
 from msgspec import Struct
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.rows import Cost, RowTable, counts_or_state, nothing_text, tags_text
+from chat_loop.display.rows import ODD, Cost, RowTable, nothing_text, tags_text
 from chat_loop.display.text import one_line
 from chat_loop.sessions.records import SessionRow
-from chat_loop.wording import plural, when_text
+from chat_loop.wording import counts_text, plural, when_text
 
-MIN_COST_COLUMNS = 100
-"""From this many columns on a row shows the cost of its conversation."""
 MAX_NAME = 50
 """The most characters of a session's name in a sentence."""
 
@@ -37,12 +35,14 @@ def show_sessions(
         display.line(nothing_text(filtered=filtered, hidden=hidden))
         return
     width = display.console.width
-    table = RowTable(rows, now, cost if width >= MIN_COST_COLUMNS else None)
+    table = RowTable(rows, now, cost)
     for at in range(first, len(rows)):
         for line in table.lines(at, width):
             display.row(*line)
     if more:
-        display.line(f"… and {more:,} older; /sessions more goes on, WORDS after it filter.", "dim")
+        display.line(
+            f"… and {more:,} older: /sessions more shows them, /sessions WORDS filters.", "dim"
+        )
 
 
 class Branch(Struct, frozen=True):
@@ -86,7 +86,10 @@ def show_tree(
         if row.merged:
             other = f"number {numbers[row.merged]}" if row.merged in numbers else row.merged
             origin = f"merged with {other}"
-        facts = (origin, row.compaction, when_text(row.updated, now), counts_or_state(row))
+        counts = ODD.get(row.state, "")
+        if row.queries is not None:
+            counts = counts_text(row.queries, row.tokens or 0)
+        facts = (origin, row.compaction, when_text(row.updated, now), counts)
         display.row((f"     {below}  ", ""), (" · ".join(filter(None, facts)), "dim"))
 
 

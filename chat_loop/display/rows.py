@@ -9,9 +9,11 @@ from datetime import datetime
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
-from chat_loop.wording import counts_text, dollars_text, plural, when_text
+from chat_loop.wording import compact_number, dollars_text, plural
 
 Cost = Callable[[str, Usage], float | None]
+Parts = list[tuple[str, str]]
+"""Texts with their styles."""
 
 ODD: Mapping[State, str] = {
     "plain": "other format",
@@ -21,10 +23,13 @@ ODD: Mapping[State, str] = {
 }
 """States that a row names; the others are usual."""
 MAX_LENGTH = 500
-MIN_WIDE_COLUMNS = 70
+MAX_NAME = 80
+"""Columns of the names at most."""
+MIN_WIDE_COLUMNS = 60
 """From this many columns on a row is one line."""
-MIN_AGENT_COLUMNS = 100
-"""From this many columns on rows of several agents show theirs."""
+MIN_FULL_COLUMNS = 100
+"""From this many columns on a row shows agent, queries and cost, too."""
+MINUTE, HOUR, DAY = 60, 3600, 86400
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
 _UNCERTAIN_WIDTH = re.compile(
@@ -53,72 +58,126 @@ def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
     return cut_to(f"{name}{mark}{cut_to(words, max(0, room - cells(name)), '…”')}", columns)
 
 
-def compactions_text(row: SessionRow) -> str:
-    """Return `compacted` or `compacted 3×`; an empty text where the chain was never compacted."""
-    times = f" {row.compactions}×" if row.compactions > 1 else ""
-    return f"compacted{times}" if row.compactions else ""
-
-
-def counts_or_state(row: SessionRow) -> str:
-    """Return queries and tokens, or the reason why they are unknown."""
-    if row.queries is None:
-        return ODD.get(row.state, "")
-    return counts_text(row.queries, row.tokens or 0)
-
-
 def tags_text(row: SessionRow) -> str:
     """Return the tags as they follow the name."""
     return "".join(f" #{steady_text(tag, 40)}" for tag in row.tags)
 
 
+def compacted_text(row: SessionRow) -> str:
+    """Return ` · compacted 3×` as it follows the name; empty where the chain never was."""
+    times = f" {row.compactions}×" if row.compactions > 1 else ""
+    return f" · compacted{times}" if row.compactions else ""
+
+
+def age_text(moment: datetime | None, now: datetime) -> str:
+    """Return `now`, `5m`, `2h`, `3d`, a month such as `Mar 2020`, or `unknown`."""
+    if moment is None:
+        return "unknown"
+    seconds = int((now - moment).total_seconds())
+    if seconds < 2 * MINUTE:
+        return "now"
+    if seconds < HOUR:
+        return f"{seconds // MINUTE}m"
+    if seconds < DAY:
+        return f"{seconds // HOUR}h"
+    return f"{seconds // DAY}d" if seconds < 60 * DAY else f"{moment:%b %Y}"
+
+
 class RowTable:
-    """Rows with aligned columns: number, date, agent if there are several, counts and cost."""
+    """Rows with aligned columns: number, name, age, project, tokens, and what else there is room
+    for. `numbers`: other ones than those of a chat; `exact`: dates in place of ages, and ids.
+    """
 
-    def __init__(self, rows: Sequence[SessionRow], now: datetime, cost: Cost | None = None) -> None:
+    def __init__(
+        self,
+        rows: Sequence[SessionRow],
+        now: datetime,
+        cost: Cost | None = None,
+        *,
+        numbers: Sequence[str] | None = None,
+        exact: bool = False,
+    ) -> None:
         self.rows = rows
-        self._has_agents = len({row.agent for row in rows}) > 1
-        self._columns: list[tuple[str, ...]] = []
-        for number, row in numbered_rows(rows):
+        has_projects = len({row.project for row in rows}) > 1
+        has_agents = len({row.agent for row in rows}) > 1
+        self._numbers = _numbers(rows) if numbers is None else numbers
+        self._number_width = max(map(len, self._numbers), default=0)
+        self._facts: list[dict[str, str]] = []
+        for row in rows:
             price = cost_of(row.spent, cost) if cost is not None else None
-            counts = counts_or_state(row) + (f", {dollars_text(price)}" if price else "")
-            when, agent = when_text(row.updated, now), steady_text(row.agent, 20)
-            self._columns.append((number, when, agent, counts))
-        self._widths = [max(map(cells, texts)) for texts in zip(*self._columns, strict=True)]
+            date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
+            unknown = row.queries is None or row.tokens is None
+            facts = {
+                "age": date if exact else age_text(row.updated, now),
+                "project": _folder(row.project) if has_projects else "",
+                "agent": steady_text(row.agent, 20) if has_agents else "",
+                "queries": "" if row.queries is None else plural(row.queries, "query"),
+                "tokens": "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
+                "cost": dollars_text(price) if price else "",
+                "state": ODD.get(row.state, ""),
+                "id": row.id if exact else "",
+            }
+            self._facts.append(facts)
+        self._widths = {
+            name: max(cells(facts[name]) for facts in self._facts) for name in _COLUMNS if rows
+        }
+        self._name_width = 0
+        for row in rows:
+            if self._name_width < MAX_NAME:
+                name = f"{name_text(row, MAX_NAME)}{compacted_text(row)}{tags_text(row)}"
+                self._name_width = max(self._name_width, cells(name))
 
-    def lines(self, at: int, width: int, mark: str = "") -> list[list[tuple[str, str]]]:
-        """Return a row as texts with their styles; on less than `MIN_WIDE_COLUMNS` on two lines, of
-        which the first may be too long. `mark` stands before the name.
+    def lines(self, at: int, width: int, mark: str = "") -> list[Parts]:
+        """Return a row fitted to `width` columns: one line, below `MIN_WIDE_COLUMNS` two. `mark`
+        stands before the name.
         """
-        row, (number, when, agent, counts) = self.rows[at], self._columns[at]
-        compacted = f" · {compactions_text(row)}" if row.compactions else ""
-        tags = tags_text(row)
+        facts = self._facts[at]
+        number = f"{self._numbers[at]:>{self._number_width}}  "
         if width < MIN_WIDE_COLUMNS:
-            room = max(10, width - 3 - cells(f"{mark}{compacted}{tags}"))
-            name = f"   {mark}{name_text(row, room)}{compacted}{tags}"
-            return [[(f"{number:>2} {when}  {counts}", "")], [(name, "")]]
-        fixed = f"{number:>{self._widths[0]}}  {fill(when, self._widths[1])}  "
-        if self._has_agents and width >= MIN_AGENT_COLUMNS:
-            fixed += f"{fill(agent, self._widths[2])}  "
-        fixed += f"{fill(counts, self._widths[3])}  "
-        note = "no summary yet" if row.state == "unsealed" else ODD.get(row.state, "")
-        note = f"({note}) " if note and row.queries is not None and not row.current else ""
-        room = max(12, width - cells(f"{fixed}{note}{mark}{compacted}{tags}"))
-        name = f"{mark}{name_text(row, room)}"
-        return [[(fixed, ""), (note, "dim"), (name, ""), (compacted, "dim"), (tags, "cyan")]]
+            name = self._name(at, mark, width - 1 - len(number))
+            below = " · ".join(text for column in _SHORT if (text := facts[column]))
+            below = cut_to(below, width - 1 - len(number))
+            return [[(number, ""), *name], [(" " * len(number), ""), (below, "dim")]]
+        line = ""
+        for column in _COLUMNS if width >= MIN_FULL_COLUMNS else _SHORT:
+            if size := self._widths[column]:
+                blanks = " " * (size - cells(facts[column]))
+                cell = f"{facts[column]}{blanks}" if column in _LEFT else f"{blanks}{facts[column]}"
+                line += f"  {cell}"
+        room = min(self._name_width + cells(mark), width - 1 - len(number) - cells(line))
+        name = self._name(at, mark, room)
+        blanks = " " * (room - sum(cells(text) for text, _ in name))
+        return [[(number, ""), *name, (f"{blanks}{line}".rstrip(), "dim")]]
+
+    def _name(self, at: int, mark: str, room: int) -> Parts:
+        """Return the name in at most `room` columns; the notes behind it may take half of them."""
+        row = self.rows[at]
+        notes = cells(f"{compacted_text(row)}{tags_text(row)}")
+        name = f"{mark}{name_text(row, max(room - notes, room // 2) - cells(mark))}"
+        room -= cells(name)
+        compacted = cut_to(compacted_text(row), room)
+        tags = cut_to(tags_text(row), room - cells(compacted))
+        return [(name, ""), (compacted, "dim"), (tags, "cyan")]
 
 
-def fill(text: str, columns: int) -> str:
-    """Return `text` with blanks behind it up to `columns`."""
-    return text + " " * (columns - cells(text))
+_COLUMNS = ("age", "project", "agent", "queries", "tokens", "cost", "state", "id")
+_SHORT = ("age", "project", "tokens", "state", "id")
+"""The columns where there is little room."""
+_LEFT = ("project", "agent", "state", "id")
 
 
-def numbered_rows(rows: Sequence[SessionRow]) -> list[tuple[str, SessionRow]]:
-    """Return each row with its number for commands; the open conversation has `*`."""
-    numbered, number = [], 0
+def _numbers(rows: Sequence[SessionRow]) -> list[str]:
+    """Return the numbers that commands take; the open conversation has `*`."""
+    numbers, last = [], 0
     for row in rows:
-        number += has_number(row)
-        numbered.append((str(number) if has_number(row) else "*" if row.current else "", row))
-    return numbered
+        last += has_number(row)
+        numbers.append(str(last) if has_number(row) else "*" if row.current else "")
+    return numbers
+
+
+def _folder(path: str) -> str:
+    """Return the name of a project's folder."""
+    return steady_text(re.split(r"[/\\]", path.rstrip("/\\"))[-1], 20)
 
 
 def has_number(row: SessionRow) -> bool:
@@ -145,7 +204,7 @@ def unlisted_text(names: Sequence[str]) -> str:
 def nothing_text(*, filtered: bool, hidden: bool) -> str:
     """Return a sentence about an empty list. `hidden`: sessions are listed only on request."""
     if filtered:
-        return "No session fits."
+        return "No matching sessions."
     return (
         "There are no conversations; --all lists runs of -p and failed ones."
         if hidden

@@ -98,6 +98,8 @@ class Screen:
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""
+        self._ends_empty = True
+        """True at the start and behind an empty line."""
 
     def isatty(self) -> bool:
         return self._out.isatty() and not self._plain
@@ -116,11 +118,17 @@ class Screen:
         lines, newline, rest = text.rpartition("\n")
         if newline:
             self._settled.append(f"{self._open}{lines}\n")
+            self._ends_empty = not f"{self._open}{lines}".rpartition("\n")[2]
             self._open = ""
         self._open += rest
         self._preview = ""
         self._repaint()
         return len(text)
+
+    def end_exchange(self) -> None:
+        """Print an empty line before the next prompt, unless there is one."""
+        if not self._ends_empty:
+            self.write("\n")
 
     def send(self, sequence: str) -> None:
         """Send a sequence that takes no place on the screen."""

@@ -70,7 +70,7 @@ from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Lines, bindings, has_input
 from chat_loop.input.lines import Reader, clean
 from chat_loop.input.pastes import Pastes
-from chat_loop.input.start import PROMPT, InstantPrompt, Terminal
+from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
 
 NARROW = 40
 """Below this many columns there is no status line."""
@@ -175,7 +175,7 @@ class Composer(Reader):
         vi = keys == "vi"
         self._app: Application[None] = Application(
             layout=self._layout(),
-            style=Style.from_dict({"status": "dim"}),
+            style=Style.from_dict({"status": "dim", "prompt": "bold ansigreen"}),
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
@@ -237,6 +237,7 @@ class Composer(Reader):
         an empty line.
         """
         assert self._running is not None
+        self._screen.end_exchange()
         self._busy = False
         if not self._line.text:
             self._app.vi_state.reset()
@@ -255,7 +256,8 @@ class Composer(Reader):
             raise entry
         self._last_entry = entry
         lines = printable(entry.text).split("\n")
-        self._screen.write(PROMPT + f"\n{' ' * len(PROMPT)}".join(lines) + "\n")
+        prompt = styled(PROMPT, PROMPT_STYLE)
+        self._screen.write(prompt + f"\n{' ' * len(PROMPT)}".join(lines) + "\n")
         typed = entry.text
         for paste in entry.pastes:
             typed = typed.replace(paste, " ", 1)
@@ -520,7 +522,9 @@ class Composer(Reader):
     def _prompt(self) -> StyleAndTextTuples:
         """Return the prompt; while the chat works, the one that says that an entry waits."""
         ellipsis = "…" if "utf" in self._screen.encoding.lower() else "."
-        return [("dim", PROMPT.replace(":", ellipsis)) if self._busy else ("", PROMPT)]
+        if self._busy:
+            return [("dim", PROMPT.replace(":", ellipsis))]
+        return [("class:prompt", PROMPT)]
 
     def _line_height(self) -> Dimension:
         state = self._line.complete_state

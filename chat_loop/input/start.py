@@ -14,6 +14,9 @@ from typing import Any, TypeVar
 from chat_loop import __version__
 
 PROMPT = "You: "
+PROMPT_STYLE = "1;32"
+"""SGR numbers: bold, and green where colors are wanted."""
+DIM = "2"
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """The signals that end the program after it has given the terminal back; a system may lack some."""
 SIGNAL_EXIT_BASE = 128
@@ -35,6 +38,13 @@ def banner(room: int = 80) -> str:
         if len(name + rest) < room:
             return name + rest
     return name
+
+
+def styled(text: str, style: str) -> str:
+    """Return `text` in the attributes and color of SGR numbers; NO_COLOR leaves the attributes."""
+    if os.environ.get("NO_COLOR"):
+        style = style.partition(";")[0]
+    return f"\x1b[{style}m{text}\x1b[0m"
 
 
 def columns() -> int:
@@ -152,6 +162,7 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
     except OSError:
         return None
     terminal.silence(signals=False)
-    sys.stdout.write(f"{banner(columns())}\n{PROMPT}")
+    prompt = styled(PROMPT, PROMPT_STYLE)
+    sys.stdout.write(f"{styled(banner(columns()), DIM)}\n{prompt}")
     sys.stdout.flush()
     return InstantPrompt(terminal)

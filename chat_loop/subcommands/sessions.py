@@ -14,7 +14,7 @@ from msgspec.structs import asdict, replace
 from chat_loop.commands.references import find_session
 from chat_loop.conversation.options import costs
 from chat_loop.display import rows as drawn
-from chat_loop.display.plain import Meter, err, out, out_json
+from chat_loop.display.plain import Meter, err, out, out_json, terminal_columns
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.library import lineage
@@ -40,6 +40,8 @@ FIELDS = (
     *("parent", "merged", "depth", "compacted", "mode", "answered", "state", "path"),
 )
 """The fields of a session's row in JSON."""
+PIPE_COLUMNS = 1000
+"""The width of rows where there is no terminal."""
 WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
 
 
@@ -102,28 +104,26 @@ class SessionActions:
         is_whole = fold and not filters and not options.all
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
-        printed: list[object] = []
-        for row in rows:
-            number, price = numbers.get(row.id), drawn.cost_of(row.spent, cost)
-            if options.as_json:
-                values = {**row_values(row, number), "cost": price}
+        if options.as_json:
+            printed: list[object] = []
+            for row in rows:
+                price = drawn.cost_of(row.spent, cost)
+                values = {**row_values(row, numbers.get(row.id)), "cost": price}
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
                     values |= {"branch": row.branch, "shared_queries": row.shared}
                 printed.append(values)
-            else:
-                counts = f"{_counts(row)}, {dollars_text(price)}" if price else _counts(row)
-                name = f"{drawn.name_text(row, 60)}{drawn.tags_text(row)}"
-                parts = (_date(row), row.id, row.state, counts, drawn.compactions_text(row), name)
-                printed.append("  ".join((f"{number or '':>4}", *filter(None, parts))))
-        if options.as_json:
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
         if not rows:
             hidden = bool(newest_first(self.sessions.directory))
             err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
-        out("".join(f"{line}\n" for line in printed))
+        width, now = terminal_columns(), self.sessions.now()
+        named = [str(numbers.get(row.id, "")) for row in rows]
+        table = drawn.RowTable(rows, now, cost, numbers=named, exact=not width)
+        lines = [line for at in range(len(rows)) for line in table.lines(at, width or PIPE_COLUMNS)]
+        out("".join("".join(text for text, _ in line) + "\n" for line in lines))
         if more:
             err(f"… and {more:,} older")
         if names := misnamed_files(self.sessions.directory):
