@@ -125,12 +125,12 @@ Sessions
   /untag TAG …                Take tags off this conversation.
 Branches
   /fork [QUERY]               Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay.
-  /merge A [B]                Go on with two branches as one: A and B, or this conversation and A; where they differ you decide.
+  /merge A [B]                Go on with two branches as one: A and B, or this conversation and A.
   /tree [N|ID]                Show where a conversation comes from and where it branches, with tokens and compactions per session.
   /undo                       Take the last query and its reply out of the conversation; the words stay in the file.
 Memory
   /forget N                   Take a fact out of the memory: by its number in /memory, or its text.
-  /memory [propose]           Show the facts of the memory and their room; propose offers pins and decisions for it.
+  /memory                     Show the facts of the memory and their room.
   /remember [--project] TEXT  Note a fact for this and later sessions; --project keeps it with the project.
 Model and tools
   /mcp [NAME | restart NAME]  Show the MCP servers and what became of them, or the tools of one; restart connects one anew.

@@ -148,7 +148,6 @@ EXPECTED = {
     "copy": ("", "reply"),
     "tag": ("u", "urgent"),
     "untag": ("mi", "mine"),
-    "memory": ("", "propose"),
     "model": ("", "scripted:test"),
     "show": (OLD.header.id[:-1], OLD.header.id),
     "quote": (OLD.header.id[:-1], OLD.header.id),

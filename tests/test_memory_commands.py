@@ -45,7 +45,7 @@ def noted(folder: Path) -> str:
 
 
 def test_a_whole_screen(tmp_path: Path) -> None:
-    """Note, show, forget, propose: in the project's file, of which a few facts are there
+    """Note, show, forget: in the project's file, of which a few facts are there
     already.
     """
     (tmp_path / "project" / ".git").mkdir(parents=True)
@@ -59,28 +59,15 @@ def test_a_whole_screen(tmp_path: Path) -> None:
         "/forget 3",
         "/forget 1",
         "/memory",
-        "/pin Oak, not pine.",
-        "/pin The key is sk-ant-api03-AbCdEf0123456789AbCdEf0123456789AbCd",
-        "Hi",
-        "compact",
-        "/memory propose",
-        "/memory propose",
-        "/memory propose",
-        "/memory",
     ]
     screen = Screen(
         tmp_path / "sessions",
         lines,
-        "Hello.",
-        SUMMARY,
-        answers=["", "7", "1 2"],
         options=QUIET,
         memory=place(tmp_path),
     )
     expected = (Path(__file__).parent / "memory" / "screen.txt").read_text("utf-8")
     assert screen.text == expected
-    assert "sk-ant" not in noted(tmp_path)
-    assert noted(tmp_path).endswith("\n\n- Oak, not pine.\n- The key is [REDACTED:anthropic:1]\n")
 
 
 def test_where_the_memory_stands_in_a_request(tmp_path: Path) -> None:
@@ -231,9 +218,9 @@ def test_hostile_facts_are_shown_and_sent_visibly(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> None:
     path = place(tmp_path).directory / "MEMORY.md"
     path.mkdir()
-    lines = ["/remember x", "/memory", "/memory propose", "/forget 1", "Hi"]
+    lines = ["/remember x", "/memory", "/forget 1", "Hi"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path))
-    assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 4
+    assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 3
     assert screen.talk.model.requests[0].system == "Be kind."
 
 
@@ -246,39 +233,6 @@ def test_switched_off_the_commands_say_so(tmp_path: Path) -> None:
         f"You: /remember x\n{off}You: /memory\n{off}You: /forget 1\n{off}You: Hi\n"
     )
     assert screen.talk.model.requests[0].system == "Be kind."
-
-
-@pytest.mark.parametrize("answer", ["", "n", "none", "all", "1,3", "3 - 1", "9", "x", "0"])
-def test_which_proposals_an_answer_picks(tmp_path: Path, answer: str) -> None:
-    written(tmp_path, "- known\n")
-    lines = ["/pin A", "/pin KNOWN", "/pin B", "/pin C", "/memory propose"]
-    screen = Screen(tmp_path / "s", lines, answers=[answer], options=QUIET, memory=place(tmp_path))
-    offered = (
-        "You: /memory propose\n1  A\n2  B\n3  C\nWhich ones go into ./MEMORY.md? (numbers, "
-        f"all, or nothing) {answer}\n"
-    )
-    wrong = "✗ Nothing is noted: the proposals are numbered from 1 to 3.\n"
-    added, told = {
-        "all": ("- A\n- B\n- C\n", "Noted in ./MEMORY.md (4 facts).\n"),
-        "1,3": ("- A\n- C\n", "Noted in ./MEMORY.md (3 facts).\n"),
-    }.get(answer, ("", "Nothing is noted.\n" if answer in ("", "n", "none") else wrong))
-    assert offered + told in screen.text
-    assert noted(tmp_path) == f"- known\n{added}"
-
-
-def test_decisions_of_the_chain_are_proposed_without_their_places(tmp_path: Path) -> None:
-    screen = Screen(
-        tmp_path / "s",
-        ["Decision: we take oak because it can be sanded.", "compact", "/memory propose", "/memory propose"],
-        "Good.", SUMMARY,
-        answers=["all"], options=QUIET, memory=place(tmp_path),
-    )  # fmt: skip
-    own = (tmp_path / "data" / "MEMORY.md").read_text("utf-8")
-    assert "\n\n- Decision: we take oak because it can be sanded.\n" in own
-    assert (
-        "There is nothing to propose: no pin or decision that the memory does not have.\n"
-        in screen.text
-    )
 
 
 # What the memory is counted in.

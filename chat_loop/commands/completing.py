@@ -30,7 +30,6 @@ FIXED = {
     "copy": COPY_CHOICES,
     "theme": ABOUT,
     "history": {"--full": "every message whole"},
-    "memory": {"propose": "pins and decisions for it"},
     "sessions": {"all": "all of them", "more": "the next ones", "browse": "on the whole screen"},
     "--as": dict.fromkeys(("markdown", "json", "html"), ""),
     "--last": {"1": "the last exchange", "5": "the last five"},

@@ -148,7 +148,7 @@ def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:
         "".join(f"- Fact {number} is kept.\n" for number in range(100))
     )
     place = MemoryLocation(
-        directory=tmp_path, home=tmp_path, data=tmp_path / "data", max_tokens=1500, allowed=1500
+        directory=tmp_path, home=tmp_path, data=tmp_path / "data", max_tokens=1500
     )
     small = Model("Two.", model="small", window=Window(500))
     folder = tmp_path / "sessions"
