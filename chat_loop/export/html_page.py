@@ -28,8 +28,6 @@ from chat_loop.sessions.writer import accounting, restored_text
 from chat_loop.text import one_line
 from chat_loop.values import Usage
 
-_LONG = 100
-"""Queries from which on the browser lays out only what is looked at."""
 _MAX_TITLE = 80
 _MAX_ENTRY = 70
 _MAX_IMAGES = 40 << 20
@@ -57,17 +55,15 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
             room -= len(image)
             encoded[name] = image
     sessions = [loaded.session for loaded in chain]
-    last = max(sessions[-1].depth, len(sessions)) if sessions else 0
-    depths = range(last - len(sessions) + 1, last + 1)
-    names = (sessions[-1].name, sessions[-1].header.title) if sessions else ()
+    newest = sessions[-1:]
+    last = max(len(chain), *(session.depth for session in newest), 0)
+    numbered = [*enumerate(chain, last - len(chain) + 1)]
+    names = [session.name or session.header.title for session in newest]
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
-    agents = ", ".join(dict.fromkeys(session.header.agent for session in sessions))
-    kicker = f"Conversation with {one_line(agents, _MAX_TITLE)}" if agents else "Conversation"
-    about = [f"{wording.plural(len(sessions), 'session')}, {_counts(sessions)}"]
-    if sessions:
-        ends = [_day(sessions[0].header.created), _day(sessions[-1].header.created)]
-        about.append(" to ".join(dict.fromkeys(ends)))
-        about.append(" ".join(f"#{tag}" for tag in sessions[-1].tags))
+    agents = dict.fromkeys(session.header.agent for session in sessions)
+    days = dict.fromkeys(_day(session.header.created) for session in (*sessions[:1], *newest))
+    about = [f"{wording.plural(len(sessions), 'session')}, {_counts(sessions)}", " to ".join(days)]
+    about += [" ".join(f"#{tag}" for tag in session.tags) for session in newest]
     digest = b64encode(sha256(style_sheet().encode()).digest()).decode()
     template = files("chat_loop.export").joinpath("page.html").read_text("utf-8")
     page = Template(template).substitute(
@@ -75,13 +71,11 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
         "base-uri 'none'; form-action 'none'",
         title=escape(one_line(title, _MAX_TITLE)),
         style=style_sheet(),
-        long=' class="long"' * (sum(session.totals.queries for session in sessions) > _LONG),
-        kicker=escape(kicker),
+        kicker=escape(one_line(f"Conversation with {', '.join(agents) or 'nobody'}", _MAX_TITLE)),
         about=escape(" · ".join(filter(None, about))),
-        contents="".join(map(_contents, sessions, depths)),
+        contents="".join(_contents(loaded.session, depth) for depth, loaded in numbered),
         sessions="".join(
-            "".join(_session(loaded, depth, depths, encoded))
-            for loaded, depth in zip(chain, depths, strict=True)
+            part for depth, loaded in numbered for part in _session(loaded, depth, encoded)
         ),
     )
     # Characters that a browser would hide or obey become visible here, wherever they came from.
@@ -90,26 +84,21 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
 
 def _contents(session: Session, depth: int) -> str:
     """Return a session's entry in the navigation, with its queries."""
-    tokens = wording.compact_number(session.totals.combined)
-    about = f'<b>Session {depth}</b>{_when(session)}<span class="soft">{tokens} tokens</span>'
     queries = [entry for entry in session.entries if isinstance(entry, records.Query)]
     items = ""
     for count, query in enumerate(queries, 1):
         words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
         link = f'<a href="#s{depth}q{count}">'
         items += f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
-    if items:
-        number = wording.plural(len(queries), "query").capitalize()
-        items = f"<details><summary>{number}</summary>\n<ol>\n{items}</ol>\n</details>\n"
-    return f'<li><a href="#s{depth}">{about}</a>\n{items}</li>\n'
+    tokens = wording.compact_number(session.totals.combined)
+    about = f'<b>Session {depth}</b>{_when(session)}<span class="soft">{tokens} tokens</span>'
+    number = wording.plural(len(queries), "query").capitalize()
+    fold = f"<details><summary>{number}</summary>\n<ol>\n{items}</ol>\n</details>\n"
+    return f'<li><a href="#s{depth}">{about}</a>\n{fold if items else ""}</li>\n'
 
 
-def _session(
-    loaded: LoadedSession, depth: int, depths: range, images: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield a session: facts about it, its entries, the audit of its compaction, its summary, and
-    links to the sessions before and after it.
-    """
+def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> Iterator[str]:
+    """Yield a session: facts about it, its exchanges, the audit of its compaction, its summary."""
     session, seal = loaded.session, loaded.session.seal
     model = f" · {session.header.model}" if session.header.model else ""
     yield f'<section class="session" id="s{depth}" aria-labelledby="s{depth}t">\n<header>\n'
@@ -117,93 +106,84 @@ def _session(
     yield f'<p class="soft">{_when(session)} · {escape(_counts([session]) + model)}</p>\n'
     about = [("Id", session.header.id), ("Parent", session.header.parent)]
     about += [*accounting(session.totals), *(("Damage", sentence) for sentence in loaded.damage)]
-    items = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in about if value)
-    yield _fold("About this session", f"<dl>\n{''.join(items)}</dl>\n", " about")
+    rows = (f"<dt>{escape(name)}</dt><dd>{escape(value)}</dd>\n" for name, value in about if value)
+    yield _fold("About this session", f"<dl>\n{''.join(rows)}</dl>\n", " about")
     yield "</header>\n"
-    yield from _entries(session, depth, images)
+    results = {
+        (entry.number, entry.id): entry
+        for entry in session.entries
+        if isinstance(entry, records.Result)
+    }
+    count = 0
+    for entry in session.entries:
+        if isinstance(entry, records.Query):
+            count += 1
+            yield "</article>\n" if count > 1 else ""
+            yield _query(entry, depth, f"s{depth}q{count}")
+        elif isinstance(entry, records.Call):
+            yield _call(entry, results.pop((entry.number, entry.id), None))
+        elif not isinstance(entry, records.Result) or (entry.number, entry.id) in results:
+            yield _entry(entry, session.header, images)
+    yield "</article>\n" if count else ""
     if seal is not None:
         if (compaction := seal.compaction) is not None:
-            span = f"Compacted {compaction.first} to {compaction.last}"
-            model, cost = (
-                compaction.model or "without a model",
-                wording.dollars_text(compaction.cost),
-            )
-            text = f"{span}: {wording.compaction_text(compaction)} · {model} · {cost}"
-            yield _note(escape(text))
+            text = f"Compacted {compaction.first} to {compaction.last}"
+            yield _note(escape(f"{text}: {wording.compaction_text(compaction)}"))
         title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
         note = f'<p class="note">{title}</p>\n'
         yield note if seal.summary is None else _fold(title, _summary(seal.summary))
-    if len(depths) > 1:
-        before, after = depth - 1, depth + 1
-        back = f'<a href="#s{before}">← Session {before}</a>' if before in depths else ""
-        on = f'<a href="#s{after}">Session {after} →</a>' if after in depths else ""
-        yield f'<p class="steps"><span>{back}</span><span>{on}</span></p>\n'
     yield "</section>\n"
 
 
-def _entries(  # noqa: C901 - one case for each kind of entry
-    session: Session, depth: int, images: Mapping[str, str]
-) -> Iterator[str]:
-    """Yield a session's entries, an article for each exchange, results in their calls."""
-    entries = session.entries
-    calls = {(one.number, one.id): one for one in entries if isinstance(one, records.Call)}
-    results = {(one.number, one.id): one for one in entries if isinstance(one, records.Result)}
-    labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
-    count = 0
-    for entry in entries:
-        match entry:
-            case records.Query():
-                yield "</article>\n" if count else ""
-                count += 1
-                name = f"s{depth}q{count}"
-                link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
-                who = f"<b>You</b> {_time(entry.at)} {link}{depth}.{entry.number}</a>"
-                words = _words(prose(entry.text, breaks=True))
-                yield f'<article class="exchange" id="{name}">\n'
-                yield f'<div class="query"><div class="who">{who}</div>\n{words}</div>\n'
-            case records.Reply():
-                who = f'<b dir="auto">{escape(session.header.agent)}</b> {_time(entry.at)}'
-                costs = _costs(entry.seconds, entry.usage, wording.STOPS.get(entry.stop, ""))
-                words = _words(prose(entry.text)) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
-                yield f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
-            case records.Call(number=number, id=identity):
-                last = calls[number, identity] is entry
-                yield _call(entry, results.get((number, identity)) if last else None)
-            case records.Result(number=number, id=identity):
-                if (number, identity) not in calls or results[number, identity] is not entry:
-                    yield _fold("<b>Result of a tool</b>", _result(entry))
-            case records.Attachment():
-                yield _attachment(entry, images.get(entry.file, ""))
-            case records.ArchiveContext():
-                yield _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
-            case records.Restoration():
-                source = escape(restored_text(entry, session.header.parent, entry.merged))
-                summary = summary_block.parse(entry.block)
-                inner = (
-                    _summary(summary) if summary != Summary(background="") else plain(entry.block)
-                )
-                yield _fold(
-                    f'<b>Restored context</b> <span class="soft">from {source}</span>', inner
-                )
-            case records.Undo():
-                yield _note(f"Undo: query {entry.number}")
-            case records.Note():
-                yield _note(labels[type(entry)], _words(prose(entry.text, breaks=True)))
-    yield "</article>\n" if count else ""
+def _query(query: records.Query, depth: int, name: str) -> str:
+    """Return a query, which begins an exchange called `name`."""
+    link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
+    who = f"<b>You</b> {_time(query.at)} {link}{depth}.{query.number}</a>"
+    words = _words(prose(query.text, breaks=True))
+    opening = f'<article class="exchange" id="{name}">\n'
+    return f'{opening}<div class="query"><div class="who">{who}</div>\n{words}</div>\n'
 
 
 def _call(call: records.Call, result: records.Result | None) -> str:
-    inner = code(call.arguments, "json")
+    """Return a call of a tool, with its result."""
+    failed = result is not None and result.failed
     title = f"<b>Tool: {escape(call.name)}</b> {_time(call.at)}"
-    if result is None:
-        return _fold(title, f"{inner}<p>No result.</p>\n")
-    title += ' <span class="soft">it failed</span>' if result.failed else ""
-    return _fold(title, inner + _result(result), " failed" if result.failed else "")
+    title += ' <span class="soft">it failed</span>' if failed else ""
+    shown = "<p>No result.</p>\n" if result is None else _result(result)
+    return _fold(title, code(call.arguments, "json") + shown, " failed" if failed else "")
 
 
 def _result(result: records.Result) -> str:
     heading = f"<h4>{'It failed' if result.failed else 'Its result'}</h4>\n"
     return heading + code(result.text) + _costs(result.seconds, None)
+
+
+def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, str]) -> str:
+    """Return any other entry of a session."""
+    match entry:
+        case records.Reply():
+            who = f'<b dir="auto">{escape(header.agent)}</b> {_time(entry.at)}'
+            costs = _costs(entry.seconds, entry.usage, wording.STOPS.get(entry.stop, ""))
+            words = _words(prose(entry.text)) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
+            return f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
+        case records.Result():
+            return _fold("<b>Result of a tool</b>", _result(entry))
+        case records.Attachment():
+            return _attachment(entry, images.get(entry.file, ""))
+        case records.ArchiveContext():
+            return _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
+        case records.Restoration():
+            source = escape(restored_text(entry, header.parent, entry.merged))
+            summary = summary_block.parse(entry.block)
+            known = summary != Summary(background="")
+            title = f'<b>Restored context</b> <span class="soft">from {source}</span>'
+            return _fold(title, _summary(summary) if known else plain(entry.block))
+        case records.Note():
+            labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
+            return _note(labels[type(entry)], _words(prose(entry.text, breaks=True)))
+        case records.Undo():
+            return _note(f"Undo: query {entry.number}")
+    return ""
 
 
 def _attachment(entry: records.Attachment, image: str) -> str:
@@ -216,12 +196,11 @@ def _attachment(entry: records.Attachment, image: str) -> str:
         return f'<figure class="attached">{image_tag}<figcaption>{title}</figcaption></figure>\n'
     if entry.is_image:
         return _note(f"{title} The image is not in this page.")
-    language = entry.name.rpartition(".")[2] if "." in entry.name else ""
-    return _fold(title, code(entry.text, language))
+    return _fold(title, code(entry.text, entry.name.rpartition(".")[2]))
 
 
 def _summary(summary: Summary) -> str:
-    parts = [prose(summary.background)] if summary.background.strip() else []
+    parts = [prose(summary.background)]
     for name in _LISTS:
         items = "".join(f"<li>{prose(item)}</li>\n" for item in getattr(summary, name))
         title = name.replace("_", " ").capitalize()

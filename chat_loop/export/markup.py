@@ -1,6 +1,6 @@
 """Markdown as HTML: raw HTML is off, links lead only to the web, and code is colored by classes.
 
-Everything is escaped, images are links, and no markup of the text's own comes through. The time is
+Everything is escaped, images are named, and no markup of the text's own comes through. The time is
 linear in the text: nesting is bounded, and only code of a size that no lexer can be slow on is
 colored.
 """
@@ -8,7 +8,6 @@ colored.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
 from functools import cache
 from html import escape
 
@@ -25,8 +24,6 @@ _COLORED = 8_000
 """Characters of a code block that is colored."""
 _SLOW = re.compile(r"\s{100}|[^\n]{1000}")
 """Code for which the rules of some languages would take quadratic time."""
-_URL = re.compile(r"https?://[^\s<>\"'`]{1,2000}")
-_REL = "noopener noreferrer nofollow"
 _LANGUAGES = """
 bash sh shell zsh, c h, console shell-session, cpp c++ cc hpp, css, diff patch, docker dockerfile,
 go golang, haskell hs, html, ini cfg conf systemd properties, java csharp cs c#,
@@ -63,25 +60,34 @@ def prose(text: str, breaks: bool = False) -> str:
     tokens = reader.parse(text)
     if any(token.level >= _NESTING - 1 for token in tokens):
         return plain(text)  # the reader leaves out what is nested deeper
-    for token in tokens:  # the text itself cannot make an HTML token
-        html = ""
-        match token.type:
-            case "fence" | "code_block":
-                html = code(token.content, token.info.split()[0] if token.info.split() else "")
-            case "table_open":
-                html = '<div class="wide" tabindex="0"><table>\n'
-            case "table_close":
-                html = "</table></div>\n"
-            case "th_open" | "td_open":
-                side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
-                token.attrs |= {"class": side} if side in ("right", "center") else {}
-            case "heading_open" | "heading_close":  # the page's own headings end at the third level
-                token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
-            case "inline":
-                token.children = list(_adapted(token.children or ()))
-        if html:
-            token.type, token.content = "html_block", html
+    for token in tokens:
+        for part in (token, *(token.children or ())):
+            _adapt(part)
     return str(reader.renderer.render(tokens, reader.options, {}))
+
+
+def _adapt(token: Token) -> None:
+    """Change a token to what the page shows; the text itself cannot make an HTML token."""
+    html = ""
+    match token.type:
+        case "fence" | "code_block":
+            html = code(token.content, token.info.split()[0] if token.info.split() else "")
+        case "table_open":
+            html = '<div class="wide" tabindex="0"><table>\n'
+        case "table_close":
+            html = "</table></div>\n"
+        case "th_open" | "td_open":
+            side = str(token.attrs.pop("style", "")).removeprefix("text-align:")
+            token.attrs |= {"class": side} if side in ("right", "center") else {}
+        case "heading_open" | "heading_close":  # the page's own headings end at the third level
+            token.tag = f"h{min(6, int(token.tag[1:]) + 3)}"
+        case "link_open":
+            token.attrs["rel"] = "noopener noreferrer nofollow"
+        case "image":
+            name, address = token.content or "without a name", str(token.attrGet("src") or "")
+            html = f'<span class="image">{escape(f"Image: {name} ({address})")}</span>'
+    if html:
+        token.type, token.content = "html_block", html
 
 
 def plain(text: str) -> str:
@@ -108,30 +114,3 @@ def code_blocks(text: str) -> tuple[tuple[str, str], ...]:
         for token in _markdown(False).parse(text)
         if token.type == "fence"
     )
-
-
-def _adapted(tokens: Sequence[Token]) -> Iterator[Token]:
-    """Yield what a line consists of, with addresses as links and images as links to them."""
-    inside_link = False
-    for token in tokens:
-        html = ""
-        if token.type in ("link_open", "link_close"):
-            inside_link = token.type == "link_open"
-            token.attrs |= {"rel": _REL} if inside_link else {}
-        elif token.type == "text" and not inside_link and "://" in token.content:
-            end = 0
-            for match in _URL.finditer(token.content):
-                url = match.group().rstrip(".,;:!?)]}*_")
-                html += escape(token.content[end : match.start()]) + _link(url, escape(url))
-                end = match.start() + len(url)
-            html += escape(token.content[end:])
-        elif token.type == "image":
-            name = escape(f"Image: {token.content or 'without a name'}")
-            html = f'<span class="image">{name}</span>'
-            if not inside_link:
-                html = _link(str(token.attrGet("src") or ""), html)
-        yield Token("html_inline", "", 0, content=html) if html else token
-
-
-def _link(url: str, html: str) -> str:
-    return f'<a href="{escape(url)}" rel="{_REL}">{html}</a>'

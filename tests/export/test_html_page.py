@@ -112,9 +112,7 @@ def test_every_link_leads_into_the_page_or_openly_out_of_it(browser: Browser, fi
         (href, "noopener noreferrer nofollow")
         for href in (
             "https://example.org/a?b=1&c=2",
-            "https://example.org/plain",
             "https://example.org/guide",
-            "https://tracker.example/pixel.png",
             "https://example.org/",
         )
     }
@@ -175,9 +173,8 @@ def test_the_chain_is_walked_by_clicks(browser: Browser, file: Path) -> None:
     for click, target in (
         ("nav >> text=Session 2", "s2"),
         ("nav >> text=Und auf Deutsch?", "s2q1"),
-        ("text=← Session 1", "s1"),
         ("nav >> text=How do we limit", "s1q1"),
-        ("text=Session 2 →", "s2"),
+        ("nav >> text=Session 1", "s1"),
         ("#s1q2 .ref", "s1q2"),
     ):
         page.click(click)
