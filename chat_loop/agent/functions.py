@@ -5,9 +5,10 @@ function marked with `changes` runs only after the user has seen and allowed the
 from __future__ import annotations
 
 import inspect
+import json
 import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import docstring_parser
@@ -83,8 +84,7 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
         description += f"\n\nReturns: {docstring.returns.description}"
     try:
         adapter = _adapter_of(name, function)
-        schema = adapter.json_schema()
-        schema = _inline_references(schema, schema.pop("$defs", {}), 0)
+        schema = json.loads(json.dumps(adapter.json_schema()), object_hook=_without_title)
     except (PydanticUserError, NameError, TypeError, ValueError) as error:
         reason = plain_line(str(error).partition(". ")[0], 200).rstrip(".")
         raise ConfigError(
@@ -119,23 +119,11 @@ def _adapter_of(name: str, function: Callable[..., object]) -> TypeAdapter[Any]:
     return TypeAdapter(typed)
 
 
-def _inline_references(schema: Any, others: Mapping[str, Any], depth: int) -> Any:
-    """Return a schema without titles and references, which not every server follows."""
-    if depth > 16:
-        raise ValueError("a type that holds itself")
-    if isinstance(schema, list):
-        return [_inline_references(inner, others, depth) for inner in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inlined = {
-        key: _inline_references(value, others, depth)
-        for key, value in schema.items()
-        if key != "$ref" and not (key == "title" and isinstance(value, str))
+def _without_title(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a schema without its title, which only repeats a name."""
+    return {
+        key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)
     }
-    if isinstance(reference := schema.get("$ref"), str):
-        target = others[reference.removeprefix("#/$defs/")]
-        inlined = {**_inline_references(target, others, depth + 1), **inlined}
-    return inlined
 
 
 def text_of(result: object) -> str:

@@ -6,20 +6,27 @@ from __future__ import annotations
 
 import os
 import re
-import time
 from collections.abc import Iterator
+from itertools import islice
 
 from msgspec import Struct
 
 MAX_PATH = 1_000
 """Characters: a longer word is no path."""
 MAX_COMPLETIONS = 200
+MAX_ENTRIES = 20_000
+"""Entries of a folder that are looked at for completions."""
 _OPENERS = "([{<\"'“„«‘"
 """Signs that may stand before the `@`, beside a blank."""
 _CLOSERS = ".,;:!?)]}>\"'”“»’…"
 """Signs that may follow a path without belonging to it."""
-_MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(_OPENERS)}]))@(?:"([^"]+)"|(\S+))')
-_FENCE = re.compile(r" {0,3}(`{3,}|~{3,})(.*)")
+_MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(_OPENERS)}]))@(?:"([^"\n]+)"|(\S+))')
+_TYPED = re.compile(rf'(?:^|[\s{re.escape(_OPENERS)}])@("(?=[^"\n]*$)|(?=[^\s"]*$))(.*)$')
+"""A mention that is being typed: an open quote, and the path so far."""
+_FENCED = re.compile(
+    r"^ {0,3}(`{3,}(?=[^`\n]*$)|~{3,}).*?(?:^ {0,3}\1[`~]*[ \t]*$|\Z)", re.MULTILINE | re.DOTALL
+)
+_CODE = re.compile(r"(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 _LINES = re.compile(r":\d{1,9}(?:[-:]\d{1,9})?$")
 """Lines of a file, as compilers name them: `main.py:12`."""
 _ENDING = re.compile(r"\.([A-Za-z0-9]{1,8})(?![A-Za-z0-9.])")
@@ -55,79 +62,41 @@ class Mention(Struct, frozen=True):
 def mentions(text: str) -> tuple[Mention, ...]:
     """Return all mentions of a query, each once."""
     unique: dict[Mention, None] = {}
-    for line in _prose(text) if "@" in text else ():
-        for quoted, word in _MENTION.findall(line):
-            if quoted:
-                unique[Mention((quoted,), quoted=True)] = None
-            elif len(word) <= MAX_PATH and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
-                # the word as it stands, and without what may only follow a path
-                ends = range(len(word), max(len(bare), len(word) - 8), -1)
-                names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
-                unique[Mention(tuple(dict.fromkeys(names)))] = None
+    prose = _CODE.sub(" ", _FENCED.sub("", text)) if "@" in text else ""
+    for quoted, word in _MENTION.findall(prose):
+        if quoted:
+            unique[Mention((quoted,), quoted=True)] = None
+        elif len(word) <= MAX_PATH and (bare := word.rstrip(_CLOSERS)).lstrip(_CLOSERS):
+            # the word as it stands, and without what may only follow a path
+            ends = range(len(word), max(len(bare), len(word) - 8), -1)
+            names = (*(word[:end] for end in ends), bare, _LINES.sub("", bare))
+            unique[Mention(tuple(dict.fromkeys(names)))] = None
     return tuple(unique)
-
-
-def _prose(text: str) -> Iterator[str]:
-    """Yield the lines outside of fences, with inline code blanked."""
-    fence = ""
-    for line in text.split("\n"):
-        match = _FENCE.match(line)
-        mark, rest = match.groups() if match is not None else ("", "")
-        if fence:
-            if mark.startswith(fence) and not rest.strip():
-                fence = ""
-            continue
-        if mark and not (mark[0] == "`" and "`" in rest):
-            fence = mark
-            continue
-        parts, end = [], 0
-        opened: re.Match[str] | None = None
-        for run in re.finditer("`+", line):
-            if opened is None:
-                opened = run
-            elif len(run[0]) == len(opened[0]):
-                parts += [line[end : opened.start()], " " * (run.end() - opened.start())]
-                end, opened = run.end(), None
-        yield "".join(parts) + line[end:]
 
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
     """Yield the completions of the text before the cursor, as (new text, how many characters it
     replaces), sorted. Hidden names only come after a dot; a name with blanks is quoted.
     """
-    line = before[-2 * MAX_PATH :].rpartition("\n")[2]
-    at = line.rfind("@")
-    while at > 0 and not line[at - 1].isspace() and line[at - 1] not in _OPENERS:
-        at = line.rfind("@", 0, at)
-    word = line[at + 1 :]
-    quoted = word.startswith('"')
-    typed = word[1:] if quoted else word
-    if at < 0 or '"' in typed or (not quoted and any(sign.isspace() for sign in typed)):
+    typed = _TYPED.search(before[-2 * MAX_PATH :])
+    if typed is None:
         return
-    folder, slash, start = typed.rpartition("/")
-    for name, is_folder in _entries(os.path.expanduser(f"{folder}{slash}") or ".", start):  # noqa: PTH111
-        path = f"{folder}{slash}{name}"
-        if quoted or any(sign.isspace() for sign in path):
-            path = f'"{path}/' if is_folder else f'"{path}"'
-        elif is_folder:
-            path += "/"
-        yield path, len(word)
-
-
-def _entries(folder: str, start: str) -> list[tuple[str, bool]]:
-    """Return (name, is_folder) of entries with this prefix, within 20,000 and 0.15 seconds."""
-    matches: list[tuple[str, bool]] = []
-    limit = time.monotonic() + 0.15
+    quote, word = typed.groups()
+    folder, slash, start = word.rpartition("/")
     try:
-        with os.scandir(folder) as entries:
-            for seen, entry in enumerate(entries):
-                late = not seen % 100 and time.monotonic() > limit
-                if seen >= 20_000 or len(matches) >= MAX_COMPLETIONS or late:
-                    break
-                name = entry.name
-                hidden = name.startswith(".") and not start.startswith(".")
-                if name.startswith(start) and not hidden and name.isprintable() and '"' not in name:
-                    matches.append((name, entry.is_dir()))
+        with os.scandir(os.path.expanduser(f"{folder}{slash}") or ".") as entries:  # noqa: PTH111
+            found = sorted(
+                (entry.name, entry.is_dir())
+                for entry in islice(entries, MAX_ENTRIES)
+                if entry.name.startswith(start)
+                and (start or not entry.name.startswith("."))
+                and entry.name.isprintable()
+                and '"' not in entry.name
+            )
     except (OSError, ValueError):
-        return []
-    return sorted(matches)
+        return
+    for name, is_folder in found[:MAX_COMPLETIONS]:
+        path = f"{folder}{slash}{name}{'/' * is_folder}"
+        if quote or any(sign.isspace() for sign in path):
+            path = f'"{path}' if is_folder else f'"{path}"'
+        yield path, len(quote + word)

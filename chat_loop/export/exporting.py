@@ -96,7 +96,7 @@ def export_bytes(
     exportable = []
     for loaded in chain:
         session = loaded.session if secrets else without_secrets(loaded.session, Redactor())
-        exportable.append(replace(loaded, session=with_valid_ids(session, [])))
+        exportable.append(replace(loaded, session=with_valid_ids(session)))
     sessions = [loaded.session for loaded in exportable]
     if form == "markdown":
         return documents.write_markdown(sessions, folder)

@@ -14,7 +14,6 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
-from urllib.parse import unquote
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -28,7 +27,7 @@ from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Session
+from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER, Attachment, Restoration, Session
 from chat_loop.sessions.writer import render
 from chat_loop.wording import size_text
 
@@ -37,11 +36,6 @@ MAX_BYTES = 256 << 20
 _MAX_COMPLAINTS = 50
 """Complaints about one document that are shown one by one."""
 _HTML = re.compile(rb"<(?:!doctype|html)[\s>]", re.IGNORECASE)
-_IMAGE_LINK = re.compile(
-    rb"^!\[\d{1,9}\xc3\x97\d{1,9}\]\(([^()/\\\n]{1,300})/[0-9a-f]{64}\.[a-z]{3,4}\)\r?$",
-    re.MULTILINE,
-)
-"""A link to an image, as a transcript has it: its group is the folder."""
 
 
 class StoredImport(Struct, frozen=True):
@@ -71,14 +65,17 @@ class Importer:
         """The images that came with the sessions, by `Attachment.file`."""
 
     def add_path(self, path: Path) -> None:
-        """Read a file, or every `*.md` directly in a folder.
+        """Read a file, or every `*.md` directly in a folder, with their images.
 
         Raises SessionError when the path itself cannot be read; a fault of one file in a folder is
         a complaint.
         """
+        before = len(self.sessions)
         try:
             if not path.is_dir():
-                self._add_file(path.resolve(), path.name)
+                real = path.resolve()
+                self.add_document(read_part(real, MAX_BYTES + 1)[0], path.name)
+                self._read_images(real.parent, before)
                 return
             files = sorted(file for file in path.iterdir() if file.suffix == ".md")
         except OSError as error:
@@ -91,24 +88,17 @@ class Importer:
                     problem = "It is a link, a folder or a device, and is left out."
                     self._complain(file.name, [problem])
                 else:
-                    self._add_file(file, file.name)
+                    self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name)
             except OSError as error:
                 self._complain(file.name, [f"It cannot be read: {os_reason(error)}."])
+        self._read_images(path, before)
 
-    def _add_file(self, path: Path, name: str) -> None:
-        """Read a document with the images in the folders beside it that it links to."""
-        data, _ = read_part(path, MAX_BYTES + 1)
-        before = len(self.sessions)
-        self.add_document(data, name)
-        folders = {
-            unquote(folder.decode("utf-8", "replace")) for folder in _IMAGE_LINK.findall(data)
-        }
-        for folder in folders - {".", ".."}:
-            if "/" in folder:
-                continue
-            store = ImageStore(path.parent, Files(), folder)
-            for entry in _images_in(self.sessions[before:]):
-                with contextlib.suppress(ImageUnavailable, ValueError):
+    def _read_images(self, folder: Path, first: int) -> None:
+        """Read the images of the sessions from number `first` on that are beside them."""
+        names = {IMAGE_FOLDER, *(path.name for path in folder.glob("*-files"))}
+        for store in [ImageStore(folder, Files(), name) for name in names]:
+            for entry in _images_in(self.sessions[first:]):
+                with contextlib.suppress(ImageUnavailable):
                     self._images[entry.file] = store.data(entry.file)
 
     def add_document(self, data: bytes, name: str) -> None:
@@ -152,15 +142,15 @@ class Importer:
         elif start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:
             sessions = documents.read_markdown(data, problems)
             if len(sessions) == 1 and not sessions[0].header.id:
-                header = replace(sessions[0].header, id=_as_id(name))
+                header = replace(sessions[0].header, id=as_id(name))
                 sessions = [replace(sessions[0], header=header)]
         else:
-            session, damage = legacy.read(data, Path(f"{_as_id(name) or 'session'}.md"))
+            session, damage = legacy.read(data, Path(f"{as_id(name) or 'session'}.md"))
             if session is None:
                 raise ImportRefused("It is neither an export nor a transcript.")
             problems += damage
             sessions = [session]
-        return [with_valid_ids(session, problems) for session in sessions]
+        return list(map(with_valid_ids, sessions))
 
     def store(self, manager: SessionManager) -> list[StoredImport]:
         """Write the sessions and their images; return what became of each session, in order.
@@ -209,24 +199,17 @@ def _images_in(sessions: Iterable[Session]) -> list[Attachment]:
     return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
 
 
-def with_valid_ids(session: Session, problems: list[str]) -> Session:
-    """Return the session with a valid id, and with a valid parent or none."""
+def with_valid_ids(session: Session) -> Session:
+    """Return the session with ids that a file can have, for itself and its parent."""
     header = session.header
-    identity, parent = header.id, header.parent
-    if not ID_PATTERN.fullmatch(identity):
-        agent = _as_id(header.agent.lower())[:40] or "session"
-        identity = f"{agent}_{header.created:%Y%m%d_%H%M%S}"
-        was = encode_line(header.id)[:40]
-        problems.append(f"A session's id, “{was}”, is invalid; it is now {identity}.")
-    if parent and not ID_PATTERN.fullmatch(parent):
-        parent = ""
-        text = f"The parent of {identity} has an invalid id"
-        problems.append(f"{text}; the session is now the first of its chain.")
-    return replace(session, header=replace(header, id=identity, parent=parent))
+    identity = as_id(header.id) or f"session_{header.created:%Y%m%d_%H%M%S}"
+    return replace(session, header=replace(header, id=identity, parent=as_id(header.parent)))
 
 
-def _as_id(name: str) -> str:
-    """Return a file's name as an id; empty when nothing of it can be one."""
+def as_id(name: str) -> str:
+    """Return an id, or the name of a file, as a valid id; empty when nothing of it can be one."""
+    if ID_PATTERN.fullmatch(name):
+        return name
     stem = re.split(r"[/\\]", name)[-1].removesuffix(".md")
     return re.sub(r"[^0-9A-Za-z_-]+", "_", stem).strip("_-")[:64]
 

@@ -179,8 +179,7 @@ def test_no_sessions_are_a_document_too() -> None:
 def test_a_file_name_that_is_no_id_gets_one() -> None:
     session = replace(FIRST, header=replace(FIRST.header, id="my notes (1)"))
     assert (
-        imported(export_bytes(loaded(session), "json"), "x").sessions[0].header.id
-        == "sally_20261121_143000"
+        imported(export_bytes(loaded(session), "json"), "x").sessions[0].header.id == "my_notes_1"
     )
 
 

@@ -157,26 +157,22 @@ def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
 
 
 @pytest.mark.parametrize(
-    "identity", ["", "../../etc/passwd", "a b", "x" * 65, ".hidden", "a\n", "é"]
+    ("identity", "valid"),
+    [
+        ("", "session_20261121_143000"),
+        ("../../etc/passwd", "passwd"),
+        ("a b", "a_b"),
+        ("x" * 65, "x" * 64),
+        (".hidden", "hidden"),
+        ("a\n", "a"),
+        ("é", "session_20261121_143000"),
+    ],
 )
-def test_an_id_that_is_none_is_replaced(identity: str) -> None:
-    read = imported(changed(header(id=identity)), "x")
-    assert [session.header.id for session in read.sessions] == [
-        "sally_20261121_143000",
-        "sally_20261121_143030",
-    ]
-    assert len(read.complaints) == 1
-
-
-def test_a_parent_that_is_none_is_cut_off() -> None:
-    read = imported(changed(header(parent="../up")), "x")
-    assert read.sessions == SESSIONS
-    assert read.complaints == (
-        (
-            "x: The parent of sally_20261121_143000 has an invalid id; the session is now "
-            "the first of its chain."
-        ),
-    )
+def test_an_id_that_is_none_becomes_one(identity: str, valid: str) -> None:
+    read = imported(changed(header(id=identity, parent="../up")), "x")
+    assert [session.header.id for session in read.sessions] == [valid, SECOND.header.id]
+    assert read.sessions[0].header.parent == "up"
+    assert read.complaints == ()
 
 
 def test_kinds_and_fields_of_a_later_program_are_left_out() -> None:
