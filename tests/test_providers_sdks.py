@@ -305,11 +305,8 @@ def test_events_of_a_reply_with_thinking(server: Loopback) -> None:
     )
 
     assert events_of(anthropic_at(server.url)) == [
-        ThinkingDelta("Hm"),
-        ThinkingDelta("m."),
-        TextDelta("Hel"),
-        TextDelta("lo"),
-        TextDelta(" wörld 🎉"),
+        ThinkingDelta("Hmm."),
+        TextDelta("Hello wörld 🎉"),
         Finished(
             stop="end", usage=Usage(input=1000, output=50, cached=700, written=250, reasoning=20)
         ),

@@ -410,8 +410,7 @@ def test_calls_after_thinking_and_text(
 
     assert events_of(provider_at(server.url), ASK) == [
         ThinkingDelta("Hm"),
-        TextDelta("I "),
-        TextDelta("look."),
+        TextDelta("I look."),
         ToolCalled(FIND),
         ToolCalled(TELL),
         Finished(stop="tool", usage=USAGE),

@@ -10,7 +10,7 @@ import asyncio
 import gzip
 import json
 import threading
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -32,7 +32,7 @@ from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.providers import anthropic, openai
 from chat_loop.providers.answers import LARGEST_COUNT
 from chat_loop.providers.refusals import MAX_WAIT, retry_after
-from chat_loop.providers.wire import LARGEST_ANSWER, LARGEST_EVENT, sse_data
+from chat_loop.providers.wire import LARGEST_ANSWER, LARGEST_EVENT, EventStream
 from chat_loop.values import Usage
 from tests.support.providers import (
     MakeProvider,
@@ -76,8 +76,7 @@ def test_characters_may_be_split_between_writes(
     server.enqueue(reply(chunks=("é🎉\u2028x", "日本"), split=size))
 
     assert events_of(provider_at(server.url)) == [
-        TextDelta("é🎉\u2028x"),
-        TextDelta("日本"),
+        TextDelta("é🎉\u2028x日本"),
         DONE,
     ]
 
@@ -87,7 +86,7 @@ def test_a_connection_cut_in_the_middle(server: Loopback, provider_at: MakeProvi
 
     events, error = outcome_of(provider_at(server.url))
 
-    assert events == [TextDelta("Hel"), TextDelta("lo")]
+    assert events == [TextDelta("Hello")]
     assert type(error) is StreamBroken
     assert error.message == f"The connection to {host(server)} ended in the middle of the reply."
     assert error.hint == "Send the query again."
@@ -192,7 +191,7 @@ def test_a_proxy_of_the_environment_does_not_stand_between(
 ) -> None:
     monkeypatch.setenv(name, "http://127.0.0.1:1")
 
-    assert events_of(provider_at(server.url))[0] == TextDelta("You")
+    assert events_of(provider_at(server.url))[0] == TextDelta("You said: Hello")
 
 
 def test_a_proxy_that_makes_no_sense(
@@ -270,7 +269,7 @@ def test_warm_from_many_threads_builds_one_client(
     assert built is not None
     assert provider._client is built
     assert server.requests == [], "warming sends nothing"
-    assert events_of(provider)[0] == TextDelta("You")
+    assert events_of(provider)[0] == TextDelta("You said: Hello")
 
 
 NINES = "9" * 4000
@@ -388,16 +387,10 @@ def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
     assert wait is None or 0 <= wait <= MAX_WAIT
 
 
-async def _pieces(data: bytes, step: int) -> AsyncIterator[bytes]:
-    for start in range(0, len(data), step):
-        yield data[start : start + step]
-
-
 def events_in(data: bytes, step: int) -> list[str]:
-    async def collected() -> list[str]:
-        return [event async for event in sse_data(_pieces(data, step))]
-
-    return asyncio.run(collected())
+    stream = EventStream()
+    pieces = [data[start : start + step] for start in range(0, len(data), step)]
+    return [event.decode() for piece in (*pieces, b"\n\n") for event in stream.feed(piece)]
 
 
 @given(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 LARGEST_COUNT = 1_000_000_000  # tokens; a larger number is taken for none
@@ -11,7 +11,7 @@ LARGEST_COUNT = 1_000_000_000  # tokens; a larger number is taken for none
 def value_at(value: object, *path: str) -> Any:
     """Return the member of nested objects at `path`, None where there is none."""
     for key in path:
-        value = value.get(key) if isinstance(value, (dict, Mapping)) else None
+        value = value.get(key) if isinstance(value, dict) else None
     return value
 
 

@@ -5,10 +5,9 @@ Reasoning is never sent back: what is sent back in part, or changed, is refused.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import capabilities, wire
 from chat_loop.providers.answers import count_at, text_at, value_at
 from chat_loop.providers.capabilities import Capabilities, bare_name
@@ -98,7 +97,7 @@ class AnthropicProvider(wire.WireProvider):
             message = text_at(refusal.body, "error", "message").lower()
             return None if message.startswith("model") else capabilities.NO_CAPABILITIES
 
-    def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):
             case "message_start":
                 reply.usage = usage_of(value_at(event, "message", "usage"), None)
@@ -109,10 +108,13 @@ class AnthropicProvider(wire.WireProvider):
                     arguments = arguments_text(value_at(block, "input"))
                     identity, name = text_at(block, "id"), text_at(block, "name")
                     reply.calls.add(event.get("index"), identity, name, arguments)
-                yield from deltas(block)
+                reply.add_text(text_at(block, "text"))
+                reply.add_thinking(text_at(block, "thinking"))
             case "content_block_delta":
-                reply.calls.add(event.get("index"), "", "", text_at(event, "delta", "partial_json"))
-                yield from deltas(event.get("delta"))
+                delta = event.get("delta")
+                reply.calls.add(event.get("index"), "", "", text_at(delta, "partial_json"))
+                reply.add_text(text_at(delta, "text"))
+                reply.add_thinking(text_at(delta, "thinking"))
             case "message_delta":
                 if reason := text_at(event, "delta", "stop_reason"):
                     reply.stop = STOP_REASONS.get(reason, "end")
@@ -168,14 +170,6 @@ def ending_in_breakpoint(content: Any) -> Any:
     if not blocks or (blocks[-1]["type"] == "text" and not blocks[-1]["text"].strip()):
         return content
     return [*blocks[:-1], {**blocks[-1], "cache_control": {"type": "ephemeral"}}]
-
-
-def deltas(part: object) -> Iterator[Event]:
-    """Yield the text and the reasoning of a content block; input and signatures are not shown."""
-    if text := text_at(part, "text"):
-        yield TextDelta(text)
-    if thinking := text_at(part, "thinking"):
-        yield ThinkingDelta(thinking)
 
 
 def usage_of(counts: object, before: Usage | None) -> Usage | None:

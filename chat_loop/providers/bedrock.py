@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import struct
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
@@ -15,7 +15,7 @@ from chat_loop.providers.anthropic import AnthropicProvider, client_settings
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
-from chat_loop.providers.wire import headers_named_in
+from chat_loop.providers.wire import batches_of, headers_named_in
 from chat_loop.wording import install_hint
 
 PACKAGE = "boto3"
@@ -48,7 +48,10 @@ class BedrockProvider(AnthropicProvider):
         self._credentials_errors = (BotoCoreError, RuntimeError)
         return anthropic, client, anthropic.AnthropicError
 
-    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
+    def _batches(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
+        return batches_of(self._events(stream))
+
+    async def _events(self, stream: Any) -> AsyncGenerator[Mapping[str, object]]:
         from botocore.eventstream import ParserError
         from botocore.parsers import ResponseParserError
 

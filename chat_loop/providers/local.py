@@ -66,7 +66,7 @@ class LocalProvider:
         offered = self.calls_tools and request.grammar is None
         # with results at hand it would call the same tools again until the end
         tools = request.tools if offered and not request.messages[-1].results else ()
-        reply, written_calls = Reply(), WrittenCalls([tool.name for tool in tools])
+        reply, written_calls = Reply(think_tags=True), WrittenCalls([tool.name for tool in tools])
         body = _body(request, tools, self._reply_tokens)
         async with aclosing(self._events(body, reply)) as events:
             async for event in events:
@@ -108,12 +108,13 @@ class LocalProvider:
                     raise chunk
                 if error := value_at(chunk, "error"):
                     raise self._refusal(error)
-                for event in read_chunk(chunk, reply):
+                read_chunk(chunk, reply)
+                for event in reply.take_deltas():
                     yield event
+            for event in reply.take_rest():
+                yield event
         finally:
             stopped.set()
-        for event in reply.reasoning.rest():
-            yield event
 
     async def close(self) -> None:
         """Stop a running reply and free the model's memory. A later request loads it again."""

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import Any
 
 from chat_loop.errors import ContextTooLong, ProviderError
-from chat_loop.events import Event, TextDelta, ThinkingDelta
+from chat_loop.events import Event
 from chat_loop.providers import capabilities, replies, wire
 from chat_loop.providers.answers import count_at, list_at, text_at, value_at
 from chat_loop.providers.anthropic import with_breakpoints
@@ -24,6 +24,7 @@ from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
 
 STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
+REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
 UNKNOWN_PHRASES = (  # what a server says of a parameter that it does not know
     *("unsupported", "not supported", "unrecognized", "unknown", "unexpected"),
     *("extra inputs", "not permitted"),
@@ -181,10 +182,10 @@ class OpenAIProvider(wire.WireProvider):
                     return ""
         return super()._adapt(status, error, request)
 
-    def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
+    def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         if event.get("error"):
             raise self._service.refusal_error(None, event)
-        return read_chunk(event, reply, think_tags=self.entry.quirks.think_tags)
+        read_chunk(event, reply)
 
     def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a reply, and remember what goes back with its calls."""
@@ -221,41 +222,36 @@ class AzureProvider(OpenAIProvider):
         )
 
 
-def read_chunk(event: object, reply: Reply, *, think_tags: bool = True) -> Iterator[Event]:
-    """Put a chunk into `reply` and yield its deltas; `tagged`: reasoning may stand in the text."""
-    if isinstance(counts := value_at(event, "usage"), Mapping):
+def read_chunk(event: object, reply: Reply) -> None:
+    """Put a chunk of a stream into `reply`."""
+    if isinstance(counts := value_at(event, "usage"), dict):
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
         delta = value_at(choice, "delta")
-        yield from _deltas(delta, reply, think_tags=think_tags)
-        for piece in list_at(delta, "tool_calls"):
-            arguments = replies.arguments_text(value_at(piece, "function", "arguments"))
-            name, extra = text_at(piece, "function", "name"), value_at(piece, "extra_content")
-            index = value_at(piece, "index")
-            reply.calls.add(index, text_at(piece, "id"), name, arguments, extra)
-        if refusal := text_at(delta, "refusal"):
-            reply.stop = "refusal"
-            yield TextDelta(refusal)
+        if isinstance(delta, dict):
+            _read_delta(delta, reply)
         if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
             reply.stop = STOP_REASONS.get(reason.partition(":")[0], "end")
 
 
-def _deltas(delta: object, reply: Reply, *, think_tags: bool) -> Iterator[Event]:
-    """Yield the reasoning and the text of a delta."""
-    names = ("reasoning_content", "reasoning", "thinking")
-    if thinking := next(filter(None, (text_at(delta, name) for name in names)), ""):
-        reply.thoughts.append(thinking)
-        yield ThinkingDelta(thinking)
-    text = text_at(delta, "content")
-    if text and think_tags:
-        yield from reply.reasoning.split(text)
-    elif text:
-        yield TextDelta(text)
-    for part in list_at(delta, "content"):  # Mistral's reasoning models
-        thoughts = (text_at(piece, "text") for piece in list_at(part, "thinking"))
-        yield from map(ThinkingDelta, filter(None, thoughts))
-        if text := text_at(part, "text"):
-            yield TextDelta(text)
+def _read_delta(delta: Mapping[str, object], reply: Reply) -> None:
+    thinking = next((delta[name] for name in REASONING if delta.get(name)), "")
+    if isinstance(thinking, str):
+        reply.add_thinking(thinking)
+    content = delta.get("content")
+    if isinstance(content, str):
+        reply.add_text(content)
+    for part in content if isinstance(content, list) else ():  # Mistral's reasoning models
+        for piece in list_at(part, "thinking"):
+            reply.add_thinking(text_at(piece, "text"))
+        reply.add_text(text_at(part, "text"))
+    for piece in list_at(delta, "tool_calls"):
+        arguments = replies.arguments_text(value_at(piece, "function", "arguments"))
+        name, extra = text_at(piece, "function", "name"), value_at(piece, "extra_content")
+        reply.calls.add(value_at(piece, "index"), text_at(piece, "id"), name, arguments, extra)
+    if refusal := text_at(delta, "refusal"):
+        reply.stop = "refusal"
+        reply.add_text(refusal)
 
 
 def _id(identity: str) -> str:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 
 import msgspec
 from msgspec import Struct
@@ -27,18 +29,48 @@ THINK_TAGS: Mapping[str, str] = {
 class Reply:
     """One stream so far. Adapters fill it from the events of their wire."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, think_tags: bool = False) -> None:
+        """`think_tags`: reasoning may stand in the text."""
         self.stop: StopReason | None = None  # none while the model has not said why it stopped
         self.usage: Usage | None = None
         self.calls = Calls()
-        self.reasoning = ReasoningSplitter()
         self.thoughts: list[str] = []  # its reasoning, which a service may want back with the calls
         self.done = False  # the wire's own end mark has come
         self.started = False  # some text or reasoning has been passed on
+        self._splitter = ReasoningSplitter() if think_tags else None
+        self._deltas: list[tuple[type[TextDelta | ThinkingDelta], str]] = []
+
+    def add_text(self, text: str) -> None:
+        """Take a piece of the text."""
+        if text:
+            self._deltas.append((TextDelta, text))
+
+    def add_thinking(self, text: str) -> None:
+        """Take a piece of the reasoning."""
+        if text:
+            self.thoughts.append(text)
+            self._deltas.append((ThinkingDelta, text))
+
+    def take_deltas(self) -> Iterator[Event]:
+        """Yield what was added since the last time; neighbors of one kind are one delta."""
+        added, self._deltas = self._deltas, []
+        for kind, pieces in groupby(added, key=itemgetter(0)):
+            text = "".join(piece for _, piece in pieces)
+            deltas: Iterable[Event] = [kind(text)]
+            if self._splitter is not None and kind is TextDelta:
+                deltas = self._splitter.split(text)
+            for delta in deltas:
+                self.started = True
+                yield delta
+
+    def take_rest(self) -> Iterator[Event]:
+        """Yield what could have been the beginning of a tag."""
+        if self._splitter is not None:
+            yield from self._splitter.rest()
 
     def final_events(self, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a complete reply. Some servers say `stop` for `tool_calls`."""
-        yield from self.reasoning.rest()
+        yield from self.take_rest()
         stop = self.stop or "end"
         if with_calls and stop == "end":
             calls = self.calls.complete()

@@ -10,12 +10,15 @@ import logging
 import os
 import re
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+import time
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from functools import reduce
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from itertools import chain
+from typing import TYPE_CHECKING, Any, TypeVar
 
+import msgspec
 from msgspec.structs import replace
 
 from chat_loop import errors
@@ -32,11 +35,16 @@ from chat_loop.values import Request, Window
 if TYPE_CHECKING:
     from httpx2 import Response
 
+READ_SECONDS = 1 / 16  # between two reads of a stream: what arrives meanwhile is one event
+WAIT_SECONDS = 0.001  # an item that took longer was not there when it was asked for
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_ANSWER = 4 << 20  # bytes of a list of models and the like
 LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
-DONE = "[DONE]"  # the end mark of Chat Completions, which is no JSON
+DONE = b"[DONE]"  # the end mark of Chat Completions, which is no JSON
 _BLANKS = re.compile(rb"(?:\r?\n){3,}")
+
+
+T = TypeVar("T")
 
 
 class Refusal(Exception):
@@ -128,8 +136,8 @@ class WireProvider:
         """Return the body of a request."""
         raise NotImplementedError
 
-    def _read(self, event: Mapping[str, object], reply: Reply) -> Iterator[Event]:
-        """Put one event into `reply` and yield its deltas. Raises `ProviderError`."""
+    def _read(self, event: Mapping[str, object], reply: Reply) -> None:
+        """Put one event into `reply`. Raises `ProviderError`."""
         raise NotImplementedError
 
     async def _fetch_capabilities(self) -> Capabilities | None:
@@ -209,29 +217,39 @@ class WireProvider:
             await asyncio.to_thread(self._ensure_client)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
-        reply, stream = Reply(), None
+        think_tags = self.entry.kind == "openai" and self.entry.quirks.think_tags
+        reply = Reply(think_tags=think_tags)
         try:
             await self._prepare(request)
-            stream = await self._send(request)
-            async with aclosing(self._events(stream, reply)) as events:
-                async for event in events:
-                    for delta in self._read(event, reply):
-                        reply.started = True
-                        yield delta
-            if reply.stop is None and not reply.done:
-                content_type = stream.response.headers.get("content-type", "")
-                raise self._service.incomplete_error(content_type, started=reply.started)
+            async with aclosing(self._deltas(request, reply)) as deltas:
+                async for delta in deltas:
+                    yield delta
         except self._failures as cause:
+            for delta in reply.take_deltas():
+                yield delta
             if error := self._failure(cause, request, reply):
                 raise error from (None if error is cause else cause)
-        finally:
-            if stream is not None:
-                await stream.response.aclose()
         inquired = self.entry.lists_names_only or self._lookup_task is not None
         if not inquired and not self._window_is_known:
             self._lookup_task = asyncio.ensure_future(self.is_listed(10.0))
         for ending in self._final_events(reply, with_calls=bool(tools)):
             yield ending
+
+    async def _deltas(self, request: Request, reply: Reply) -> AsyncGenerator[Event]:
+        """Send a request, and yield the deltas of each read of the answer."""
+        stream = await self._send(request)
+        try:
+            async with aclosing(self._batches(stream, reply)) as batches:
+                async for events in batches:
+                    for event in events:
+                        self._read(event, reply)
+                    for delta in reply.take_deltas():
+                        yield delta
+            if reply.stop is None and not reply.done:
+                content_type = stream.response.headers.get("content-type", "")
+                raise self._service.incomplete_error(content_type, started=reply.started)
+        finally:
+            await stream.response.aclose()
 
     async def _send(self, request: Request) -> Any:
         """Return the stream of a good answer. Raises Refusal and `ProviderError`."""
@@ -285,21 +303,36 @@ class WireProvider:
                 self.learn(Capabilities(images=False), "set")
         return None
 
-    async def _events(self, stream: Any, reply: Reply) -> AsyncGenerator[Mapping[str, object]]:
-        """Yield the events of a stream. Raises ValueError on nonsense, and as httpx does."""
-        async with aclosing(sse_data(stream.response.aiter_bytes())) as events:
-            async for data in events:
-                if data != DONE:
-                    event = json.loads(data)
-                    if not isinstance(event, dict):
-                        raise ValueError("not a JSON object")
-                    yield event
-                reply.done = reply.done or data == DONE
+    async def _batches(
+        self, stream: Any, reply: Reply
+    ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
+        """Yield the events that each read of the body brought. Raises ValueError on nonsense, and
+        as httpx does.
+        """
+        events = EventStream()
+        async with aclosing(batches_of(stream.response.aiter_bytes())) as batches:
+            async for pieces in batches:
+                yield self._decode(chain.from_iterable(map(events.feed, pieces)), reply)
                 if reply.done:  # a body that is read to its end keeps its connection
                     with suppress(TimeoutError, *self._failures):
                         async with asyncio.timeout(0.1):
-                            async for _ in events:
+                            async for _ in batches:
                                 pass
+                    return
+        yield self._decode(events.feed(b"\n\n"), reply)
+
+    def _decode(self, texts: Iterable[bytes], reply: Reply) -> Iterator[Mapping[str, object]]:
+        for text in texts:
+            if text == DONE:
+                reply.done = True
+                continue
+            try:
+                event = msgspec.json.decode(text)
+            except msgspec.DecodeError:  # infinite numbers and halves of surrogate pairs
+                event = json.loads(text.decode("utf-8", "replace"))
+            if not isinstance(event, dict):
+                raise ValueError("not a JSON object")
+            yield event
 
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
         """Ask the service whether it knows the model, None: it does not say; learn what it says."""
@@ -381,38 +414,74 @@ async def read_body(response: Response, limit: int) -> bytes:
     return bytes(content)
 
 
-async def sse_data(pieces: AsyncIterator[bytes]) -> AsyncGenerator[str]:
-    """Yield the `data` of each event of a `text/event-stream`. Raises Oversized."""
-    rest, data, total = bytearray(), list[str](), 0
-    async for piece in pieces:
-        total += len(piece)
-        if total > LARGEST_REPLY:
+async def batches_of(items: AsyncGenerator[T]) -> AsyncGenerator[list[T]]:
+    """Yield what has arrived, at most `1 / READ_SECONDS` times a second, the last as it comes.
+
+    After an item that was waited for none is asked for until then, so that a stream that trickles
+    costs few wake-ups: what comes meanwhile waits in the system.
+    """
+    arrived, batch = asyncio.Event(), list[T]()
+
+    async def read() -> None:
+        asked = time.monotonic()
+        async with aclosing(items):
+            async for item in items:
+                batch.append(item)
+                arrived.set()
+                if time.monotonic() - asked > WAIT_SECONDS:
+                    await asyncio.sleep(READ_SECONDS)
+                asked = time.monotonic()
+
+    reader = asyncio.ensure_future(read())
+    reader.add_done_callback(lambda _: arrived.set())
+    try:
+        while not reader.done():
+            await arrived.wait()
+            arrived.clear()
+            if batch:
+                taken, batch = batch, []
+                yield taken
+                await asyncio.wait({reader}, timeout=READ_SECONDS)
+        if batch:
+            yield batch
+        await reader
+    finally:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+class EventStream:
+    """Reads the `data` of each event of a `text/event-stream` from pieces of any size."""
+
+    def __init__(self) -> None:
+        self._rest = bytearray()  # of a line whose end has not come
+        self._data: list[bytes] = []  # the lines of an event whose end has not come
+        self._total = 0
+
+    def feed(self, piece: bytes) -> Iterator[bytes]:
+        """Yield the events that `piece` ends. Raises OversizedBody."""
+        self._total += len(piece)
+        if self._total > LARGEST_REPLY:
             raise OversizedBody(f"more than {LARGEST_REPLY >> 20} MB in one reply")
-        for event in _sse_events(piece, rest, data):
-            yield event
-    for event in _sse_events(b"\n\n", rest, data):
-        yield event
-
-
-def _sse_events(piece: bytes, rest: bytearray, data: list[str]) -> Iterator[str]:
-    """Yield the events that `piece` ends; keep the `rest` of a line and the `data` of an event."""
-    for number, part in enumerate(_BLANKS.sub(b"\n\n", piece).split(b"\n")):
-        if number:
-            line = bytes(rest).rstrip(b"\r")
-            text = line[5:].strip().decode("utf-8", "replace") if line[:5] == b"data:" else ""
+        data, lines = self._data, list[bytes]()
+        complete, newline, rest = piece.rpartition(b"\n")
+        if newline:
+            lines = bytes(self._rest + complete).split(b"\n")
+            self._rest.clear()
+        self._rest += rest
+        for line in lines:
+            text = line[5:].strip() if line.startswith(b"data:") else b""
             # some servers leave out the blank line between events
-            begins = text == DONE or (text.startswith("{") and data and data[-1].endswith("}"))
-            if data and (begins or not line):
-                yield "\n".join(data)
+            begins = text == DONE or (data and text.startswith(b"{") and data[-1].endswith(b"}"))
+            if data and (begins or not line or line == b"\r"):
+                yield b"\n".join(data)
                 data.clear()
             if text == DONE:
                 yield text
             elif text:
                 data.append(text)
-            rest.clear()
-        rest += part
-    if len(rest) + sum(map(len, data)) > LARGEST_EVENT:
-        raise OversizedBody(f"more than {LARGEST_EVENT >> 20} MB in one event")
+        if len(self._rest) + sum(map(len, data)) > LARGEST_EVENT:
+            raise OversizedBody(f"more than {LARGEST_EVENT >> 20} MB in one event")
 
 
 def headers_named_in(variable: str) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, Callable, Iterable
 from contextlib import aclosing
 from pathlib import Path
 from typing import cast
@@ -13,7 +13,7 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import ProviderConfig
 from chat_loop.errors import ProviderError
-from chat_loop.events import Event
+from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.catalogue import Entry, entry_of
@@ -104,8 +104,23 @@ def failure_of(provider: Provider, request: Request = REQUEST) -> ProviderError:
 def outcome_of(
     provider: Provider, request: Request = REQUEST
 ) -> tuple[list[Event], ProviderError | None]:
-    """The events of one call and the error that ended it."""
-    return asyncio.run(_outcome(provider, request))
+    """The events of one call and the error that ended it; see `joined`."""
+    events, error = asyncio.run(_outcome(provider, request))
+    return joined(events), error
+
+
+def joined(events: Iterable[Event]) -> list[Event]:
+    """Events with neighboring deltas of one kind as one: what is read at once is up to the clock."""
+    told: list[Event] = []
+    for event in events:
+        last = told[-1] if told else None
+        if isinstance(event, TextDelta) and isinstance(last, TextDelta):
+            told[-1] = TextDelta(last.text + event.text)
+        elif isinstance(event, ThinkingDelta) and isinstance(last, ThinkingDelta):
+            told[-1] = ThinkingDelta(last.text + event.text)
+        else:
+            told.append(event)
+    return told
 
 
 async def _outcome(
