@@ -14,6 +14,7 @@ from importlib import import_module
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
+from chat_loop.agent.registry import AgentRegistry
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
@@ -129,6 +130,7 @@ class Interactive:
             semantic=semantic,
             memory=self._memory,
             servers=self._servers,
+            agents=AgentRegistry(app.paths),
             templates=self._templates,
             config=config,
         )

@@ -109,8 +109,8 @@ class ChatLoop:
                     if chat.replacing is not None:
                         self._cancel_edit()
                     nearest = chat.templates.nearest(name) or nearest
-                    meant = f"Did you mean /{nearest}?" if nearest else "help lists them."
-                    hint = f"{meant} A leading space sends it as text."
+                    meant = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
+                    hint = f"{meant} To send it as text, start with a space."
                     self._display.warn(f"There is no command /{name}.", hint)
                 case None:
                     await self._send(line)

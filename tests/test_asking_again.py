@@ -89,7 +89,7 @@ def test_retry_takes_the_files_along_as_they_were(
 
 def test_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["/retry", "/edit", "/retry now"])
-    nothing = "✗ Nothing to ask again in this session.\n"
+    nothing = "✗ There is no message to send again in this session.\n"
     assert screen.text == (
         f"You: /retry\n{nothing}You: /edit\n{nothing}"
         "You: /retry now\n✗ /retry takes nothing after it.\n"
@@ -100,7 +100,7 @@ def test_nothing_to_ask_again(tmp_path: Path) -> None:
 def test_without_a_line_the_text_follows_the_command(tmp_path: Path) -> None:
     lines: list[Line] = ["Which wood?", "/edit", "/edit Which\nstone?", "/edit Which\nstone?"]
     screen = run(tmp_path, lines, "Oak.", "Slate.", "Basalt.")
-    assert "✗ There is no line to edit here.\n  /edit TEXT asks TEXT instead.\n" in screen.text
+    assert "✗ There is no line to edit here.\n  /edit TEXT sends TEXT instead.\n" in screen.text
     assert "Instead of “Which wood?”: “Which stone?”\nSally: Slate.\n" in screen.text
     assert "Again: “Which stone?”\nSally: Basalt.\n" in screen.text
     assert screen.talk.sent == [said("Which wood?"), *[said("Which\nstone?")] * 2]
@@ -115,9 +115,9 @@ def test_an_edit_keeps_the_files_it_names_and_asks_about_new_ones(
         (tmp_path / f"{name}.txt").write_text(f"this is {name}\n")
     lines: list[Line] = ["see @a.txt and @b.txt", "/edit see @b.txt, not @c.txt"]
     screen = run(tmp_path / "s", lines, "So.", "So.", answers=[answer])
-    assert f"Send c.txt, 10 bytes along? (y/n) {answer}\n" in screen.text
+    assert f"Send c.txt, 10 bytes along? [y/N] {answer}\n" in screen.text
     if answer == "n":
-        assert "Not sent. Nothing is changed.\n" in screen.text
+        assert "Not sent.\n" in screen.text
         assert len(screen.talk.sent) == len(screen.talk.conversation.session.exchanges) == 1
         return
     last = screen.talk.sent[-1][-1].text
@@ -138,7 +138,7 @@ def test_an_edit_that_names_a_missing_file_changes_nothing(
 def test_right_after_a_compaction_there_is_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["Hi", "/compact", "/retry"], "Hello.", SUMMARY)
     assert screen.text.partition("You: /retry\n")[2].startswith(
-        "✗ Nothing to ask again in this session.\n"
+        "✗ There is no message to send again in this session.\n"
     )
 
 
@@ -190,7 +190,7 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
         live.finish(Reply(number=1, at=START, text="Done."))
 
     again = run(tmp_path, [written, "/retry"], "Again.", answers=[answer])
-    warned = "⚠️  For the first answer write_file ran; what was changed stays changed.\n"
-    assert f"{warned}Ask again anyway? (y/n) {answer}\n" in again.text
+    warned = "⚠️  write_file ran for the first answer; its changes are not undone.\n"
+    assert f"{warned}Send again anyway? [y/N] {answer}\n" in again.text
     assert len(again.talk.sent) == (answer == "y")
-    assert ("Not asked. Nothing is changed.\n" in again.text) == (answer == "n")
+    assert ("Not sent.\n" in again.text) == (answer == "n")

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from chat_loop.commands.registry import registry
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed, Overloaded
@@ -81,7 +82,7 @@ Time: 2.0s | Tokens: 110 (in: 100, out: 10)
 
 You: /clear
 💾 Saved session: sally_20261121_233015 (0 queries, 110 tokens)
-A fresh session; nothing is carried over.
+New session; nothing is carried over.
 Goodbye!
 """
     )
@@ -92,100 +93,68 @@ def test_clear_empties_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     assert Screen(tmp_path, ["/clear"], out=Terminal()).text.count("\x1b[H\x1b[2J\x1b[3J") == 1
 
 
-def test_help(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["help", "/help /pin", "/help nothing"])
-    assert screen.text == (
+def test_help_is_one_screen_of_families(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["help"], out=Terminal())
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text).partition("You: help\n")[2].split("\n")
+    assert len(shown) <= 23
+    assert max(map(len, shown)) <= 80
+    assert shown[0] == "Conversation     /copy /edit /retry"
+    told = " ".join(shown).split()
+    assert [name for name in registry.commands if f"/{name.name}" not in told] == []
+
+
+def test_help_all_explains_every_command(tmp_path: Path) -> None:
+    lines = Screen(tmp_path, ["/help all"]).text.split("\n")
+    for command in registry.commands:
+        usage = f"  {command.usage}"
+        assert f"{usage:<30}{command.help}" in lines or (
+            lines[lines.index(usage) + 1] == f"    {command.help}"
+        )
+
+
+def test_help_explains_one_command(tmp_path: Path) -> None:
+    assert Screen(tmp_path, ["/help /pin", "/help nothing"]).text == (
         """\
-You: help
-Conversation
-  /copy [reply|query|all|code [N]]
-    Copy the last reply, as it was written, to the clipboard; or the query, all, or code.
-  /edit [TEXT]                Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
-  /retry                      Ask the last query again, with its files as they were; the first answer stays in the file.
-Context
-  /compact [FOCUS]            Summarize and go on in a new session; --preview asks first, --diff lists what only the archive has.
-  /context                    Show what fills the model's window, part by part, and when it is compacted.
-  /pin TEXT                   Keep a text word for word through every compaction and resume.
-  /pins                       List the pins; the numbers are those that unpin takes.
-  /summarize [FOCUS]          Compact, and show what became of it: messages, tokens, topics, decisions, files, commands.
-  /uncompact                  Take the last compaction back: go on with the words of the session before it instead of its summary.
-  /unpin N                    Carry a pin no further: by its number in the list of pins, or its text.
-Sessions
-  /clear                      Save the session and begin a fresh one with an empty context and an empty screen.
-  /exit                       Save the session with a summary and leave (Ctrl-D does the same; Esc skips the summary).
-  /export [FILE]              Write this conversation as one document: markdown, JSON, or an HTML page.
-  /import FILE|FOLDER         Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it is.
-  /quote N|ID [QUERY]         Take a hit of the last search, or a session's exchange, into your next message.
-  /rename [NAME]              Call this conversation so; with no name it is called after its summary or first words again.
-  /resume [N|ID|WORDS]        Continue a saved session from its summary; alone, choose one in the browser.
-  /search WORDS               Find what was said in any session; the numbers are those that show, quote and resume take.
-  /sessions [WORDS]           List the conversations, last used first; resume takes the numbers, * is the one that is open.
-  /show N|ID [QUERY]          Show a hit of the last search whole, or a session: its summary and its exchanges.
-  /tag [TAG …]                Tag this conversation; /sessions --tag finds it. With no tag, show those it has.
-  /untag TAG …                Take tags off this conversation.
-Branches
-  /fork [QUERY]               Go on from an earlier query (the last, when none is named) in a session of its own; both ways stay.
-  /merge A [B]                Go on with two branches as one: A and B, or this conversation and A.
-  /tree [N|ID]                Show where a conversation comes from and where it branches, with tokens and compactions per session.
-  /undo                       Take the last query and its reply out of the conversation; the words stay in the file.
-Memory
-  /forget N                   Take a fact out of the memory: by its number in /memory, or its text.
-  /memory                     Show the facts of the memory and their room.
-  /remember [--project] TEXT  Note a fact for this and later sessions; --project keeps it with the project.
-Model and tools
-  /mcp [NAME | restart NAME]  Show the MCP servers and what became of them, or the tools of one; restart connects one anew.
-  /model [NAME]               Show who answers and who else could, or switch to another model in mid-conversation.
-  /tools                      List the tools that the model may call, and which of them ask you first.
-View
-  /config [KEY]               Show the settings that are not as by default, and their file; /config KEY shows one, or a section.
-  /help [COMMAND]             Show the commands, or one of them.
-  /history [--full]           Show what was said along the chain: its summaries, then the messages that stand in the context.
-  /info                       Show the session, its file, the model, the context and the accounting.
-  /stats                      Show tokens and cost of the session and its chain, plots of them, and what each compaction kept.
-  /theme [NAME]               Show the themes of the replies, each with a sample, or take another one until you leave.
-/help COMMAND for details, /help keys for the keys.
-Anything else is sent as a message. Bare exit, quit, help, compact, sessions and resume [N|ID] work as the whole line; every \
-command works with / or #. To send a command as text, start with a space. @path sends a file along, @"path" one with blanks; Tab completes it.
 You: /help /pin
 /pin TEXT
   Keep a text word for word through every compaction and resume.
 You: /help nothing
 ✗ There is no command /nothing.
-  help lists them.
+  /help lists the commands.
 Goodbye!
 """
     )
 
 
-def test_help_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path: Path) -> None:
-    screen = Screen(tmp_path, ["/help", "/help compact"], out=Terminal())
+def test_help_all_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["/help all", "/help compact"], out=Terminal())
     shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text)
     listed, _, told = shown.partition("/help compact\n")
-    assert "  /compact [FOCUS]            Summarize and go on in a new session.\n" in listed
-    assert "  /exit                       Save the session with a summary and leave.\n" in listed
-    assert "  /untag TAG …                Take tags off this conversation.\n" in listed
+    assert "  /compact [FOCUS]            Summarize and continue in a new session.\n" in listed
+    assert "  /exit                       Save the session with a summary and quit.\n" in listed
+    assert "  /untag TAG …                Remove tags from this conversation.\n" in listed
     assert max(map(len, listed.split("\n"))) <= 80
-    assert "--preview asks first, --diff lists what" in told
+    assert "--preview asks first, --diff lists" in told
     assert (
-        "\n  /compact --diff            the sentences with exact values that the archive\n"
+        "\n  /compact --diff            list the sentences with exact values that only the\n"
         + " " * 29
-        + "alone holds"
+        + "archive has"
         in told
     )
 
 
 def test_the_session_one_is_in_cannot_be_resumed(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["Hi", f"resume {ID}"], "Hello.", SUMMARY)
-    assert "✗ That is the session you are in.\n" in screen.text
+    assert "✗ That session is already open.\n" in screen.text
     assert names(tmp_path) == [f"{ID}.md"]
 
 
 def test_an_unknown_command_sends_nothing(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["/compct now", "/xyzzy", "", "  \n "])
-    sends = "A leading space sends it as text."
+    sends = "To send it as text, start with a space."
     assert screen.text == (
         f"You: /compct now\n⚠️  There is no command /compct. Did you mean /compact? {sends}\n"
-        f"You: /xyzzy\n⚠️  There is no command /xyzzy. help lists them. {sends}\n"
+        f"You: /xyzzy\n⚠️  There is no command /xyzzy. /help lists the commands. {sends}\n"
         "You: \nYou:   \n \nGoodbye!\n"
     )
     assert screen.talk.sent == []

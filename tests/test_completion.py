@@ -48,7 +48,7 @@ def test_commands_and_aliases(screen: Screen) -> None:
     [info] = CommandCompleter(screen.chat).choices("/info")
     assert (info.shown, info.note) == (
         "/info",
-        "Show the session, its file, the model, the context and the accounting",
+        "Show the session, its file, the model, the context and the totals",
     )
 
 
@@ -129,7 +129,9 @@ def test_settings(screen: Screen) -> None:
 
 
 FREE = {
+    "decide",
     "fork",
+    "rewind",
     "mcp",
     "forget",
     "unpin",
@@ -145,6 +147,7 @@ FREE = {
 EXPECTED = {
     "tree": (OLD.header.id[:-1], OLD.header.id),
     "merge": (OLD.header.id[:-1], OLD.header.id),
+    "delete": (OLD.header.id[:-1], OLD.header.id),
     "copy": ("", "reply"),
     "tag": ("u", "urgent"),
     "untag": ("mi", "mine"),
@@ -155,9 +158,9 @@ EXPECTED = {
     "resume": ("", "last"),
     "config": ("them", ""),
     "theme": ("", "auto"),
-    "export": ("", "notes.md"),
+    "export": ("", "html"),
     "import": ("", "notes.md"),
-    "help": ("", "clear"),
+    "help": ("", "agents"),
     "history": ("", "--full"),
 }
 """By the command that takes something: what is typed of it, and what is offered first; empty:
@@ -250,7 +253,7 @@ def test_tab_in_a_terminal(tmp_path: Path) -> None:
         terminal.wait_for("You: /unpin ")
         terminal.ctrl("c")
         terminal.send("/un\t")
-        terminal.wait_for(re.compile(r"/unpin +Carry a pin no further"))
+        terminal.wait_for(re.compile(r"/unpin +Remove a pin"))
         terminal.send("t\t")
         terminal.wait_for("You: /untag")
         terminal.ctrl("c")
@@ -274,5 +277,5 @@ def test_tab_at_the_bottom_of_a_small_terminal(tmp_path: Path) -> None:
         terminal.send("/un\t")
         terminal.wait_for("/undo")
         terminal.send("pin 7\r")
-        terminal.wait_for("Nothing is pinned.", output=True)
+        terminal.wait_for("There are no pins.", output=True)
         leave(terminal)

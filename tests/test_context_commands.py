@@ -41,7 +41,7 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
         "[1.8] Question 8" in first
     )
     assert "**Decisions Made:**\n- Stay polite [1]" in first
-    assert first.endswith("Compact so? (y, n, or e to edit) n\nNot compacted.")
+    assert first.endswith("Compact? [y]es, [n]o, [e]dit: n\nNot compacted.")
     assert "📦 Compacted" in screen.text.rpartition("or e to edit) y\n")[2]
     assert "Resumed From:" in shown(screen, "/info")
 
@@ -223,7 +223,7 @@ def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
         "/pin",
     ]
     screen = Screen(tmp_path, lines, options=QUIET)
-    assert "✗ Nothing is pinned." in screen.text
+    assert "✗ There are no pins." in screen.text
     assert "1  Boats are blue.\n2  Bob is 41.\n" in screen.text
     assert "✗ /unpin takes a number from 1 to 2." in screen.text
     assert "Unpinned; 1 left.\nYou: /pin\n1  Bob is 41.\n" in screen.text

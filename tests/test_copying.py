@@ -60,7 +60,7 @@ def test_the_source_is_copied_and_not_what_the_screen_shows(tmp_path: Path) -> N
         in screen.text
     )
     assert (
-        "Copied your last query: 14 characters, 2 lines, through the terminal (OSC 52)"
+        "Copied your last message: 14 characters, 2 lines, through the terminal (OSC 52)"
         in screen.text
     )
     assert screen.text.count("It holds characters that cannot be seen.") == 2
@@ -88,7 +88,7 @@ def test_code_is_the_only_block_the_one_with_the_number_or_the_one_that_is_chose
     assert copied(screen) == ["ls  -l\n", "print('é')  \n\tpass\n"]
     assert (
         "  1  print('é')  (python, 2 lines)\n  2  ls -l  (1 line)\nWhich one? (1 to 2, "
-        "nothing for none) 2" in (screen.text.replace("\x1b[2m", "").replace("\x1b[0m", ""))
+        "Enter for none) 2" in (screen.text.replace("\x1b[2m", "").replace("\x1b[0m", ""))
     )
     assert "Nothing is copied." in screen.text
     assert "✗ /copy takes a number from 1 to 2." in screen.text
@@ -101,7 +101,7 @@ def test_what_cannot_be_copied_is_said(tmp_path: Path) -> None:
     lines: list[Line] = [*(f"/copy{words}" for words in refused), "Hi", "/copy code", "/copy"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET)
     assert [line for line in screen.text.split("\n") if line.startswith("✗")] == [
-        *["✗ There is nothing to copy yet."] * 3,
+        *["✗ Nothing to copy yet."] * 3,
         *["✗ Usage: /copy [reply|query|all|code [N]]"] * 2,
         "✗ There is no code in the last reply.",
         "✗ There is no clipboard here.",

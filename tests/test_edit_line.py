@@ -87,7 +87,7 @@ def test_what_names_a_missing_file_stands_in_the_line_again(
     screen = run(tmp_path / "s", lines, "H.", "So.", answers=("n", "y"))
     assert screen.reader.offered == ["Hi", "see @b.txt", "see @a.txt"]
     assert "✗ There is no file b.txt.\n" in screen.text
-    assert "Send a.txt, 10 bytes along? (y/n) n\nNot sent. Nothing is changed.\n" in screen.text
+    assert "Send a.txt, 10 bytes along? [y/N] n\nNot sent.\n" in screen.text
     assert len(screen.talk.sent) == 2
     assert "this is a\n" in screen.talk.sent[-1][-1].text
     assert undone(screen) == 1
@@ -99,7 +99,7 @@ def test_on_a_terminal_it_stands_in_the_line_with_all_its_lines(tmp_path: Path) 
         terminal.mark()
         terminal.line("/edit")
         terminal.wait_for(re.compile(r"You: which\n +wood is\^Ihard\?"))
-        terminal.wait_for("your last query: Enter asks it anew, Ctrl-C gives up")
+        terminal.wait_for("your last message: Enter resends it, Ctrl-C cancels")
         assert "You said" in answered(terminal, "\x7f!")
         leave(terminal)
     assert [one.query.text for one in saved(tmp_path).exchanges] == ["which\n  wood is\thard!"]
@@ -111,7 +111,7 @@ def test_on_a_terminal_ctrl_c_gives_up_at_once_and_the_next_entry_is_a_new_one(
     with chat(tmp_path) as terminal:
         answered(terminal, "which wood?")
         terminal.line("/edit")
-        terminal.wait_for("your last query")
+        terminal.wait_for("your last message")
         terminal.mark()
         terminal.ctrl("c")
         terminal.wait_for(re.compile(r"Edit canceled\..*You:", re.DOTALL), output=True)
@@ -133,7 +133,7 @@ def test_on_a_terminal_the_editor_opens_from_there(tmp_path: Path) -> None:
     with chat(tmp_path, EDITOR="sed -i s/hard/soft/") as terminal:
         answered(terminal, "which wood is hard?")
         terminal.line("/edit")
-        terminal.wait_for("your last query")
+        terminal.wait_for("your last message")
         terminal.ctrl("x")
         terminal.ctrl("e")
         terminal.wait_for("You: which wood is soft?")

@@ -84,7 +84,7 @@ You: /sessions --before 2026-11-22 --unfold
 1  Kitchen #home  3h  2 queries  220 tokens
 2  Kitchen #home  4h  2 queries  220 tokens
 You: /sessions more
-There are no more.
+No more sessions.
 Goodbye!
 """
     )
@@ -460,17 +460,17 @@ Tags: #b #c
 It is saved with your first message.
 You: /rename  \x1b[2J
  two  words
-This conversation is called “␛[2J two words”.
+This conversation is named “␛[2J two words”.
 It is saved with your first message.
 You: /rename xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx
 ✗ A name has at most 80 characters; this one has 81.
 You: /rename
-This conversation will be called by its first words.
+This conversation will be named after its first words.
 It is saved with your first message.
 You: Hi
 Sally: Noted.
 You: /rename
-This conversation is called “Hi”.
+This conversation is named “Hi”.
 You: /undo
 Undone: “Hi”
 Goodbye!
@@ -647,7 +647,7 @@ def test_pages_go_on_where_they_ended_whatever_is_shown_between(tmp_path: Path) 
     assert numbers(text, "/sessions more") == [str(number) for number in range(21, 41)]
     assert text.partition("You: /show 21\n")[2].startswith("Session ID: n25\n")
     assert numbers(text, "/sessions  more") == [str(number) for number in range(41, 46)]
-    assert "You: /sessions more\nThere are no more.\n" in text
+    assert "You: /sessions more\nNo more sessions.\n" in text
     assert text.partition("You: /show 45\n")[2].startswith("Session ID: n1\n")
     assert numbers(text, "/sessions all") == [str(number) for number in range(1, 46)]
     assert "✗ There is no session 46: the numbers go from 1 to 45." in text
@@ -730,3 +730,56 @@ def test_options_that_are_none(argument: str) -> None:
     with pytest.raises(UsageError) as caught:
         OPTIONS.arguments("x", argument)
     assert caught.value.hint
+
+
+def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
+    lines = (
+        "One.",
+        "Two.",
+        "Three.",
+        "/rewind 2",
+        "/rewind",
+        "/undo",
+        "Four.",
+        "Five.",
+        "/rewind 9",
+        "/rewind",
+    )
+    shown = run(tmp_path, "/rewind", *lines, hours=0)
+    assert shown.startswith("You: /rewind\n✗ There is no message to go back to")
+    assert "Forked after query 1: 1 exchange in the context. The original is saved: " in shown
+    assert "You: /rewind\n✗ There is no message to go back to" in shown.partition("/rewind 2")[2]
+    assert "✗ There is no query 9 in this session: it has 1 to 2." in shown
+    assert "Forked after query 1: 2 exchanges in the context." in shown
+
+
+def test_delete_moves_to_the_trash_when_told(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    files = {path.name for path in tmp_path.glob("*.md")}
+    run(tmp_path, "sessions", "/delete 2", answers=("n",), hours=4)
+    assert {path.name for path in tmp_path.glob("*.md")} == files
+    shown = run(tmp_path, "sessions", "/delete 2", "/delete 9", answers=("y",), hours=5)
+    [moved] = (tmp_path / ".trash").iterdir()
+    assert {path.name for path in tmp_path.glob("*.md")} == files - {moved.name}
+    assert f"{moved.stem} is in the trash; chat-loop sessions restore {moved.stem}" in shown
+    assert "✗ There is no session 9" in shown
+
+
+def test_delete_of_the_open_session_starts_a_new_one(tmp_path: Path) -> None:
+    lines = ("Never mind.", "/delete", "Hello.", "/delete")
+    shown = run(tmp_path, *lines, answers=("y", "n"), hours=0)
+    [moved] = (tmp_path / ".trash").iterdir()
+    [kept] = tmp_path.glob("*.md")
+    assert b"Never mind." in moved.read_bytes()
+    assert b"Hello." in kept.read_bytes()
+    assert "Not moved." in shown
+
+
+def test_delete_before_the_first_message_says_what_is_missing(tmp_path: Path) -> None:
+    assert "✗ This conversation has not begun." in run(tmp_path, "/delete", hours=0)
+
+
+def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:
+    shown = run(tmp_path, "/decide Port 6000.", "/pins", "/decide", hours=0)
+    assert "1  Decision: Port 6000.\n" in shown
+    assert "✗ Usage: /decide TEXT" in shown

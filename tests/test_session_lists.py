@@ -145,7 +145,7 @@ You: compact
 ✗ There is nothing to compact yet.
   Say something first.
 You: /pin
-✗ Nothing is pinned.
+✗ There are no pins.
   /pin TEXT keeps a text word for word.
 Goodbye!
 """

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from chat_loop.commands.registry import Registry, Unknown
 from chat_loop.commands.templates import Template, Templates, read
-from chat_loop.commands.view import MORE_HELP, RULE
+from chat_loop.commands.view import MORE_HELP
 from chat_loop.errors import ChatLoopError
 from tests.pty_chat import PtyChat
 from tests.screens import Screen
@@ -55,15 +55,17 @@ def test_help_lists_them_and_shows_one(tmp_path: Path) -> None:
         "Compact": "mine",
         "bad": "---\nfoo: 1\n---\nx",
     }
-    screen = Screen(tmp_path / "s", ["/help", "/help explain"], prompts=folder(tmp_path, **texts))
-    listed = screen.text.partition("Templates:\n")[2]
-    assert listed == (
+    screen = Screen(
+        tmp_path / "s",
+        ["/help", "/help all", "/templates", "/help explain"],
+        prompts=folder(tmp_path, **texts),
+    )
+    assert f"Templates        /bad /explain /long_one\n{MORE_HELP}" in screen.text
+    rows = f"  /explain WORD  Explain it simply\n  /long_one      {'x' * 99}…\n"
+    assert f"Templates\n{rows}" in screen.text
+    assert screen.text.partition("You: /templates\n")[2] == (
         f"""\
-  /explain WORD  Explain it simply
-  /long_one      {"x" * 99}…
-{MORE_HELP}
-{RULE}
-You: /help explain
+{rows}You: /help explain
 /explain WORD
   Explain it simply
   Explain {{input}} to a child.
@@ -82,7 +84,7 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
         SUMMARY,
         prompts=prompts,
     )
-    assert "There is no command /xyzzy. help lists them." in screen.text
+    assert "There is no command /xyzzy. /help lists the commands." in screen.text
     assert "There is no command /explan. Did you mean /explain?" in screen.text
     assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
     assert Templates(prompts, ["pins"]).ignored_names() == ["pins"]

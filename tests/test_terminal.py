@@ -245,7 +245,9 @@ def test_retry_edit_and_copy_on_a_terminal(tmp_path: Path) -> None:
         assert "You said: which wood is soft?" in answered(terminal, "/edit which wood is soft?")
         terminal.mark()
         terminal.line("/copy query")
-        terminal.wait_for("Copied your last query: 19 characters, 1 line", timeout=20, output=True)
+        terminal.wait_for(
+            "Copied your last message: 19 characters, 1 line", timeout=20, output=True
+        )
         assert "\x1b]52;c;d2hpY2ggd29vZCBpcyBzb2Z0Pw==\x07" in terminal.output()
         leave(terminal)
     session = saved(tmp_path)

@@ -67,7 +67,7 @@ def test_a_theme_colours_the_next_reply_and_the_config_keeps_the_usual_one(tmp_p
     assert f"\x1b[{theme_of('light').headings[1]}mTwo" in after
     assert SGR.sub("", after).startswith(
         f"Replies are shown like this:\n  light (in use)  Heading{SAMPLE}"
-        "Until you leave. The default (display.theme in the config): dark.\n"
+        "Until you quit. The default (display.theme in the config): dark.\n"
     )
     assert "  light (in use)  " in SGR.sub("", after.partition("You: /theme")[2])
 

@@ -23,6 +23,7 @@ from chat_loop.sessions.records import Exchange, Session, SessionRow
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
+    from chat_loop.agent.registry import AgentRegistry
     from chat_loop.attach.reading import QueryFile
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.display.manager import DisplayManager
@@ -52,6 +53,7 @@ class Chat(Struct, kw_only=True):
     memory: ProjectMemory | None = None
     semantic: SemanticIndex | None = None
     servers: McpServers | None = None
+    agents: AgentRegistry | None = None
     templates: Templates = field(default_factory=Templates)
     config: Config = field(default_factory=Config)
     list_more: Callable[[], Awaitable[None]] | None = None

@@ -102,8 +102,8 @@ class CommandCompleter:
         """Return the completions of a command's argument or an option's value."""
         chat = self._chat
         match kind:
-            case "resume" | "show" | "quote" | "tree" | "merge" | "--session":
-                last = [("last", "the one that was used last")] if kind == "resume" else []
+            case "resume" | "show" | "quote" | "tree" | "merge" | "delete" | "--session":
+                last = [("last", "the most recent one")] if kind == "resume" else []
                 return [*_with_prefix(typed, last), *self._sessions(typed)]
             case "tag" | "untag" | "--tag":
                 tags = {tag for row in self._rows() for tag in row.tags}
@@ -111,10 +111,12 @@ class CommandCompleter:
                 return _with_prefix(typed, ((tag, "") for tag in sorted(tags)))
             case "import" | "export":
                 paths = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()
-                return [(path, "") for path, _ in paths]
+                forms = [(one, "the format") for one in ("html", "md", "json")]
+                chosen = _with_prefix(typed, forms) if kind == "export" else []
+                return [*chosen, *((path, "") for path, _ in paths)]
             case "help":
                 found = sorted((command.name, command.help) for command in registry.commands)
-                found += [("keys", "the keys of the line")]
+                found += [("all", "every command"), ("keys", "the editing keys")]
                 found += [(name, "a template") for name in chat.templates.names()]
                 return _with_prefix(typed, found)
             case "config":

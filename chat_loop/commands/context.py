@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import pick, registry
+from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.context.budget import messages_in, parts
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
@@ -19,13 +19,13 @@ MAX_SENTENCES = 40
 
 @registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "diff", "force"))
 async def compact(chat: Chat, argument: str) -> None:
-    """Summarize and go on in a new session; --preview asks first, --diff lists what only the
+    """Summarize and continue in a new session; --preview asks first, --diff lists what only the
     archive has.
 
-    /compact ports and paths   and say what the summary must keep
-    /compact --preview         see the summary and the sizes first; it can be edited there
-    /compact --force           even where it would not make the context smaller; else you are asked
-    /compact --diff            the sentences with exact values that the archive alone holds
+    /compact ports and paths   what the summary must keep
+    /compact --preview         see and edit the summary first
+    /compact --force           don't ask when the context would not become smaller
+    /compact --diff            list the sentences with exact values that only the archive has
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
@@ -71,7 +71,7 @@ async def _preview(chat: Chat, focus: str) -> None:
         return
     text = summary_block.render(draft.summary)
     panels.show_draft(chat.display, draft.compaction, draft.plan.keep, text)
-    while (answer := await chat.ask("Compact so? (y, n, or e to edit) ")) in ("e", "edit"):
+    while (answer := await chat.ask("Compact? [y]es, [n]o, [e]dit: ")) in ("e", "edit"):
         text = await chat.reader.edit(summary_block.render(draft.summary, grouped=False))
         edited = summary_block.parse(text)
         chat.notifier.begin()
@@ -89,9 +89,7 @@ async def _preview(chat: Chat, focus: str) -> None:
 
 @registry.command("uncompact", "Context")
 async def uncompact(chat: Chat, argument: str) -> None:
-    """Take the last compaction back: go on with the words of the session before it instead of its
-    summary.
-    """
+    """Undo the last compaction: continue with the full words instead of the summary."""
     plan = await chat.conversation.planner().uncompact()
     if plan.left_out:
         newest = plural(len(plan.carried), "exchange")
@@ -99,8 +97,8 @@ async def uncompact(chat: Chat, argument: str) -> None:
             f"All the words would not fit: the newest {newest} would stand in their own words, "
             f"the {plural(plan.left_out, 'exchange')} before them stay summarized."
         )
-        if not await chat.confirm("Go on so? (y/n) "):
-            chat.display.line("Nothing is changed.", "dim")
+        if not await chat.confirm("Continue? [y/N] "):
+            chat.display.line("Not changed.", "dim")
             return
     tokens = chat.conversation.meter.child_size(plan.block, plan.carried)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
@@ -109,7 +107,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
 
 @registry.command("summarize [FOCUS]", "Context")
 async def summarize(chat: Chat, argument: str) -> None:
-    """Compact, and show what became of it: messages, tokens, topics, decisions, files, commands."""
+    """Compact, and report messages, tokens, topics, decisions, files and commands."""
     conversation = chat.conversation
     before = messages_in(conversation.thread.exchanges)
     chat.display.line("Summarizing conversation history...")
@@ -121,7 +119,7 @@ async def summarize(chat: Chat, argument: str) -> None:
 
 @registry.command("context", "Context")
 async def context(chat: Chat, argument: str) -> None:
-    """Show what fills the model's window, part by part, and when it is compacted."""
+    """Show what fills the model's window and when it is compacted."""
     conversation, display = chat.conversation, chat.display
     budget, options = conversation.budget, conversation.options
     filling = parts(conversation.meter.weights(), budget, len(conversation.session.exchanges))
@@ -151,16 +149,24 @@ async def pin(chat: Chat, argument: str) -> None:
     chat.display.line(f"Pinned; {len(chat.conversation.thread.pins)} in all.", "dim")
 
 
+@registry.command("decide TEXT", "Context")
+async def decide(chat: Chat, argument: str) -> None:
+    """Record a decision; like a pin, it is kept word for word."""
+    if not argument:
+        raise usage_error("decide")
+    await pin(chat, f"Decision: {argument}")
+
+
 @registry.command("pins", "Context")
 async def list_pins(chat: Chat, argument: str) -> None:
-    """List the pins; the numbers are those that unpin takes."""
+    """List the pins, with the numbers that unpin takes."""
     for number, text in enumerate(_pins(chat), 1):
         chat.display.line(f"{number}  {text}")
 
 
 @registry.command("unpin N", "Context")
 async def unpin(chat: Chat, argument: str) -> None:
-    """Carry a pin no further: by its number in the list of pins, or its text."""
+    """Remove a pin, by its number or text."""
     pins = _pins(chat)
     chat.conversation.unpin(pins[pick("unpin", pins, argument)])
     chat.display.line(f"Unpinned; {len(chat.conversation.thread.pins)} left.", "dim")
@@ -169,5 +175,5 @@ async def unpin(chat: Chat, argument: str) -> None:
 def _pins(chat: Chat) -> tuple[str, ...]:
     """Return the pins. Raises UsageError when there are none."""
     if not chat.conversation.thread.pins:
-        raise UsageError("Nothing is pinned.", "/pin TEXT keeps a text word for word.")
+        raise UsageError("There are no pins.", "/pin TEXT keeps a text word for word.")
     return chat.conversation.thread.pins

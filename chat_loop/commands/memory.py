@@ -13,7 +13,7 @@ from chat_loop.wording import plural
 
 @registry.command("remember [--project] TEXT", "Memory", flags=("project",))
 async def remember(chat: Chat, argument: str) -> None:
-    """Note a fact for this and later sessions; --project keeps it with the project."""
+    """Save a fact for this and later sessions; --project keeps it with the project."""
     memory = _memory(chat)
     first, _, rest = argument.partition(" ")
     project = first == "--project"
@@ -78,7 +78,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
 
 @registry.command("forget N", "Memory")
 async def forget(chat: Chat, argument: str) -> None:
-    """Take a fact out of the memory: by its number in /memory, or its text."""
+    """Remove a fact from the memory, by its number or text."""
     memory = _memory(chat)
     state = memory.state
     if state.problem:

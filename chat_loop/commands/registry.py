@@ -122,7 +122,7 @@ class Registry(Struct):
             return Call(known, argument.strip())
         if sign == "#":
             return None
-        near = get_close_matches(name.lower(), self.names(), 1, 0.5)
+        near = get_close_matches(name.lower(), self.names(), 1, 0.75)
         return Unknown(name, near[0] if near else "", argument)
 
     def arguments(self, name: str, argument: str) -> tuple[str, dict[str, str]]:

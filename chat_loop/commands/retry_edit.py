@@ -16,10 +16,10 @@ from chat_loop.wording import ALLOWED
 
 @registry.command("retry", "Conversation")
 async def retry(chat: Chat, argument: str) -> None:
-    """Ask the last query again, with its files as they were; the first answer stays in the file.
+    """Send the last message again; the first answer stays in the file.
 
-    It works after an error or an interrupted reply as well. Where a tool has changed something for
-    the first answer you are asked first: what it did is not taken back.
+    Its files go along as they were. It also works after an error or an interrupted reply. Where a
+    tool has changed something for the first answer you are asked first: changes are not undone.
     """
     last = await _last(chat)
     if last is not None:
@@ -28,11 +28,11 @@ async def retry(chat: Chat, argument: str) -> None:
 
 @registry.command("edit [TEXT]", "Conversation")
 async def edit(chat: Chat, argument: str) -> None:
-    """Change the last query in the line and ask it anew; /edit TEXT asks TEXT instead of it.
+    """Edit the last message and resend it; /edit TEXT sends TEXT instead.
 
-    It stands in the line as it was; Enter asks it in place of the last one, Ctrl-X Ctrl-E opens
-    your editor, and Ctrl-C or an empty line leaves everything as it is. The old words stay in the
-    file. Files go along as they were, as far as the new text still names them.
+    Enter sends it in place of the last one, Ctrl-X Ctrl-E opens your editor, and Ctrl-C or an empty
+    line changes nothing. The old words stay in the file. Files go along as they were, as far as the
+    new text still names them.
     """
     last = await _last(chat)
     if last is None:
@@ -44,7 +44,7 @@ async def edit(chat: Chat, argument: str) -> None:
     before = last.query.text
     line = before if registry.parse(before) is None else f" {before}"
     if not chat.reader.offer(line):
-        raise UsageError("There is no line to edit here.", "/edit TEXT asks TEXT instead.")
+        raise UsageError("There is no line to edit here.", "/edit TEXT sends TEXT instead.")
     chat.display.prose("Enter resends the edited message; Ctrl-C cancels.", "dim")
     chat.replacing = last
 
@@ -71,12 +71,12 @@ async def _last(chat: Chat) -> Exchange | None:
         last = chat.conversation.last()
     except UsageError as error:
         hint = error.hint if chat.conversation.thread.carried else ""
-        raise UsageError("Nothing to ask again in this session.", hint) from error
+        raise UsageError("There is no message to send again in this session.", hint) from error
     if names := changed_by(last, chat.conversation.agent):
         names_text = ", ".join(one_line(name, 60) for name in names)
-        chat.display.warn(f"For the first answer {names_text} ran; what was changed stays changed.")
-        if not await chat.confirm("Ask again anyway? (y/n) "):
-            chat.display.line("Not asked. Nothing is changed.", "dim")
+        chat.display.warn(f"{names_text} ran for the first answer; its changes are not undone.")
+        if not await chat.confirm("Send again anyway? [y/N] "):
+            chat.display.line("Not sent.", "dim")
             return None
     return last
 
@@ -101,8 +101,8 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
         if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
             chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
         described = ", ".join(one_line(file.description, 80) for file in new_files)
-        if new_files and not await chat.confirm(f"Send {described} along? (y/n) "):
-            chat.display.line("Not sent. Nothing is changed.", "dim")
+        if new_files and not await chat.confirm(f"Send {described} along? [y/N] "):
+            chat.display.line("Not sent.", "dim")
             return
         files += new_files
     await chat.conversation.undo()

@@ -22,6 +22,7 @@ from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Exchange, Session, Summary
+from chat_loop.sessions.trash import move_to_trash
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, plural
@@ -34,9 +35,7 @@ MAX_ITEMS = 8
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))
 async def leave(chat: Chat, argument: str) -> None:
-    """Save the session with a summary and leave (Ctrl-D does the same; Esc skips the
-    summary).
-    """
+    """Save the session with a summary and quit (so does Ctrl-D; Esc skips the summary)."""
     raise Quit
 
 
@@ -44,13 +43,13 @@ async def leave(chat: Chat, argument: str) -> None:
     "sessions [WORDS]", "Sessions", bare="sessions", flags=("unfold", "all"), valued=FILTERS
 )
 async def sessions(chat: Chat, argument: str) -> None:
-    """List the conversations, last used first; resume takes the numbers, * is the one that is open.
+    """List conversations, most recent first; resume takes the numbers, * is the open one.
 
-    /sessions WORDS         those with these words in the name, id, agent, tags, project or summary
-    /sessions all           all of them; /sessions more: the next ones
+    /sessions WORDS         with these words in the name, id, agent, tags, project or summary
+    /sessions all           all of them; /sessions more: the next page
     /sessions browse        in a full-screen browser, with previews
-    --unfold                every session of a conversation by itself
-    --all                   runs of -p and conversations without a reply as well
+    --unfold                list each session of a conversation separately
+    --all                   include -p runs and conversations without a reply
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
     words, options = registry.arguments("sessions", argument)
@@ -84,7 +83,7 @@ async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: An
     if trouble:
         chat.display.line(trouble, "dim")
     if first and len(rows) <= first:
-        chat.display.line("There are no more.", "dim")
+        chat.display.line("No more sessions.", "dim")
         return
     chat.number_rows(rows)
     chat.list_more = partial(_list, chat, page, len(rows), **which)
@@ -110,10 +109,10 @@ async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: An
 async def resume(chat: Chat, argument: str) -> None:
     """Continue a saved session from its summary; alone, choose one in the browser.
 
-    /resume last            the session that was used last
-    /resume 3 --last 5      and its last 5 exchanges in their own words
-    /resume 3 --full        all its words, as far as they fit
-    /resume 3 --quick       at once: its summary is shown, and no model is asked to confirm it
+    /resume last            the most recent session
+    /resume 3 --last 5      and its last 5 exchanges word for word
+    /resume 3 --full        every word, as far as they fit
+    /resume 3 --quick       at once: the summary is shown, and the model does not confirm it
     """
     if not argument and chat.display.is_terminal and chat.reader.has_editor:
         await _browse(chat)
@@ -165,7 +164,7 @@ def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
     """Read the session to be resumed, of a long one only its ends. Raises SessionError."""
     live = chat.conversation.live
     if path == live.path and not live.is_empty:
-        raise SessionError("That is the session you are in.")
+        raise SessionError("That session is already open.")
     chat.display.line("Loading session...", symbol="📋")
     try:
         # the middle of a long one is not needed
@@ -194,35 +193,33 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
     return False
 
 
-@registry.command("clear", "Sessions")
+@registry.command("clear", "Sessions", aliases=("new",))
 async def clear(chat: Chat, argument: str) -> None:
-    """Save the session and begin a fresh one with an empty context and an empty screen."""
+    """Save the session and start a new one on an empty screen."""
     await chat.conversation.leave("clear")
     chat.display.clear_screen()
-    chat.display.line("A fresh session; nothing is carried over.", "dim")
+    chat.display.line("New session; nothing is carried over.", "dim")
 
 
 @registry.command("rename [NAME]", "Sessions")
 async def rename(chat: Chat, argument: str) -> None:
-    """Call this conversation so; with no name it is called after its summary or first words
-    again.
-    """
+    """Name this conversation; without NAME, go back to the automatic name."""
     chat.conversation.rename(naming.validate_name(argument))
     name = naming.name_of(chat.conversation.session)
-    how = f"is called “{name}”" if name else "will be called by its first words"
+    how = f"is named “{name}”" if name else "will be named after its first words"
     _show_change(chat, f"This conversation {how}.")
 
 
 @registry.command("tag [TAG …]", "Sessions")
 async def add_tags(chat: Chat, argument: str) -> None:
-    """Tag this conversation; /sessions --tag finds it. With no tag, show those it has."""
+    """Tag this conversation; without TAG, show its tags."""
     before = chat.conversation.session.tags
     _set_tags(chat, tuple(dict.fromkeys((*before, *_tags_in(argument)))))
 
 
 @registry.command("untag TAG …", "Sessions")
 async def remove_tags(chat: Chat, argument: str) -> None:
-    """Take tags off this conversation."""
+    """Remove tags from this conversation."""
     before, removed = chat.conversation.session.tags, _tags_in(argument)
     if not removed or not {*removed} <= {*before}:
         raise usage_error("untag")
@@ -247,9 +244,7 @@ def _show_change(chat: Chat, text: str) -> None:
 
 @registry.command("tree [N|ID]", "Branches")
 async def show_tree(chat: Chat, argument: str) -> None:
-    """Show where a conversation comes from and where it branches, with tokens and compactions per
-    session.
-    """
+    """Show where a conversation comes from and where it branches."""
     identity, links = chat.path(argument or ".").stem, chat.library.links()
     if identity not in links:
         raise SessionError(f"Session {identity} is not saved yet.")
@@ -260,10 +255,9 @@ async def show_tree(chat: Chat, argument: str) -> None:
     lists.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
 
 
-@registry.command("fork [QUERY]", "Branches")
+@registry.command("fork [QUERY]", "Branches", aliases=("branch",))
 async def fork(chat: Chat, argument: str) -> None:
-    """Go on from an earlier query (the last, when none is named) in a session of its own; both ways
-    stay.
+    """Continue from an earlier message (default: the last) in a new session; both are kept.
 
     /fork 3                 after query 3 of this session
     /fork 1.2               after query 2 of the chain's first session
@@ -271,7 +265,7 @@ async def fork(chat: Chat, argument: str) -> None:
     before, loaded = chat.path(".").stem, chat.load(".")
     exchanges, depth = loaded.session.exchanges, loaded.session.depth
     if not argument and not exchanges:
-        raise UsageError("Nothing to fork in this session.", "/help fork has more.")
+        raise UsageError("There is no message to fork from.", "/help fork has more.")
     last = argument or str(exchanges[-1].query.number)
     place = re.fullmatch(r"(?:([0-9]{1,8})\.)?([0-9]{1,8})", last)
     if place is None:
@@ -291,16 +285,49 @@ async def fork(chat: Chat, argument: str) -> None:
     chat.display.prose(text, "dim")
 
 
+@registry.command("rewind [QUERY]", "Branches")
+async def rewind(chat: Chat, argument: str) -> None:
+    """Go back to before a message (default: the last) in a new session; the original is kept."""
+    session = chat.conversation.session
+    numbers = [str(exchange.query.number) for exchange in session.exchanges]
+    if not numbers:
+        text = "There is no message to go back to in this session."
+        raise UsageError(text, "/tree shows the sessions before it.")
+    target = argument or numbers[-1]
+    if target not in numbers:
+        text = f"There is no query {target[:20]} in this session: {session.numbers}."
+        raise UsageError(text, "/history shows them.")
+    if target == numbers[0]:
+        hint = "/new starts an empty session, /tree shows the sessions before this one."
+        raise UsageError("That is the first message of this session.", hint)
+    await fork(chat, numbers[numbers.index(target) - 1])
+
+
+@registry.command("delete [N|ID]", "Sessions")
+async def delete(chat: Chat, argument: str) -> None:
+    """Move this session, or another one, to the trash; asks first."""
+    path = chat.path(argument or ".")
+    if not await chat.confirm(f"Move {path.stem} to the trash? [y/N] "):
+        chat.display.line("Not moved.", "dim")
+        return
+    if path.stem == chat.here_id:
+        await chat.conversation.leave("clear")
+    move_to_trash(path)
+    text = f"{path.stem} is in the trash; chat-loop sessions restore {path.stem} restores it."
+    chat.display.prose(text, "dim")
+    chat.number_rows(())
+
+
 @registry.command("undo", "Branches")
 async def undo(chat: Chat, argument: str) -> None:
-    """Take the last query and its reply out of the conversation; the words stay in the file."""
+    """Remove the last message and its reply from the context; the file keeps them."""
     exchange = await chat.conversation.undo()
     chat.display.prose(f"Undone: “{naming.shorten(exchange.query.text)}”", "dim")
 
 
 @registry.command("merge A [B]", "Branches")
 async def merge(chat: Chat, argument: str) -> None:
-    """Go on with two branches as one: A and B, or this conversation and A."""
+    """Continue two branches as one: A and B, or this conversation and A."""
     references = argument.split()
     if len(references) not in (1, 2):
         raise usage_error("merge")
@@ -322,9 +349,9 @@ async def merge(chat: Chat, argument: str) -> None:
 
 @registry.command("search WORDS", "Sessions", valued=FILTERS)
 async def search(chat: Chat, argument: str) -> None:
-    """Find what was said in any session; the numbers are those that show, quote and resume take.
+    """Search all sessions; show, quote and resume take the numbers of the hits.
 
-    Ids, numbers and paths are found as they stand.
+    Ids, numbers and paths are matched exactly.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
     from chat_loop.library.archive_text import excerpts_of  # loads the index
@@ -349,7 +376,7 @@ async def search(chat: Chat, argument: str) -> None:
 
 @registry.command("show N|ID [QUERY]", "Sessions")
 async def show(chat: Chat, argument: str) -> None:
-    """Show a hit of the last search whole, or a session: its summary and its exchanges.
+    """Show a search hit in full, or a session's summary and exchanges.
 
     /show 2                 the second hit of the last search, or session of the last list
     /show 2 5               query 5 of that session
@@ -366,7 +393,7 @@ async def show(chat: Chat, argument: str) -> None:
 
 @registry.command("quote N|ID [QUERY]", "Sessions")
 async def quote(chat: Chat, argument: str) -> None:
-    """Take a hit of the last search, or a session's exchange, into your next message.
+    """Quote a search hit, or an exchange of a session, in your next message.
 
     /quote 2                the second hit of the last search
     /quote 2 5              query 5 of the second session of the last list

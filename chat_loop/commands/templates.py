@@ -69,7 +69,7 @@ class Templates(Struct):
 
     def nearest(self, name: str) -> str:
         """Return the name closest to a misspelled one, or an empty text."""
-        return next(iter(get_close_matches(name.lower(), self.names(), 1, 0.7)), "")
+        return next(iter(get_close_matches(name.lower(), self.names(), 1, 0.75)), "")
 
     def _files(self) -> dict[str, Path]:
         try:

@@ -7,13 +7,15 @@ from __future__ import annotations
 import asyncio
 import shlex
 import signal
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
 
+from chat_loop.agent.agent_files import read_file
+from chat_loop.agent.registry import AgentRegistry
 from chat_loop.agent.tools import Approve, approval
 from chat_loop.commands.registry import registry, usage_error
 from chat_loop.display.text import one_line
-from chat_loop.errors import UsageError
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
 from chat_loop.providers.wire import WireProvider
 from chat_loop.wording import plural, window_text
@@ -29,11 +31,11 @@ NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yam
 
 @registry.command("model [NAME]", "Model and tools")
 async def model(chat: Chat, argument: str) -> None:
-    """Show who answers and who else could, or switch to another model in mid-conversation.
+    """Show the current model and the available ones, or switch to another.
 
     NAME is PROVIDER:MODEL, a provider's name for its default model, or another model of the
-    provider that answers now. The context is measured anew: what does not fit the new window is
-    compacted before your next message.
+    current provider. What does not fit the new model's window is compacted before your next
+    message.
     """
     conversation, display = chat.conversation, chat.display
     now = conversation.agent.model
@@ -56,7 +58,7 @@ async def model(chat: Chat, argument: str) -> None:
         raise
     if is_listed is False:
         text = f"{provider.name} does not list {one_line(provider.model, 100)}."
-        display.warn(text, "It is asked all the same; /model NAME takes another.")
+        display.warn(text, "It is used anyway; /model NAME switches to another.")
     had_own_model = conversation.agent.own_tools
     await conversation.switch(provider)
     if not had_own_model:
@@ -95,7 +97,7 @@ def resuming_with(model: str, command: str) -> str:
 
 @registry.command("tools", "Model and tools")
 async def tools(chat: Chat, argument: str) -> None:
-    """List the tools that the model may call, and which of them ask you first."""
+    """List the tools that the model may call, and which of them ask first."""
     agent = chat.conversation.agent
     if not agent.tools:
         hint = "agent.tools in the config, or --tools, gives it some: read_file, run_command …"
@@ -110,14 +112,51 @@ async def tools(chat: Chat, argument: str) -> None:
         chat.display.prose(f"  {one_line(tool.spec.name, 64)}{asks}: {words}", indent=4)
     if not agent.provider.calls_tools:
         text = f"{one_line(agent.model, 60)} cannot call tools."
-        chat.display.warn(text, "Another model may: --model.")
+        chat.display.warn(text, "Try another model: /model.")
+
+
+@registry.command("agents", "Model and tools")
+async def agents(chat: Chat, argument: str) -> None:
+    """List your named agents; chat-loop --agent NAME starts a chat with one."""
+    rows = agent_rows(chat.agents) if chat.agents is not None else []
+    for line in agent_lines(rows):
+        chat.display.prose(line, indent=4)
+    if not rows:
+        chat.display.prose(NO_AGENTS)
+
+
+NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
+
+
+def agent_rows(registry: AgentRegistry) -> list[dict[str, Any]]:
+    """Return the named agents: name, path, kind, description, approval and problem."""
+    rows = []
+    for agent in registry.all():
+        row = {"name": agent.name, "path": agent.path, "alias": agent.alias, "kind": ""}
+        row |= {"description": "", "approved": True, "problem": ""}
+        try:
+            file = read_file(agent.path)
+            row |= {"path": file.path, "kind": file.kind, "description": file.description()}
+            row["approved"] = registry.question(file) is None
+        except ChatLoopError as error:
+            row["problem"] = error.message
+        rows.append(row)
+    return rows
+
+
+def agent_lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Yield two lines for each named agent."""
+    width = max((len(row["name"]) for row in rows), default=0)
+    for row in rows:
+        state = row["problem"] or ("" if row["approved"] else "not approved")
+        note = f" ({one_line(state, 300)})" if state else ""
+        yield f"{row['name']:<{width}}  {one_line(row['description'], 100)}".rstrip()
+        yield f"{'':<{width}}  {row['path']}{note}"
 
 
 @registry.command("mcp [NAME | restart NAME]", "Model and tools")
 async def mcp(chat: Chat, argument: str) -> None:
-    """Show the MCP servers and what became of them, or the tools of one; restart connects one
-    anew.
-    """
+    """Show the MCP servers, or the tools of one; restart reconnects one."""
     servers, display = chat.servers, chat.display
     if servers is None:
         raise UsageError(*NO_SERVERS)

@@ -15,21 +15,23 @@ from chat_loop.wording import plural
 
 COPY_CHOICES = {
     "reply": "the last reply",
-    "query": "your last query",
-    "all": "all that was said, as markdown",
+    "query": "your last message",
+    "all": "the whole conversation, as markdown",
     "code": "a block of code of the last reply",
 }
 """What can be copied."""
+EXPORT_FORMATS = {"html": "html", "md": "markdown", "markdown": "markdown", "json": "json"}
+"""Words after /export -> their format."""
 
 
 @registry.command("copy [reply|query|all|code [N]]", "Conversation")
 async def copy(chat: Chat, argument: str) -> None:
-    """Copy the last reply, as it was written, to the clipboard; or the query, all, or code.
+    """Copy the last reply, your last message, everything, or a block of code.
 
-    /copy code              the block of code of the last reply; of several you choose one
+    /copy code              the code block of the last reply; choose one if there are several
     /copy code 2            the second of them
-    It takes wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or where there is none, the
-    terminal's own clipboard (OSC 52), which takes 75 KB.
+    Uses wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or without these, the terminal's own
+    clipboard (OSC 52), which takes 75 KB.
     """
     what, _, number = (argument or "reply").partition(" ")
     if what not in COPY_CHOICES or (number and what != "code"):
@@ -69,7 +71,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     for one in reversed(exchanges):
         if one.reply is not None and one.reply.text:
             return f"the reply to “{shorten(one.query.text)}”", one.reply.text
-    raise UsageError("There is nothing to copy yet.")
+    raise UsageError("Nothing to copy yet.")
 
 
 async def _choose_block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
@@ -84,7 +86,7 @@ async def _choose_block(chat: Chat, text: str, number: str) -> tuple[str, str] |
             about = ", ".join(filter(None, (one_line(language, 20), _lines_text(code))))
             first = one_line(code.lstrip().partition("\n")[0], 60)
             chat.display.prose(f"{position:>3}  {first}  ({about})", indent=5)
-        number = await chat.ask(f"Which one? (1 to {len(blocks)}, nothing for none) ")
+        number = await chat.ask(f"Which one? (1 to {len(blocks)}, Enter for none) ")
         if not number:
             return None
     texts = [code for _, code in blocks]
@@ -96,22 +98,30 @@ def _lines_text(text: str) -> str:
     return plural(text.removesuffix("\n").count("\n") + 1, "line")
 
 
-@registry.command("export [FILE]", "Sessions", flags=("one", "secrets"), valued=("as", "session"))
+@registry.command(
+    "export [html|md|json] [FILE]",
+    "Sessions",
+    flags=("one", "secrets"),
+    valued=("as", "session"),
+)
 async def export(chat: Chat, argument: str) -> None:
-    """Write this conversation as one document: markdown, JSON, or an HTML page.
+    """Export this conversation as an HTML page, markdown or JSON.
 
-    /export talk.html       the ending says what it becomes: .md, .json or .html
-    /export --as html       under the conversation's name, in the working directory
-    --session N             another conversation than this one
-    --one                   only its newest session, without those before it
+    /export                 an HTML page in the working directory, under the conversation's name
+    /export md notes.md     as markdown, to this file
+    /export talk.json       the ending says the format
+    --as FORMAT             the same as a first word: html, markdown or json
+    --session N             another conversation
+    --one                   only its newest session
     --secrets               keep keys and passwords, which are left out otherwise
     """
     words, options = registry.arguments("export", argument)
-    target = words.strip("\"'")
-    form = exporting.export_format(options.get("as", ""), target)
+    name, _, rest = words.partition(" ")
+    target = (rest if name in EXPORT_FORMATS else words).strip("\"'")
+    name = options.get("as", "") or EXPORT_FORMATS.get(name, "")
+    form = exporting.export_format(name, target)
     if "session" not in options and not chat.own_id:
-        hint = "--session N exports a saved conversation."
-        raise UsageError("There is nothing to export yet.", hint)
+        raise UsageError("Nothing to export yet.", "--session N exports a saved conversation.")
     loaded = chat.load(options.get("session", "."))
 
     def write() -> tuple[str, list[str]]:
@@ -127,9 +137,7 @@ async def export(chat: Chat, argument: str) -> None:
 
 @registry.command("import FILE|FOLDER", "Sessions")
 async def import_(chat: Chat, argument: str) -> None:
-    """Take in what was exported, or a folder of basic-agent-chat-loop; what is there stays as it
-    is.
-    """
+    """Import an export, or a folder of basic-agent-chat-loop; existing sessions are kept."""
     if not argument:
         raise usage_error("import")
     path = importing.file_path(argument.strip("\"'"))

@@ -38,11 +38,11 @@ FAMILIES = (
     *("Conversation", "Context", "Sessions", "Branches"),
     *("Memory", "Model and tools", "View"),
 )
-MORE_HELP = "/help COMMAND for details, /help keys for the keys."
+MORE_HELP = "/help COMMAND for details, /help all for all commands, /help keys for the keys."
 RULE = (
-    "Anything else is sent as a message. Bare exit, quit, help, compact, sessions and resume "
-    "[N|ID] work as the whole line; every command works with / or #. To send a command as text, "
-    'start with a space. @path sends a file along, @"path" one with blanks; Tab completes it.'
+    "Anything else is sent as a message. exit, quit, help, compact, sessions and resume [N|ID] "
+    "also work without /. To send a command as text, start with a space. @path adds a file, "
+    '@"path" one with spaces.'
 )
 KEYS = {
     "Enter": "Sends the entry.",
@@ -72,18 +72,31 @@ OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi}
 
 @registry.command("help [COMMAND]", "View", bare="help")
 async def show_help(chat: Chat, argument: str) -> None:
-    """Show the commands, or one of them.
+    """Show all commands, or explain one.
 
-    /help compact           all of one command, with its options and examples
-    /help keys              the keys of the line
+    /help compact           one command, with its options and examples
+    /help all               every command with its description
+    /help keys              the editing keys
     """
     display = chat.display
     if argument == "keys":
         _columns(display, KEYS, max(map(len, KEYS)))
         display.prose(OTHER_KEYS, "dim")
         return
-    if argument:
+    if argument and argument != "all":
         _help_about(chat, argument.lstrip("/#"))
+        return
+    if not argument:
+        names = {
+            title: " ".join(f"/{one.name}" for one in members)
+            for title, members in families(registry.commands)
+        }
+        names["Templates"] = " ".join(f"/{name}" for name in chat.templates.names())
+        for title, text in names.items():
+            if text:
+                display.prose(f"{title:<16} {text}", indent=17)
+        display.prose(MORE_HELP)
+        display.prose(RULE, "dim")
         return
     width = min(WIDEST, max(len(command.usage) for command in registry.commands))
     room = display.console.width - width - 4 if display.is_terminal else 1_000
@@ -94,14 +107,22 @@ async def show_help(chat: Chat, argument: str) -> None:
             if len(text) > room:  # cut to its first clause
                 rows[usage] = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
         _columns(display, rows, width)
+    if chat.templates.names():
+        display.line("Templates", "bold")
+        await list_templates(chat, "")
+    display.prose(RULE, "dim")
+
+
+@registry.command("templates", "View")
+async def list_templates(chat: Chat, argument: str) -> None:
+    """List your templates: texts that a command of yours sends."""
     templates = {}
     for one in chat.templates.all():
         templates[one.usage] = one_line(one.description or one.text.partition("\n")[0], 100)
-    if templates:
-        display.line("Templates:")
-        _columns(display, templates, max(map(len, templates)))
-    display.prose(MORE_HELP)
-    display.prose(RULE, "dim")
+    if not templates:
+        where = f"A file NAME.md in {chat.templates.folder} is sent by /NAME."
+        raise UsageError("There are no templates yet.", where if chat.templates.folder else "")
+    _columns(chat.display, templates, max(map(len, templates)))
 
 
 def _columns(display: DisplayManager, rows: Mapping[str, str], width: int) -> None:
@@ -130,7 +151,7 @@ def _help_about(chat: Chat, name: str) -> None:
         for line in template.text.split("\n"):
             display.line(f"  {line}")
     else:
-        raise UsageError(f"There is no command /{name[:40]}.", "help lists them.")
+        raise UsageError(f"There is no command /{name[:40]}.", "/help lists the commands.")
 
 
 def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
@@ -141,9 +162,7 @@ def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
 
 @registry.command("history [--full]", "View", flags=("full",))
 async def history(chat: Chat, argument: str) -> None:
-    """Show what was said along the chain: its summaries, then the messages that stand in the
-    context.
-    """
+    """Show the conversation so far: its summaries, then the messages in the context."""
     words, options = registry.arguments("history", argument)
     if words:
         raise usage_error("history")
@@ -168,18 +187,16 @@ async def history(chat: Chat, argument: str) -> None:
             identity = session.header.id
             summarized.append(panels.SessionHistory(covered[0], covered[-1], identity, summary))
     if not total:
-        raise UsageError("Nothing was said yet.")
+        raise UsageError("There are no messages yet.")
     if problem:
         chat.display.warn(problem)
     agent, full = conversation.agent.name, "full" in options
     panels.show_history(chat.display, summarized, recent, total, agent=agent, full=full)
 
 
-@registry.command("stats", "View")
+@registry.command("stats", "View", aliases=("usage", "cost"))
 async def stats(chat: Chat, argument: str) -> None:
-    """Show tokens and cost of the session and its chain, plots of them, and what each compaction
-    kept.
-    """
+    """Show tokens and cost of the conversation, with plots and what each compaction kept."""
     conversation = chat.conversation
     sessions, problem = chat.chain()
     session, cost, budget = sessions[-1], conversation.options.cost, conversation.budget
@@ -225,9 +242,9 @@ def chain_measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], l
     return [*tokens.values()], [*context.values()], compacted
 
 
-@registry.command("info", "View")
+@registry.command("info", "View", aliases=("status",))
 async def info(chat: Chat, argument: str) -> None:
-    """Show the session, its file, the model, the context and the accounting."""
+    """Show the session, its file, the model, the context and the totals."""
     conversation = chat.conversation
     live, budget, agent = conversation.live, conversation.budget, conversation.agent
     mark = "~" if budget.estimated else ""
@@ -336,21 +353,21 @@ def _setting_text(value: object, parts: tuple[str, ...]) -> str:
 
 @registry.command("theme [NAME]", "View")
 async def theme(chat: Chat, argument: str) -> None:
-    """Show the themes of the replies, each with a sample, or take another one until you leave.
+    """Show the color themes, each with a sample, or switch until you quit.
 
     /theme light            for a light background
-    The usual one is display.theme in the config. Without colours (NO_COLOR) all are the same: bold
+    The default is display.theme in the config. Without colors (NO_COLOR) all are the same: bold
     and underlined.
     """
     display, name = chat.display, argument.strip().lower()
     default = f"The default (display.theme in the config): {chat.config.display.theme}."
     if name and name not in NAMES:
-        raise UsageError(f"There is no theme {argument[:40]}.", f"It may be {', '.join(NAMES)}.")
+        raise UsageError(f"There is no theme {argument[:40]}.", f"Themes: {', '.join(NAMES)}.")
     if name and not renders(display):
         text = "Replies are not rendered here: a theme would change nothing."
         raise UsageError(text, "/theme says why.")
     display.theme = name or display.theme
     show_themes(display, [name] if name else NAMES)
     if renders(display):
-        text = "Until you leave." if name else "/theme NAME switches for this session."
+        text = "Until you quit." if name else "/theme NAME switches for this session."
         display.prose(f"{text} {default}", "dim")

@@ -58,7 +58,7 @@ def export_format(name: str, target: str) -> ExportFormat:
         ending = Path(target).suffix.lower()
         name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), ending)
     for form in SUFFIXES:
-        if form == (name or "markdown"):
+        if form == (name or "html"):
             return form
     hint = f"It takes {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
     raise UsageError(f"There is no export as “{name[:40]}”.", hint)

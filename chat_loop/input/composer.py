@@ -88,7 +88,7 @@ TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
 MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
-EDIT_HINT = "your last query: Enter asks it anew, Ctrl-C gives up"
+EDIT_HINT = "your last message: Enter resends it, Ctrl-C cancels"
 
 
 class Entry(Struct):

@@ -8,12 +8,13 @@ import argparse
 import sys
 from pathlib import Path
 
-from chat_loop.agent.agent_files import AgentFile, Definition, read_file
+from chat_loop.agent.agent_files import AgentFile, Definition
 from chat_loop.agent.registry import AgentRegistry, Question
+from chat_loop.commands.tools import NO_AGENTS, agent_lines, agent_rows
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import err, out, out_json
 from chat_loop.display.text import one_line
-from chat_loop.errors import AgentError, ChatLoopError
+from chat_loop.errors import AgentError
 from chat_loop.input.start import InstantPrompt
 
 MAX_DIFF_LINES = 60
@@ -45,28 +46,14 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 
 def _list(registry: AgentRegistry, *, as_json: bool) -> None:
-    agents = registry.all()
-    width, rows = max((len(agent.name) for agent in agents), default=0), []
-    for agent in agents:
-        path, kind, description, approved, problem = agent.path, "", "", True, ""
-        try:
-            file = read_file(agent.path)
-            path, kind, approved = file.path, file.kind, registry.question(file) is None
-            description = file.description()
-        except ChatLoopError as error:
-            problem = error.message
-        row = {"name": agent.name, "path": path, "alias": agent.alias, "kind": kind}
-        rows.append(row | {"description": description, "approved": approved, "problem": problem})
-        if not as_json:
-            state = problem or ("" if approved else "not approved")
-            note = f" ({one_line(state, 300)})" if state else ""
-            _line(f"{agent.name:<{width}}  {one_line(description, 100)}".rstrip())
-            _line(f"{'':<{width}}  {path}{note}")
+    rows = agent_rows(registry)
     if as_json:
         out_json(rows)
-    elif not rows:
-        how = f"chat-loop agents add NAME PATH gives one; so does a file in {registry.folder}."
-        _line(f"No agent has a name yet. {how}")
+        return
+    for line in agent_lines(rows):
+        _line(line)
+    if not rows:
+        _line(f"{NO_AGENTS} So does a file in {registry.folder}.")
 
 
 def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:

@@ -112,7 +112,8 @@ def _in_conversation(
 def export(actions: SessionActions, options: argparse.Namespace) -> int:
     """Write a conversation as one document: to a file, or (-) to standard output."""
     loaded, target = actions.load(options.reference), options.file
-    form = exporting.export_format(options.form, "" if target == "-" else target)
+    to_output = target == "-"
+    form = exporting.export_format(options.form or "markdown" * to_output, target)
     chain, broken = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
     complaints = [broken] if broken else []
     if target == "-":
