@@ -61,8 +61,12 @@ class SearchConfig(Section, frozen=True):
 
 
 class SummaryConfig(Section, frozen=True):
-    on_exit: bool = True
+    on_exit: Literal["", "wait", "background", "later"] | bool = ""
     timeout: float = 120.0
+
+
+class ResumeConfig(Section, frozen=True):
+    mode: Literal["summary", "full"] = "summary"
 
 
 class RestorationConfig(Section, frozen=True):
@@ -177,6 +181,7 @@ class Config(Section, frozen=True):
     sessions: SessionsConfig = SessionsConfig()
     search: SearchConfig = SearchConfig()
     summary: SummaryConfig = SummaryConfig()
+    resume: ResumeConfig = ResumeConfig()
     restoration: RestorationConfig = RestorationConfig()
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()

@@ -80,7 +80,9 @@ class SessionBegun(Event, frozen=True, kw_only=True):
 
 
 class SessionFound(Event, frozen=True, kw_only=True):
-    """The session that will be resumed."""
+    """The session that will be resumed. All its words would take `full_tokens`, where they are no
+    more than a quarter of the window, and cost `full_cost` dollars.
+    """
 
     id: str
     agent: str
@@ -88,6 +90,8 @@ class SessionFound(Event, frozen=True, kw_only=True):
     queries: int
     tokens: int
     damage: tuple[str, ...] = ()
+    full_tokens: int = 0
+    full_cost: float | None = None
 
 
 class Restoring(Event, frozen=True):
@@ -113,12 +117,21 @@ class SummaryProgress(Event, frozen=True, kw_only=True):
 
 
 class SummaryEnded(Event, frozen=True, kw_only=True):
-    """A summary was made (`source`: model or extracted) or not (none), which `problem` explains."""
+    """A summary was made (`source`: model or extracted), is left to another process (background),
+    or failed (none), which `problem` explains.
+    """
 
     source: str
     usage: Usage | None = None
     seconds: float | None = None
     problem: str = ""
+
+
+class SummaryPrepared(Event, frozen=True, kw_only=True):
+    """A summary was prepared in the background; the next exit or compaction needs no other."""
+
+    usage: Usage | None
+    cost: float | None
 
 
 class Compacted(Event, frozen=True, kw_only=True):

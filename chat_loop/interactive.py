@@ -7,6 +7,8 @@ import contextlib
 import errno
 import gc
 import os
+import shlex
+import subprocess
 import sys
 import threading
 from importlib import import_module
@@ -20,7 +22,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
-from chat_loop.commands.tools import tool_approval
+from chat_loop.commands.tools import resuming_with, tool_approval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
@@ -112,6 +114,7 @@ class Interactive:
             options=options_of(config, app.summarizer(agent), semantic),
             memory=self._memory.block if self._memory is not None else str,
             servers=self._servers,
+            detach=self._summarize_behind,
         )
         self._templates = Templates(app.paths.config.parent / "prompts", registry.names())
         chat = Chat(
@@ -202,6 +205,23 @@ class Interactive:
         self._display.show(event)
         if isinstance(event, SessionSealed):
             self._indexer.wake()
+
+    def _summarize_behind(self, identity: str) -> None:
+        """Start a process that makes the summary of a session that was left. Raises OSError."""
+        agent, options = self._conversation.agent, self._display.resume_command
+        if not agent.own_tools:
+            options = resuming_with(agent.model, options)
+        command = [sys.executable, "-m", "chat_loop", *shlex.split(options)[1:]]
+        if agent.own_tools and "--agent" not in command:
+            command += ["--agent", agent.path]
+        null = subprocess.DEVNULL
+        subprocess.Popen(
+            [*command, "sessions", "compact", identity, "--late"],
+            stdin=null,
+            stdout=null,
+            stderr=null,
+            start_new_session=True,
+        )
 
     def _load_behind(self) -> None:
         """Load in a thread, once, what the first request and the first reply need."""

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import QueryFile
 
 T = TypeVar("T")
+IDLE_SECONDS = 60.0
+"""How long nobody types before the summary of the exit is prepared."""
 
 
 class ChatLoop:
@@ -80,14 +82,25 @@ class ChatLoop:
 
     async def _read(self) -> str:
         """Return the next entry; Ctrl-C cancels an edit, or shows how to leave."""
-        while True:
-            try:
-                return await self._reader.read()
-            except KeyboardInterrupt:
-                if self.chat.replacing is not None:
-                    self._cancel_edit()
-                else:
-                    self._display.line("Press Ctrl-C again to quit.", "dim")
+        preparing = asyncio.ensure_future(self._prepare_exit())
+        try:
+            while True:
+                try:
+                    return await self._reader.read()
+                except KeyboardInterrupt:
+                    if self.chat.replacing is not None:
+                        self._cancel_edit()
+                    else:
+                        self._display.line("Press Ctrl-C again to quit.", "dim")
+        finally:
+            preparing.cancel()
+
+    async def _prepare_exit(self) -> None:
+        """Have the summary prepared once nobody has typed for a minute."""
+        if self._reader.has_editor:
+            while (left := IDLE_SECONDS - self._reader.idle_seconds) > 0:  # noqa: ASYNC110 - keys move it
+                await asyncio.sleep(left)
+            await self.chat.conversation.compaction.prepare_exit()
 
     async def handle(self, line: str) -> bool:
         """Run one line: a command or a query; show a failure, and return False. Raises Quit."""

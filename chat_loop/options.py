@@ -282,6 +282,7 @@ def _add_changing(actions: Commands) -> None:
     _optional_session(made)
     _flag(made, "--force", "even if the summary is larger than the words", dest="anyway")
     _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
+    _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
     text = "the model that writes it"
     _value(made, "--model", "PROVIDER:MODEL", text, default=argparse.SUPPRESS)
 

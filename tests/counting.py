@@ -180,7 +180,7 @@ class CountedChat:
     server: Any
     tools: tuple[Tool, ...] = ()
     options: Options = field(
-        default_factory=lambda: Options(summary_on_exit=False, attach_from_archive=False)
+        default_factory=lambda: Options(on_exit="later", attach_from_archive=False)
     )
     others: Sequence[Provider] = ()
     answers: Sequence[str] = ()
@@ -293,4 +293,4 @@ def quiet(**changes: Any) -> Options:
     """Options without a summary at exit and without the archive's passages, which come with a
     query.
     """
-    return replace(Options(summary_on_exit=False, attach_from_archive=False), **changes)
+    return replace(Options(on_exit="later", attach_from_archive=False), **changes)

@@ -21,7 +21,7 @@ from chat_loop.values import Message, ToolCall
 from tests.support.scripted import ScriptedProvider
 from tests.talking import Clock, words
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later")
 SAID = "The heating engineer is called Nora Falk, she comes in the second week of May."
 CHATTER = [
     f"Tell me something about sailing boats, part {part}."

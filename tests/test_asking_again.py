@@ -22,7 +22,7 @@ from tests.screens import Line, Screen
 from tests.support.images import png
 from tests.talking import START, SUMMARY, Model, Says, Step, Talk, said
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 TIME = "Time: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n"
 
 

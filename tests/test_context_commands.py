@@ -14,7 +14,7 @@ from chat_loop.values import Usage, Window
 from tests.screens import Screen
 from tests.talking import SUMMARY, Says, Step
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 QUERIES = [f"Question {number}, about boats." for number in range(1, 9)]

@@ -42,6 +42,7 @@ def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path:
 
 
 def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait}\n")
     with Loopback() as server:
         server.enqueue(Reply(chunks=("Noted.",)), BOOM, Reply(chunks=("never",), stall_after=0))
         shown = chat(

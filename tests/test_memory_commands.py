@@ -20,7 +20,7 @@ from tests.pty_chat import PtyChat
 from tests.screens import Screen
 from tests.talking import SUMMARY, Says, Talk, said
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
 

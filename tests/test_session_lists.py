@@ -28,7 +28,7 @@ def shelf(folder: Path) -> None:
     """
     lines = ["word " * 60, "漢字", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "How do I sort?"]
     for number, line in enumerate(lines):
-        options = Options(summary_on_exit=False, attach_from_archive=False)
+        options = Options(on_exit="later", attach_from_archive=False)
         Screen(folder, [line], "So.", hours=number - 8, options=options)
         path = folder / names(folder)[-1]
         noon = datetime(2020, 6, 9 - number, 12).timestamp()

@@ -21,7 +21,7 @@ from chat_loop.values import Message, ToolCall
 from tests.support.scripted import ScriptedProvider, Step
 from tests.talking import Clock, words
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, use_ai_summary=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", use_ai_summary=False)
 
 
 def calling(*calls: tuple[str, dict[str, str]]) -> Message:

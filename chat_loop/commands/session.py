@@ -123,10 +123,11 @@ async def resume(chat: Chat, argument: str) -> None:
             chat.display.line("Type resume and a number, or resume last.", "dim")
         return
     words, options = registry.arguments("resume", argument)
-    whole, quick = "full" in options, "quick" in options
+    quick = "quick" in options
+    whole = "full" in options or (chat.config.resume.mode == "full" and "last" not in options)
     number = options.get("last", "0")
     last = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0
-    if not words or ("last" in options and (whole or not last)):
+    if not words or ("last" in options and ("full" in options or not last)):
         raise usage_error("resume")
     loaded = _load(chat, chat.path(words), None if whole else max(1, last))
     if not await _confirm_agent(chat, loaded.session):
@@ -144,7 +145,7 @@ async def resume(chat: Chat, argument: str) -> None:
         text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
         display.prose(text, "dim", indent=2)
     await conversation.accept(plan, acknowledge=not quick)
-    if plan.block and not (confirmed and conversation.options.acknowledge):
+    if plan.block and not (confirmed and conversation.acknowledges):
         _show_beginnings(chat, summary_block.parse(plan.block))
 
 

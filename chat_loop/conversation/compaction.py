@@ -20,7 +20,7 @@ from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
 from chat_loop.errors import SaveError, UsageError
-from chat_loop.events import Compacted, Warned
+from chat_loop.events import Compacted, SummaryPrepared, Warned
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 
 MAX_FAILURES = 3
 """Failures in a row after which no more summaries are tried in the background."""
+PREPARED_TOKENS = 4_000
+"""New tokens after which the summary of the exit is prepared, or continued, in the background."""
 GROWTH = 1.1
 """After a compaction that would gain nothing the context grows by this factor before the next."""
 MAKING = "in the making"
@@ -175,10 +177,14 @@ class Compaction:
         while self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _prepare(self, span: Sequence[records.Exchange], parent: Summary | None) -> None:
-        """Have the model summarize `span` in the background; `parent` is the block before it."""
+    async def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
+        """Have the model summarize the first `end` of a thread's fresh exchanges, as far as that is
+        not done yet, in the background.
+        """
+        before = self.prepared(thread.fresh)
+        span = thread.fresh[len(before.covered) : end]
         try:
-            asking = self.summaries.ask(span, parent, quiet=True)
+            asking = self.summaries.ask(span, thread.inherited, quiet=True)
             [result] = await asyncio.gather(asking, return_exceptions=True)
             if not isinstance(result, Outcome) or result.narrative is None:
                 self._failures += 1
@@ -186,6 +192,12 @@ class Compaction:
                 self._problem = result.problem if isinstance(result, Outcome) else unexpected
                 return
             self._failures = 0
+            if idle:
+                conversation, usage = self._conversation, result.usage
+                price = conversation.options.cost
+                cost = await asyncio.to_thread(price, result.model, usage) if usage else None
+                conversation.show(SummaryPrepared(usage=usage, cost=cost))
+            result = self.summaries.join(before, result)
             if self._deliver_to is None:
                 self._prepared = result
             else:
@@ -252,12 +264,29 @@ class Compaction:
         thread, used = conversation.thread, conversation.meter.budget().used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
-        if share < budget.EARLY or used < self._not_below or self._task or self._prepared:
+        if share < budget.EARLY or used < self._not_below or self._task:
             return
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
-        if span := thread.uncovered(plan.compact):
+        span = thread.uncovered(plan.compact)
+        done = len(self.prepared(thread.fresh).covered)
+        if span and (not done or await conversation.size_of(span[done:]) >= PREPARED_TOKENS):
             self._deliver_to = None
-            self._task = asyncio.ensure_future(self._prepare(span, thread.inherited))
+            self._task = asyncio.ensure_future(self._prepare(thread, len(span)))
+
+    async def prepare_exit(self) -> None:
+        """Begin the summary that the exit will need, while nobody types; not when little is new or
+        a compaction is near.
+        """
+        conversation, limits = self._conversation, self._limits
+        if conversation.on_exit == "later" or self._task or self._failures >= MAX_FAILURES:
+            return
+        thread, used = conversation.thread, conversation.meter.budget().used
+        if limits.enabled and used >= budget.EARLY * conversation.trigger:
+            return
+        rest = thread.fresh[len(self.prepared(thread.fresh).covered) :]
+        if await conversation.size_of(rest) >= PREPARED_TOKENS:
+            self._deliver_to = None
+            self._task = asyncio.ensure_future(self._prepare(thread, len(thread.fresh), idle=True))
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""

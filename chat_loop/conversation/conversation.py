@@ -19,6 +19,7 @@ from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation import attachments
 from chat_loop.conversation.compaction import (
+    MAKING,
     ChildPlan,
     Compaction,
     Confirm,
@@ -44,11 +45,16 @@ if TYPE_CHECKING:
     from chat_loop.library.archive import Archive
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
+EXIT_SECONDS = 3.0
+"""How long an exit may wait for a summary before another process makes it."""
+QUICK_TOKENS = 2_000
+"""The size of a conversation whose summary is tried in that time; asking twice costs little."""
 
 
 class Conversation:
     """The live session of a chain, and the agent that answers in it. `count(text)` estimates
-    tokens, `memory()` reads the memory, `servers` are the MCP servers whose tools the agent has.
+    tokens, `memory()` reads the memory, `servers` are the MCP servers whose tools the agent has,
+    `detach(id)` starts a process that makes the summary of an ended session; it raises OSError.
     """
 
     def __init__(
@@ -61,6 +67,7 @@ class Conversation:
         options: Options,
         memory: Callable[[], str] = str,
         servers: McpServers | None = None,
+        detach: Callable[[str], None] | None = None,
     ) -> None:
         self.sessions = sessions
         self.options = options
@@ -72,6 +79,7 @@ class Conversation:
         self._server_tools: tuple[Tool, ...] = ()
         self._archive_tools: tuple[Tool, ...] = ()
         self._servers = servers
+        self._detach = detach
         self._memory = memory
         self._lost_images: set[str] = set()
         self.meter = ContextMeter(self)
@@ -266,10 +274,15 @@ class Conversation:
             self.meter.note_report()
         return reply
 
+    @property
+    def acknowledges(self) -> bool:
+        """True when the model is asked to confirm a restored context; an embedded one is slow."""
+        return self.options.acknowledge and self.agent.provider.name != "local"
+
     async def acknowledge(self) -> None:
         """Have the agent confirm the restored context; continue without that when it fails."""
         restoration = self.session.restoration
-        if not self.options.acknowledge or restoration is None or not restoration.block:
+        if not self.acknowledges or restoration is None or not restoration.block:
             return
         limits = self.agent.limits
         limits = replace(limits, attempts=min(2, limits.attempts), max_retry_after=5.0)
@@ -489,33 +502,97 @@ class Conversation:
         self._archive_tools = tuple(map(tool, archive_tools.TOOLS))
         self.offer_tools(self._server_tools)
 
-    async def end(self) -> None:
-        """Summarize and seal the session; when cancelled, seal it without a summary."""
-        if not self.live.is_empty:
-            seal = Seal(at=self.sessions.now(), reason="exit")
-            try:
-                seal = await self._final_seal()
-            except asyncio.CancelledError:
-                uncancel()
-                problem = f"Summary skipped. {SUMMARY_ON_RESUME}"
-                self.show(events.SummaryEnded(source="none", problem=problem))
-            await self.compaction.cancel()
-            await run_to_completion(self.seal(seal, anyway=True))
-        await self.compaction.cancel()
+    @property
+    def on_exit(self) -> str:
+        """When the summary of a session that ends is made: `wait`, `background` or `later`."""
+        if not self.options.use_ai_summary:
+            return "later"
+        writer = self.options.summarizer or self.agent.provider
+        return self.options.on_exit or ("later" if writer.name == "local" else "background")
 
-    async def _final_seal(self) -> Seal:
-        """Return the seal of the exit, with the model's summary if that is enabled and succeeds."""
-        fresh, options, fallback = self.thread.fresh, self.options, SUMMARY_ON_RESUME
+    async def end(self) -> None:
+        """Seal the session, with its summary if that is there in time; else have another process
+        make it. When cancelled, seal it without one.
+        """
+        if self.live.is_empty:
+            await self.compaction.cancel()
+            return
+        seal = Seal(at=self.sessions.now(), reason="exit")
+        detach = None
+        try:
+            if ready := await self._final_seal():
+                seal = ready
+            else:
+                detach = self._detach
+                self.show(events.SummaryEnded(source="background"))
+        except asyncio.CancelledError:
+            uncancel()
+            problem = f"Summary skipped. {SUMMARY_ON_RESUME}"
+            self.show(events.SummaryEnded(source="none", problem=problem))
+        await self.compaction.cancel()
+        await run_to_completion(self.seal(seal, anyway=True))
+        if detach is not None and self.live.is_saved:
+            try:
+                detach(self.live.header.id)
+            except OSError as error:
+                text = f"No process can be started for the summary: {errors.os_reason(error)}."
+                self.show(events.Warned(text, SUMMARY_ON_RESUME))
+
+    async def _final_seal(self) -> Seal | None:
+        """Return the seal of the exit; None when another process is to make the summary."""
+        fresh, mode, summaries = self.thread.fresh, self.on_exit, self.compaction.summaries
         answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
-        if not (options.summary_on_exit and options.use_ai_summary and answered):
+        if mode == "later" or not answered:
             return await asyncio.to_thread(self._seal_without_model, "exit")
-        summaries = self.compaction.summaries
-        outcome = await summaries.narrate(self.thread, fresh, fallback=fallback, optional=True)
+        in_time = mode == "background" and self._detach is not None
+        try:
+            async with asyncio.timeout(EXIT_SECONDS if in_time else None):
+                if in_time and (seal := await self._ready_seal()):
+                    return seal
+                if in_time and await self.size_of(fresh) > QUICK_TOKENS:
+                    return None
+                outcome = await summaries.narrate(
+                    self.thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True
+                )
+        except TimeoutError:
+            return None
         if outcome.narrative is None:
             usage, seconds, at = outcome.usage, outcome.seconds, self.sessions.now()
             return Seal(at=at, reason="exit", usage=usage, seconds=seconds)
         summary = await asyncio.to_thread(summaries.cover, self.thread, outcome)
         return outcome.seal(self.sessions.now(), "exit", summary)
+
+    async def size_of(self, exchanges: Sequence[Exchange]) -> int:
+        """Return the tokens of exchanges, counted in a worker thread."""
+
+        def size() -> int:
+            return sum(budget.exchange_size(one, self.count, self.window) for one in exchanges)
+
+        return await asyncio.to_thread(size)
+
+    async def _ready_seal(self) -> Seal | None:
+        """Return a seal with the summary that was prepared in the background, if there is one. The
+        few exchanges since then are not covered: a resume takes them along in their own words.
+        """
+        thread, compaction = self.thread, self.compaction
+        started = events.SummaryStarted(parts=1, optional=True)
+        if is_made := compaction.state == MAKING:
+            self.show(started)
+            await compaction.wait()
+        ready = compaction.prepared(thread.fresh)
+        rest = thread.fresh[len(ready.covered) :]
+        own = all(one.depth == self.session.depth for one in rest)
+        if ready.narrative is None or not own:
+            return None
+        if await self.size_of(rest) > min(8_000, self.window // 8):
+            return None
+        if not is_made:
+            self.show(started)
+        make = compaction.summaries.block
+        made = await asyncio.to_thread(make, thread, ready, ready.covered, rest)
+        self.show(events.SummaryEnded(source="model", usage=ready.usage, seconds=ready.seconds))
+        seal = ready.seal(self.sessions.now(), "exit", made.summary)
+        return replace(seal, covers=rest[0].query.number - 1 if rest else None)
 
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""

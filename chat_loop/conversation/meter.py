@@ -99,7 +99,7 @@ class ContextMeter:
             plan = ChildPlan(parent=session, path=path, block=short, carried=tuple(words))
             header = replace(session.header, parent=session.header.id, parent_path=str(path))
             text = messages.restoration_text(header, plan.restoration(header.created))
-            if acknowledged and self._conversation.options.acknowledge:
+            if acknowledged and self._conversation.acknowledges:
                 text = messages.with_task(text)
                 size += budget.size("-", count) + 80  # a few sentences
             size += budget.size(text, count)

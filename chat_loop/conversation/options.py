@@ -18,11 +18,12 @@ if TYPE_CHECKING:
 
 class Options(Struct, frozen=True, kw_only=True):
     """The settings of a conversation. `summarizer` is asked for summaries before the agent's own
-    model. `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
+    model. `on_exit` is `wait`, `background` or `later`; empty: the second, or the third with an
+    embedded model. `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
     """
 
     acknowledge: bool = True
-    summary_on_exit: bool = True
+    on_exit: str = ""
     use_ai_summary: bool = True
     compact_on_resume: bool = False
     attach_from_archive: bool = True
@@ -37,10 +38,12 @@ def options_of(
     config: Config, summarizer: Provider | None, semantic: SemanticIndex | None = None
 ) -> Options:
     """Return the conversation's part of the config."""
-    auto, context = config.auto_compact, config.context
+    auto, context, on_exit = config.auto_compact, config.context, config.summary.on_exit
+    if isinstance(on_exit, bool):
+        on_exit = "background" if on_exit else "later"
     return Options(
         acknowledge=config.restoration.acknowledge,
-        summary_on_exit=config.summary.on_exit,
+        on_exit=on_exit,
         use_ai_summary=auto.use_ai_summary,
         compact_on_resume=auto.compact_on_resume,
         attach_from_archive=context.attach_from_archive,

@@ -7,7 +7,8 @@ sessions are merged into one child of both.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -17,6 +18,7 @@ from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
 from chat_loop.conversation.compaction import ChildPlan, uncancel
 from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.summaries import SummaryWriter
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.redact import redact_text
@@ -25,6 +27,7 @@ from chat_loop.sessions.chain import ChainReader, before_fork, chain_exchanges
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
+from chat_loop.values import Usage
 
 
 class Merge(Struct, frozen=True, kw_only=True):
@@ -47,7 +50,6 @@ class ChildPlanner:
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
         self._conversation = conversation
         self._sessions = conversation.sessions
-        self._summaries = conversation.compaction.summaries
         self._options = conversation.options
         self._quick = quick
         # a summary that covers a part of its session is made anew, which asks a model
@@ -60,10 +62,17 @@ class ChildPlanner:
         """Continue from the summary of a stored session, written now if missing, and its `last`
         exchanges; when `whole`, from all that its model saw. Raises SessionError.
         """
-        session, header = loaded.session, loaded.session.header
-        _check_resumable(session, self._conversation.fallback_text)
+        session, header, conversation = loaded.session, loaded.session.header, self._conversation
+        _check_resumable(session, conversation.fallback_text)
         queries, tokens = conversation_totals(self._sessions, session)
-        self._conversation.show(
+        thread, full_tokens, full_cost = self._thread(loaded), 0, None
+        if not (whole or loaded.is_partial):
+            inherited = summary_block.render(thread.inherited) if thread.inherited else ""
+            full_tokens = conversation.meter.child_size(inherited, thread.exchanges)
+            full_cost = conversation.options.cost(
+                conversation.agent.model, Usage(input=full_tokens)
+            )
+        conversation.show(
             SessionFound(
                 id=header.id,
                 agent=header.agent,
@@ -71,16 +80,33 @@ class ChildPlanner:
                 queries=queries,
                 tokens=tokens,
                 damage=loaded.damage,
+                full_tokens=full_tokens if full_tokens <= conversation.window // 4 else 0,
+                full_cost=full_cost,
             )
         )
-        thread = self._thread(loaded)
         # A fork in which nothing was said yet: its words are what it is.
         untouched = session.seal is None and thread.carried and not session.exchanges
         if whole or untouched:
             return await self._whole(loaded, thread)
-        if self._quick and _stored_summary(session) is None:  # no model tells what was said last
-            last = max(last, self._options.limits.preserve_recent // 2)
+        if _stored_summary(session) is None and (self._quick or self._must_be_quick(session)):
+            self._quick = True
+            last = max(last, self._options.limits.preserve_recent // 2)  # no model tells of them
         return await self._summarized(loaded, thread, last)
+
+    def _must_be_quick(self, session: Session) -> bool:
+        """Return True, and say so, when a process that an exit started still makes the summary."""
+        try:
+            with suppress(OSError):
+                self._sessions.lock_summary(session.header.id).close()
+        except SessionLocked:
+            text = "The summary of that session is still being made."
+            self._conversation.show(Warned(text, "Going on without it, from an extract."))
+            return True
+        return False
+
+    @property
+    def _summaries(self) -> SummaryWriter:
+        return self._conversation.compaction.summaries
 
     async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
         """Continue from query `number` of a session, verbatim. Raises UsageError."""
@@ -157,7 +183,7 @@ class ChildPlanner:
             path=loaded.path,
             block=summary_block.render(summary),
             carried=fitting,
-            unsummarized_from=_first_ref(one for one in fitting if one in unsummarized),
+            unsummarized_from=next((one.ref for one in fitting if one in unsummarized), ""),
             in_file=True,
             left_out=number - len(fitting),
             answered=self._answered,
@@ -377,7 +403,7 @@ def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] =
         path=loaded.path,
         block=summary_block.render(thread.inherited) if thread.inherited else "",
         carried=(*thread.exchanges, *after),
-        unsummarized_from=_first_ref((*thread.fresh, *after)),
+        unsummarized_from=next((one.ref for one in (*thread.fresh, *after)), ""),
         pins=thread.pins,
     )
 
@@ -447,10 +473,6 @@ def _check_resumable(session: Session, hint: str = "/show looks into a session."
     if all(one.failed for one in session.exchanges) and not (session.restoration or session.pins):
         text = f"Session {session.header.id} has no exchanges: it can't be resumed."
         raise SessionError(text, hint)
-
-
-def _first_ref(exchanges: Iterable[Exchange]) -> str:
-    return next((exchange.ref for exchange in exchanges), "")
 
 
 def _stored_summary(session: Session) -> Summary | None:

@@ -53,7 +53,7 @@ class SummaryWriter:
         await compaction.cancel()
         if rest := span[len(outcome.covered) :]:
             more = await self.ask(rest, thread.inherited, focus, optional=optional)
-            outcome = summary.join_outcomes(outcome, more) if outcome.covered else more
+            outcome = self.join(outcome, more)
         problem = outcome.problem.removesuffix(".")
         if problem:
             problem = f"Summary failed: {problem}. {fallback or 'It is made without the model.'}"
@@ -93,11 +93,15 @@ class SummaryWriter:
             routes, span, parent, count=count, show=show, options=options, focus=focus
         )
 
+    def join(self, first: Outcome, second: Outcome) -> Outcome:
+        """Return the outcome of a span's beginning and rest as one; the first may be empty."""
+        return summary.join_outcomes(first, second) if first.covered else second
+
     def cover(self, thread: Thread, outcome: Outcome | None = None) -> Summary:
         """Return the final block of a session, which covers everything in it."""
-        return self._block(thread, outcome or Outcome(), thread.fresh).summary
+        return self.block(thread, outcome or Outcome(), thread.fresh).summary
 
-    def _block(
+    def block(
         self,
         thread: Thread,
         outcome: Outcome,
@@ -137,7 +141,7 @@ class SummaryWriter:
 
         def build() -> Draft:
             span = thread.uncovered(plan.compact)
-            made = self._block(thread, outcome, span, plan.keep)
+            made = self.block(thread, outcome, span, plan.keep)
             whole, block = made.summary, summary_block.render(made.summary)
             after = size_with(block)
             if after > room:
@@ -170,7 +174,7 @@ class SummaryWriter:
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
         """Write a late narrative into the session that `draft` sealed, unless it was edited."""
         sessions = self._conversation.sessions
-        late = self._block(thread, outcome, draft.span, draft.plan.keep).summary
+        late = self.block(thread, outcome, draft.span, draft.plan.keep).summary
         with suppress(SessionError):
             loaded = sessions.load(path)
             seal = loaded.session.seal

@@ -29,6 +29,7 @@ from chat_loop.events import (
     SessionFound,
     SessionSealed,
     SummaryEnded,
+    SummaryPrepared,
     SummaryProgress,
     SummaryStarted,
     TextDelta,
@@ -43,6 +44,7 @@ from chat_loop.wording import (
     compact_number,
     compaction_text,
     counts_text,
+    dollars_text,
     plural,
     tokens_text,
 )
@@ -152,6 +154,11 @@ class DisplayManager:
                 self.waiting.more = f" {part}{event.characters} characters"
             case SummaryEnded():
                 self._summary_ended(event)
+            case SummaryPrepared():
+                parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
+                parts += [dollars_text(event.cost)] if event.cost is not None else []
+                text = f"Summary prepared in the background: {', '.join(parts)}."
+                self.prose(self.symbol("📝", text), "dim", indent=3)
             case SessionSealed():
                 self._session_sealed(event)
             case Warned():
@@ -362,6 +369,9 @@ class DisplayManager:
         counts = counts_text(event.queries, event.tokens)
         when = f"{event.created:%b %d, %H:%M}"
         agent = one_line(event.agent, 60)
+        if event.full_tokens:
+            counts += f"; --full: {event.full_tokens:,} tokens"
+            counts += f", {dollars_text(event.full_cost)}" if event.full_cost else ""
         self.prose(self.symbol("✓", f"Found: {agent} - {when} ({counts})"), indent=2)
         for sentence in event.damage[:3]:
             self.line(f"  {one_line(sentence)}", "yellow")
@@ -399,7 +409,11 @@ class DisplayManager:
         """End the line, or say why the summary was made otherwise, or not at all."""
         text, done = self.waiting.text, "✓" if self.has_symbols else "ok"
         self.waiting.text = self.waiting.more = self.waiting.hint = ""
-        if event.source != "model":
+        if event.source == "background":
+            text = "Summary continues in the background."
+            self.waiting.end()
+            self.prose(self.symbol("📝", text), "dim", indent=3)
+        elif event.source != "model":
             made = "Summary made without a model." if event.source == "extracted" else ""
             self.warn(event.problem or made)
         elif self._redraws:

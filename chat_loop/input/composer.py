@@ -145,6 +145,7 @@ class Composer(Reader):
         self._busy = True
         """True while the chat works: an entry waits for its turn."""
         self._hidden = False
+        self._key_at = time.monotonic()
         self._status_text, self._status_columns = "", 0
         self._live = self._toolbar = ""
         self._question = ""
@@ -165,6 +166,7 @@ class Composer(Reader):
         self._line.on_text_changed += lambda _: self._forget_ctrl_c()
         self._line.on_text_insert += lambda _: self._open_menu_soon()
         self._menu_timer: asyncio.TimerHandle | None = None
+        self._line.on_text_changed += lambda _: self._note_key()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         self._answer_window = Window(
             BufferControl(self._answer_line),
@@ -239,6 +241,7 @@ class Composer(Reader):
         assert self._running is not None
         self._screen.end_exchange()
         self._busy = False
+        self._note_key()
         if not self._line.text:
             self._app.vi_state.reset()
         self._app.invalidate()
@@ -263,6 +266,13 @@ class Composer(Reader):
             typed = typed.replace(paste, " ", 1)
         self.typed = clean(typed)
         return clean(self._pastes.expand(entry.text))
+
+    @property
+    def idle_seconds(self) -> float:  # type: ignore[override]
+        return time.monotonic() - self._key_at
+
+    def _note_key(self) -> None:
+        self._key_at = time.monotonic()
 
     def put_back(self) -> None:
         leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]

@@ -24,10 +24,12 @@ class Reader:
 
     `has_editor`: Ctrl-C is a key of the line that is edited, rather than a signal. `typed` is the
     last entry without pastes of several lines: files are only taken where they were typed.
+    `idle_seconds` is how long an editor has had no key.
     """
 
     has_editor = False
     typed = ""
+    idle_seconds = 0.0
 
     async def read(self) -> str:
         """Return the next entry, possibly of several lines. Raises EOFError at the end and

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
 from chat_loop.sessions import legacy, partial, records
-from chat_loop.sessions.files import Files, read_part, take_lock
+from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import LiveSession, append_seal, change_metadata, save_error
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
@@ -175,8 +175,24 @@ class SessionManager:
         return None
 
     def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
-        """Seal a session that ended without a summary. Raises SaveError, SessionLocked."""
-        self._change(loaded.path, lambda data, parsed: append_seal(data, parsed, seal))
+        """Give an ended session another seal. Raises SessionLocked, and SaveError, also when it got
+        one since it was read.
+        """
+
+        def change(data: bytes, parsed: Parsed) -> bytes:
+            if parsed.session is not None and parsed.session.seal != loaded.session.seal:
+                raise SaveError(
+                    f"{loaded.path.name} got another summary meanwhile: that one stays."
+                )
+            return append_seal(data, parsed, seal)
+
+        self._change(loaded.path, change)
+
+    def lock_summary(self, identity: str) -> Lock:
+        """Take the lock of the process that makes the summary of an ended session. Raises
+        SessionLocked.
+        """
+        return take_lock(self.directory, f"{identity}.summary")
 
     def describe(
         self, loaded: LoadedSession, *, name: str | None = None, tags: Sequence[str] | None = None

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import signal
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import closing
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -24,6 +26,8 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.wording import plural
 
 T = TypeVar("T")
+LATE_SECONDS = 120
+"""How long the process that an exit starts may make a summary."""
 
 
 def fork(actions: SessionActions, options: argparse.Namespace) -> int:
@@ -61,6 +65,8 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     """Make the summary of a stored session, or make it anew."""
     loaded = actions.load_named(options)
     header, seal = loaded.session.header, loaded.session.seal
+    if options.late and hasattr(signal, "alarm"):
+        signal.alarm(LATE_SECONDS)  # whatever hangs
     try:  # before a model is paid for what cannot be kept
         take_lock(loaded.path.parent, loaded.path.stem).close()
     except OSError as error:
@@ -68,6 +74,11 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
 
     async def work(conversation: Conversation) -> int:
         planner = conversation.planner()
+        if options.late:
+            with closing(actions.sessions.lock_summary(header.id)):
+                if seal is not None and seal.summary is None:
+                    await planner.summarize(loaded)
+            return 0
         if not options.anyway and (seal is None or seal.summary is None):
             before, after = planner.sizes(loaded)
             sizes = f"{before:,} tokens now, about {after:,} after."
@@ -92,7 +103,10 @@ def _in_conversation(
     """Do `work` with a conversation that only makes summaries and begins sessions, in the name of
     the agent of `header`. Raises NoProvider.
     """
-    agent, summarizer = actions.app.agent_and_summarizer()
+    app = actions.app
+    agent, summarizer = app.agent_and_summarizer()
+    if getattr(app.options, "late", False):
+        summarizer = app.summarizer(agent)  # the options are those of the chat
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
     options, count = options_of(actions.config, summarizer), TokenCounter().count
 

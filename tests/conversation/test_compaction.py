@@ -40,7 +40,7 @@ LONG = "word " * 400
 
 
 def limited(**limits: object) -> Options:
-    quiet = Options(acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+    quiet = Options(acknowledge=False, on_exit="later", attach_from_archive=False)
     return replace(quiet, limits=replace(Limits(), **limits))
 
 

@@ -23,9 +23,7 @@ GUARD_SECONDS = 20.0
 """How long a worker waits for the event loop; only reached when the loop stands still."""
 LONG = "word " * 400
 UNREPORTED = Says(("Yes.",), usage=None)
-QUIET = Options(
-    acknowledge=False, summary_on_exit=False, attach_from_archive=False, use_ai_summary=False
-)
+QUIET = Options(acknowledge=False, on_exit="later", attach_from_archive=False, use_ai_summary=False)
 
 
 class Waiter:

@@ -30,7 +30,7 @@ from tests.screens import Line, Screen
 from tests.support.providers import entry
 from tests.talking import SUMMARY, Says, Step, Talk, names
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 

@@ -81,8 +81,15 @@ def summary_of(talk: Talk, identity: str) -> Summary | None:
     return seal.summary if seal else None
 
 
-def found(identity: str, *, queries: int, tokens: int) -> SessionFound:
-    return SessionFound(id=identity, agent="Sally", created=START, queries=queries, tokens=tokens)
+def found(identity: str, *, queries: int, tokens: int, full: int) -> SessionFound:
+    return SessionFound(
+        id=identity,
+        agent="Sally",
+        created=START,
+        queries=queries,
+        tokens=tokens,
+        full_tokens=full,
+    )
 
 
 def begun(talk: Talk, parent: str) -> SessionBegun:
@@ -107,7 +114,7 @@ def test_a_sealed_session_costs_only_the_acknowledgment(tmp_path: Path) -> None:
     async def run() -> None:
         await talk.resume(before)
         assert talk.told() == [
-            found(before, queries=1, tokens=110),
+            found(before, queries=1, tokens=110, full=16),
             Restoring(before, "resume"),
             begun(talk, before),
             *ACKNOWLEDGED,
@@ -137,7 +144,7 @@ def test_a_session_without_a_summary_gets_it_now(tmp_path: Path) -> None:
     talk = later(tmp_path, SUMMARY, "Ready.")
     asyncio.run(talk.resume(before))
     assert talk.told() == [
-        found(before, queries=1, tokens=110),
+        found(before, queries=1, tokens=110, full=16),
         SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=len(SUMMARY)),
         SummaryEnded(source="model", usage=CALL, seconds=2.0),

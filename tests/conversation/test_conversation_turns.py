@@ -81,7 +81,7 @@ def test_nothing_said_leaves_no_file_and_asks_nothing(tmp_path: Path) -> None:
 
 
 def test_without_summary_on_exit_the_session_is_sealed_without_a_call(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Hello.", options=Options(summary_on_exit=False))
+    talk = Talk(tmp_path, "Hello.", options=Options(on_exit="later"))
 
     async def run() -> None:
         await talk.conversation.ask("Hi")

@@ -37,7 +37,7 @@ from tests.screens import Line, Screen
 from tests.support.providers import anthropic_at, openai_at
 from tests.talking import SUMMARY, Says, Step, Talk, said
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 REJECTED = RequestRejected("The server rejected the request.", "Check it.")
 NOTE = "This message is not sent again with the next one; /retry asks it anew.\n"
 

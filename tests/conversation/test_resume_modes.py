@@ -17,7 +17,7 @@ from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
 from tests.talking import SUMMARY, Says, Step, Talk, words
 
-QUIET = replace(Options(), acknowledge=False, summary_on_exit=False, attach_from_archive=False)
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)
 SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
 

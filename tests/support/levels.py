@@ -28,7 +28,7 @@ class Level(Struct, frozen=True):
 
 
 def levels(parser: argparse.ArgumentParser, at: str = "/") -> Iterator[Level]:
-    """Yield a parser's level and all below it, the nearest first."""
+    """Yield a parser's level and all below it, the nearest first; hidden options are left out."""
     made: list[Option] = []
     commands: list[str] = []
     below: list[Level] = []
@@ -37,7 +37,7 @@ def levels(parser: argparse.ArgumentParser, at: str = "/") -> Iterator[Level]:
             for name, child in action.choices.items():
                 commands.append(name)
                 below += levels(child, f"{at.rstrip('/')}/{name}")
-        elif action.option_strings:
+        elif action.option_strings and action.help != argparse.SUPPRESS:
             made.append(Option(tuple(action.option_strings), action.nargs != 0))
     yield Level(at, tuple(made), tuple(commands))
     yield from below

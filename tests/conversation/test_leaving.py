@@ -1,0 +1,273 @@
+"""Leaving and coming back do not wait: the summary is ready, is made in the background, or when the
+session is resumed; nothing is paid twice, and no summary is lost or overwritten.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from benchmarks.support.loopback import Loopback, Reply, failing
+from chat_loop.conversation import conversation as module
+from chat_loop.conversation.options import Options
+from chat_loop.errors import Overloaded
+from chat_loop.events import Event, SessionFound, SummaryEnded, SummaryPrepared, Warned
+from chat_loop.sessions import records
+from tests.talking import SUMMARY, Says, Talk
+from tests.test_continue_costs_nothing import chat, files, keys, session
+from tests.test_headless import run as program
+
+LONG = "word " * 5_000
+PRICE = Options(acknowledge=False, attach_from_archive=False, cost=lambda model, usage: 0.25)
+
+
+def left(talk: Talk, *texts: str, idle: bool = False, detached: list[str] | None = None) -> None:
+    """Ask these texts, be idle after each, and leave; the ids of what is detached go to a list."""
+    conversation = talk.conversation
+    if detached is not None:
+        conversation._detach = detached.append
+
+    async def run() -> None:
+        for text in texts:
+            await conversation.ask(text)
+            if idle:
+                await conversation.compaction.prepare_exit()
+                await conversation.compaction.wait()
+        await conversation.end()
+
+    asyncio.run(run())
+
+
+def seal_of(talk: Talk) -> records.Seal:
+    seal = talk.sessions.load(talk.path).session.seal
+    assert seal is not None
+    return seal
+
+
+def kinds(talk: Talk, kind: type[Event]) -> list[Event]:
+    return [event for event in talk.events if isinstance(event, kind)]
+
+
+def test_a_prepared_summary_is_used_without_a_call(tmp_path: Path) -> None:
+    detached: list[str] = []
+    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
+    left(talk, LONG, idle=True, detached=detached)
+    assert (len(talk.sent), detached, talk.model.steps) == (2, [], [])
+    seal = seal_of(talk)
+    assert seal.source == "model"
+    assert seal.covers is None
+    [prepared] = kinds(talk, SummaryPrepared)
+    assert prepared == SummaryPrepared(usage=seal.usage, cost=0.25)
+
+
+def test_what_was_said_since_the_summary_goes_along_in_its_own_words(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", SUMMARY, "Noted.", "Ready.", options=PRICE)
+    left(talk, LONG, "The port is 8443.", idle=True, detached=[])
+    assert len(talk.sent) == 3  # too little is new for another summary
+    assert seal_of(talk).covers == 1
+    again = Talk(tmp_path, "8443.", options=PRICE)
+
+    async def run() -> None:
+        await again.resume(talk.conversation.live.header.id)
+        await again.conversation.ask("Which port?")
+
+    asyncio.run(run())
+    texts = [message.text for message in again.sent[0]]
+    assert "- Stay polite [1]" in texts[0]
+    assert LONG not in texts[0]
+    assert texts[0].endswith("The port is 8443.")
+    assert texts[1:] == ["Noted.", "Which port?"]
+
+
+def test_a_summary_is_continued_once_enough_is_new(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", SUMMARY, "Yes.", SUMMARY, options=PRICE)
+    left(talk, f"first {LONG}", f"second {LONG}", idle=True, detached=[])
+    [_, first, _, second] = talk.sent
+    assert "first" in first[0].text
+    assert "second" in second[0].text
+    assert "first" not in second[0].text  # no words pass through a model twice
+    seal = seal_of(talk)
+    assert seal.covers is None
+    assert seal.usage is not None
+    assert seal.usage.total == 220
+
+
+@pytest.mark.parametrize("why", ["little", "later", "full"])
+def test_nothing_is_prepared_without_need(tmp_path: Path, why: str) -> None:
+    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
+    if why == "later":
+        talk.conversation.options = replace(PRICE, on_exit="later")
+    if why == "full":  # a compaction is near, and has a summary of its own made
+        talk.model.window = replace(talk.model.window, tokens=7_500)
+    left(talk, "Hi" if why == "little" else LONG, idle=why != "full")
+    if why == "full":
+        asyncio.run(talk.conversation.compaction.prepare_exit())
+    assert not kinds(talk, SummaryPrepared)
+
+
+def test_a_long_conversation_is_left_to_another_process(tmp_path: Path) -> None:
+    detached: list[str] = []
+    talk = Talk(tmp_path, "Yes.", options=PRICE)
+    left(talk, LONG, detached=detached)
+    assert detached == [talk.conversation.live.header.id]
+    assert kinds(talk, SummaryEnded) == [SummaryEnded(source="background")]
+    assert (seal_of(talk).summary, len(talk.sent)) == (None, 1)
+
+
+def test_a_slow_summary_is_waited_for_briefly(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "EXIT_SECONDS", 0.05)
+    detached: list[str] = []
+    talk = Talk(tmp_path, "Yes.", Says(then="silence"), options=PRICE)
+    left(talk, "Hi", detached=detached)
+    assert detached == [talk.conversation.live.header.id]
+    assert talk.model.cancelled == 1
+    assert seal_of(talk).summary is None
+
+
+def test_a_quick_failure_is_said_and_not_tried_elsewhere(tmp_path: Path) -> None:
+    detached: list[str] = []
+    talk = Talk(tmp_path, "Yes.", Overloaded("Busy."), Overloaded("Busy."), options=PRICE)
+    left(talk, "Hi", detached=detached)
+    [ended] = kinds(talk, SummaryEnded)
+    assert isinstance(ended, SummaryEnded)
+    assert "Busy. It will be made when you resume the session." in ended.problem
+    assert detached == []
+
+
+def test_a_process_that_cannot_be_started_is_said(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", options=PRICE)
+
+    def detach(identity: str) -> None:
+        raise OSError(11, "Resource temporarily unavailable")
+
+    talk.conversation._detach = detach
+    left(talk, LONG)
+    [warned] = kinds(talk, Warned)
+    assert isinstance(warned, Warned)
+    assert warned.hint == "It will be made when you resume the session."
+
+
+def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", options=Options(attach_from_archive=False))
+    talk.model.name = "local"
+    left(talk, "Hi", idle=True, detached=[])
+    again = Talk(tmp_path, SUMMARY, options=Options(attach_from_archive=False))
+    again.model.name = "local"
+    asyncio.run(again.resume(talk.conversation.live.header.id))
+    assert again.model.steps == []  # made now, and no acknowledgment is asked for
+    assert seal_of(talk).source == "model"
+
+
+def test_a_resume_does_not_wait_for_the_process_that_makes_the_summary(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", options=PRICE)
+    left(talk, LONG, detached=[])
+    identity = talk.conversation.live.header.id
+    again = Talk(tmp_path, options=PRICE)
+    with closing(again.sessions.lock_summary(identity)):
+        asyncio.run(again.resume(identity))
+    assert [event.message for event in again.events if isinstance(event, Warned)] == [
+        "The summary of that session is still being made."
+    ]
+    assert again.conversation.thread.carried
+    assert seal_of(talk).summary is None
+
+
+@pytest.mark.parametrize("window", [100_000, 15_000])
+def test_a_resume_names_what_all_the_words_cost_when_they_are_few(
+    tmp_path: Path, window: int
+) -> None:
+    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
+    left(talk, LONG)
+    again = Talk(tmp_path, options=PRICE)
+    again.model.window = replace(again.model.window, tokens=window)
+    asyncio.run(again.resume(talk.conversation.live.header.id))
+    [found] = kinds(again, SessionFound)
+    assert isinstance(found, SessionFound)
+    assert bool(found.full_tokens) is (window == 100_000)
+
+
+# The process of its own
+
+
+def late(home: Path, server: Loopback, identity: str) -> int:
+    """Run what an exit starts; return the exit code."""
+    arguments = ("--model", "openai:test-model", "sessions", "compact", identity, "--late")
+    return program(home, *arguments, keys=keys(server)).returncode
+
+
+def unsummarized(home: Path, server: Loopback) -> str:
+    (home / "config.yaml").write_text("summary: {on_exit: later}\n")
+    chat(home, server, "Our port is 8443.", "exit")
+    (home / "config.yaml").unlink()
+    server.requests.clear()
+    [identity] = files(home)
+    return identity
+
+
+def test_the_process_makes_a_missing_summary_once(tmp_path: Path) -> None:
+    with Loopback() as server:
+        identity = unsummarized(tmp_path, server)
+        assert late(tmp_path, server, identity) == 0
+        assert late(tmp_path, server, identity) == 0
+        assert len(server.requests) == 1
+    seal = session(tmp_path, identity).seal
+    assert seal is not None
+    assert seal.source == "model"
+
+
+def test_only_one_process_makes_it(tmp_path: Path) -> None:
+    with Loopback() as server:
+        identity = unsummarized(tmp_path, server)
+        sessions = Talk(tmp_path / "sessions").sessions
+        with closing(sessions.lock_summary(identity)):
+            assert late(tmp_path, server, identity) == 1
+        assert server.requests == []
+
+
+def test_a_server_that_fails_changes_nothing(tmp_path: Path) -> None:
+    with Loopback(lambda request: failing(500)) as server:
+        identity = unsummarized(tmp_path, server)
+        before = files(tmp_path)
+        assert late(tmp_path, server, identity) == 1
+    assert files(tmp_path) == before
+
+
+def test_a_summary_that_came_meanwhile_stays(tmp_path: Path) -> None:
+    sessions = Talk(tmp_path / "sessions").sessions
+    with Loopback() as server:
+        identity = unsummarized(tmp_path, server)
+        path = tmp_path / "sessions" / f"{identity}.md"
+
+        def answer(request: object) -> Reply:
+            loaded = sessions.load(path)
+            seal = loaded.session.seal
+            assert seal is not None
+            summary = records.Summary(topics=("Written by hand [1.1]",))
+            sessions.seal_stored(loaded, replace(seal, source="extracted", summary=summary))
+            return Reply(chunks=(SUMMARY,))
+
+        server.handler = answer
+        assert late(tmp_path, server, identity) == 1
+    seal = session(tmp_path, identity).seal
+    assert seal is not None
+    assert seal.summary == records.Summary(topics=("Written by hand [1.1]",))
+
+
+def test_an_exit_starts_the_process_and_does_not_wait(tmp_path: Path) -> None:
+    with Loopback() as server:
+        shown = chat(tmp_path, server, LONG, "exit")
+        assert "Summary continues in the background.\n" in shown
+        assert "Conversation saved successfully!" in shown
+        [identity] = files(tmp_path)
+        deadline = time.monotonic() + 60  # only reached when something is broken
+        while (seal := session(tmp_path, identity).seal) is None or seal.summary is None:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+    assert seal.source == "model"
