@@ -16,6 +16,8 @@ from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.shell import MAX_BYTES, clean_environment
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError
+from tests.screens import Screen, Script
+from tests.talking import SUMMARY
 
 
 @pytest.fixture
@@ -211,3 +213,35 @@ def test_the_model_says_how_long_and_gets_no_more_than_the_most(
     late = "!It took longer than 0 seconds"
     assert run(tool, "sleep 100", seconds=50).startswith(late)
     assert run(tool, "sleep 100").startswith(late)
+
+
+def test_a_command_of_the_user_goes_with_the_next_message(tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    lines = [f"!printf '\\033[2Jhi {key}'", "!!echo only shown", "What is it?"]
+    lines += ["!exit 3", "/run echo b", "!!!", "! this is text", "!a\nb", "/run"]
+    replies = ("A greeting.", "Surprised.", "Text.", "Two lines.")
+    screen = Screen(tmp_path / "sessions", lines, *replies, SUMMARY)
+    exchanges = screen.talk.conversation.session.exchanges
+    first, second, *others = (exchange.query.text for exchange in exchanges)
+    assert first.endswith("\n\nWhat is it?")
+    assert "Exit code 0.\n\x1b[2Jhi [REDACTED:" in first
+    assert "only shown" not in first
+    assert [line for line in second.split("\n") if "code" in line] == [
+        "Exit code 3. It printed nothing.",
+        "Exit code 0.",
+    ]
+    assert second.endswith("\n\n!!!")
+    assert others == ["! this is text", "!a\nb"]
+    assert f"␛[2Jhi {key}\nIt goes with your next message" in screen.text
+    assert "\nonly shown\nYou: What is it?" in screen.text
+
+
+def test_a_line_of_a_pipe_is_text_and_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Script, "has_editor", False)
+    screen = Screen(tmp_path / "sessions", ["!touch here"], "Fine.", SUMMARY)
+    [exchange] = screen.talk.conversation.session.exchanges
+    assert exchange.query.text == "!touch here"
+    assert not (tmp_path / "here").exists()

@@ -130,6 +130,7 @@ def test_settings(screen: Screen) -> None:
 
 FREE = {
     "decide",
+    "run",
     "fork",
     "rewind",
     "mcp",

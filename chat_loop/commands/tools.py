@@ -1,23 +1,27 @@
-"""Commands about what answers and what it may use: model, tools, mcp, and the question before a
-tool runs.
+"""Commands about what answers and what it may use: model, tools, mcp; commands of the user's own,
+and the question before a tool runs.
 """
 
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from chat_loop.agent import shell
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.agent.tools import Approve, approval
+from chat_loop.agent.tools import MAX_RESULT, Approve, approval, cut
 from chat_loop.commands.registry import registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
 from chat_loop.providers.wire import WireProvider
+from chat_loop.redact import redact_text
 from chat_loop.wording import plural, window_text
 
 if TYPE_CHECKING:
@@ -181,6 +185,30 @@ async def mcp(chat: Chat, argument: str) -> None:
         display.line(first)
         for line in rest:
             display.prose(line, "yellow", indent=4)
+
+
+@registry.command("run COMMAND", "Model and tools", bare=r"!(!?[^!\s].*)")
+async def run(chat: Chat, argument: str) -> None:
+    """Run a shell command and send its output with your next message; so does `!COMMAND`.
+
+    !git diff               show the output here, and send it with your next message
+    !!make test             only show it
+    It gets no input, and ten minutes. What looks like a key or a password is not sent.
+    """
+    command = argument.removeprefix("!").strip()
+    if not chat.reader.has_editor:  # a line of a pipe is text, however it begins
+        chat.sending = f"!{argument}", ()
+        return
+    if not command:
+        raise usage_error("run")
+    chat.display.begin_waiting(f"Running {one_line(command, 60)} …")
+    output = await shell.run_command(command, Path.cwd(), os.environ, shell.MAX_SECONDS)
+    output = cut(output, min(MAX_RESULT, chat.conversation.window))
+    chat.display.stop_waiting()
+    chat.display.line(output.removeprefix("Exit code 0.\n"))
+    if not argument.startswith("!"):
+        chat.quotes.append(f"I ran `{command}`:\n\n````\n{redact_text(output)}\n````")
+        chat.display.line("It goes with your next message; !! only shows the output.", "dim")
 
 
 def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:
