@@ -66,7 +66,7 @@ class Interactive:
 
     def __init__(self, app: App, agent: Agent) -> None:
         config, sessions = app.config, app.sessions
-        self._config, self._sessions, self._instant = config, sessions, app.instant
+        self._sessions, self._instant = sessions, app.instant
         self._first, self._chooses = app.first_commands, app.chooses_first
         self._message = app.options.message
         self._offers = not (self._first or self._message or app.options.new_session)
@@ -117,7 +117,7 @@ class Interactive:
             detach=self._summarize_behind,
         )
         self._templates = Templates(app.paths.config.parent / "prompts", registry.names())
-        chat = Chat(
+        chat = self._chat = Chat(
             conversation=self._conversation,
             sessions=sessions,
             display=self._display,
@@ -197,7 +197,7 @@ class Interactive:
     def _status(self) -> str:
         symbols = self._display.has_symbols
         status = status_of(self._conversation, self._conversation.options.cost)
-        return status_line(status, self._config.status, columns() - 2, symbols=symbols)
+        return status_line(status, self._chat.config.status, columns() - 2, symbols=symbols)
 
     def _show(self, event: Event) -> None:
         if not self._used.is_set():
@@ -249,6 +249,6 @@ class Interactive:
         self._used.wait()  # the tokenizer holds up every other thread for 0.1 s
         agent = self._conversation.agent
         self._counter.load()
-        if "cost" in self._config.status:
+        if "cost" in self._chat.config.status:
             self._conversation.options.cost(agent.model, Usage())  # loads the prices
         self._sessions.remove_leftovers()

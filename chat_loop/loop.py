@@ -13,6 +13,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     memory,
     retry_edit,
     session,
+    settings,
     tools,
     transfer,
     view,

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.commands import context, session, view  # noqa: F401 - importing them registers their commands
+from chat_loop.commands import context, session, settings, view  # noqa: F401 - importing them registers their commands
 from chat_loop.commands.registry import Call, Command, Unknown, registry
 
 README = (Path(__file__).parent.parent / "README.md").read_text("utf-8")

@@ -1,4 +1,4 @@
-"""The command config: what differs from the defaults, one key, a section; and no secret, wherever
+"""The command config: changes for this run and in the file; what differs from the defaults, one key, a section; and no secret, wherever
 it stands.
 """
 
@@ -96,3 +96,97 @@ def test_no_secret_is_shown(tmp_path: Path, text: str) -> None:
     assert SECRET in repr(config)
     key = text.partition(":")[0]
     assert SECRET not in shown(tmp_path, config, "/config", f"/config {key}")
+
+
+def run(folder: Path, *lines: str) -> Screen:
+    facts = (("Config", str(folder / "config.yaml")),)
+    return Screen(folder / "s", list(lines), options=QUIET, facts=facts)
+
+
+def test_a_setting_is_changed_for_this_run(tmp_path: Path) -> None:
+    screen = run(
+        tmp_path, "/config auto_compact.enabled false", "/context", "/config display.theme light"
+    )
+    assert "auto_compact.enabled: false, until you quit." in screen.text
+    assert "Automatic compaction is off" in screen.text
+    assert screen.chat.display.theme == "light"
+    assert not (tmp_path / "config.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("/config memory.enabled false", "✗ memory.enabled is read when a chat starts."),
+        ("/config auto_compact.enbled false", "✗ There is no setting auto_compact.enbled."),
+        ("/config auto_compact.enabled maybe", "✗ /config: auto_compact.enabled: expected `bool`"),
+        ("/config auto_compact 3", "✗ /config: auto_compact: expected `object`"),
+        ("/config display.theme pink", "✗ /config: display.theme: invalid enum value 'pink'"),
+        ("/config display.theme [", "✗ The value, line 1: "),
+        ("/config providers.openai.model x", "✗ providers cannot be changed here."),
+        ("/config display.theme --save", "✗ What should be saved?"),
+    ],
+)
+def test_what_cannot_be_changed_is_said(tmp_path: Path, line: str, message: str) -> None:
+    assert message in run(tmp_path, line, f"{line} --save").text
+    if "memory" not in line:
+        assert not (tmp_path / "config.yaml").exists()
+
+
+FILE = """\
+# My settings
+model: gemini   # the fast one
+
+display:
+  # at night
+  theme: dark  # or light
+  wrap: words
+status: [model,
+  cost]
+notify: {after: 5}
+"""
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "old", "new"),
+    [
+        ("display.theme", "light", "theme: dark  # or light", "theme: light  # or light"),
+        ("display.markdown", "false", "display:\n", "display:\n  markdown: false\n"),
+        ("model", "openai:gpt-5", "model: gemini   #", "model: openai:gpt-5   #"),
+        ("discover_servers", "false", "after: 5}\n", "after: 5}\ndiscover_servers: false\n"),
+        ("search.meaning", "false", "after: 5}\n", "after: 5}\nsearch:\n  meaning: false\n"),
+    ],
+)
+def test_a_saved_setting_leaves_the_rest_of_the_file(
+    tmp_path: Path, key: str, value: str, old: str, new: str
+) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(FILE)
+    assert str(path) in run(tmp_path, f"/config {key} {value} --save").text
+    assert path.read_text() == FILE.replace(old, new)
+
+
+@pytest.mark.parametrize("line", ["/config notify.after 9", "/config status [cost]"])
+def test_a_setting_in_another_form_is_left_to_the_editor(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text(FILE)
+    assert "Edit the file." in run(tmp_path, f"{line} --save").text
+    assert path.read_text() == FILE
+
+
+def test_a_setting_is_saved_into_a_new_file_and_through_a_link(tmp_path: Path) -> None:
+    run(tmp_path, "/config summary.timeout 30 --save", "/config model gemini --save")
+    path = tmp_path / "config.yaml"
+    assert path.read_text() == "summary:\n  timeout: 30\nmodel: gemini\n"
+    path.rename(tmp_path / "real.yaml")
+    path.symlink_to("real.yaml")
+    run(tmp_path, "/config summary.timeout 40 --save")
+    assert path.is_symlink()
+    assert "timeout: 40" in (tmp_path / "real.yaml").read_text()
+
+
+def test_a_file_with_a_mistake_is_not_changed(tmp_path: Path) -> None:
+    path = tmp_path / "config.yaml"
+    path.write_text("modle: x\n")
+    shown = run(tmp_path, "/config model gemini --save").text
+    assert "unknown key modle" in shown
+    assert path.read_text() == "modle: x\n"

@@ -12,8 +12,8 @@ from typing import Any
 from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
+from chat_loop.commands.settings import settings_of
 from chat_loop.commands.transfer import COPY_CHOICES
-from chat_loop.commands.view import settings_of
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import ABOUT

@@ -4,15 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
-from pathlib import Path
-
-from msgspec import Struct
-from msgspec.structs import asdict
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry, usage_error
-from chat_loop.config import Config
 from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
@@ -23,7 +17,6 @@ from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
 from chat_loop.display.themes import renders, show_themes
 from chat_loop.errors import UsageError
-from chat_loop.redact import redact_text
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
@@ -282,73 +275,6 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         unsaved=not live.is_empty and not live.is_saved,
         summary=conversation.compaction.state,
     )
-
-
-@registry.command("config [KEY]", "View")
-async def config(chat: Chat, argument: str) -> None:
-    """Show the settings that are not as by default, and their file; /config KEY shows one, or a
-    section.
-
-    /config auto_compact    a section, with its defaults
-    /config status          one setting
-    What the file says and what the agent's file says stand together; the command line's options
-    count over both.
-    """
-    display, settings = chat.display, settings_of(chat.config)
-    if argument:
-        key = argument.strip().rstrip(".:")
-        wanted = {name: one for name, one in settings.items() if f"{name}.".startswith(f"{key}.")}
-        if not wanted:
-            sections = {name.partition(".")[0] for name in settings}
-            near = get_close_matches(key, [*settings, *sections], 1)
-            hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
-            raise UsageError(f"There is no setting {key[:60]}.", hint)
-        for name, (text, default) in wanted.items():
-            wanted[name] = text if text == default else f"{text} (by default: {default})", ""
-    else:
-        path = dict(chat.facts).get("Config", "")
-        exists = Path(path).expanduser().exists()  # noqa: ASYNC240 - one look
-        missing = "" if exists else " (there is none yet)"
-        display.line(f"Config: {one_line(path, 2000)}{missing}")
-        wanted = {name: one for name, one in settings.items() if one[0] != one[1]}
-        if not wanted:
-            text = "All settings are at their defaults; config.example.yaml shows them."
-            display.line(text, "dim")
-    display.lines((name, text) for name, (text, _) in wanted.items())
-
-
-def settings_of(config: Config) -> dict[str, tuple[str, str]]:
-    """Return every setting and its default by the whole key, as text, without secrets."""
-    settings: dict[str, tuple[str, str]] = {}
-
-    def collect(value: object, default: object, parts: tuple[str, ...]) -> None:
-        if isinstance(value, Struct):
-            defaults = default if isinstance(default, Struct) else type(value)()
-            for name, one in asdict(value).items():
-                collect(one, getattr(defaults, name), (*parts, name))
-        elif isinstance(value, Mapping) and value:
-            for name, one in value.items():
-                collect(one, None, (*parts, str(name)))
-        else:
-            settings[".".join(parts)] = _setting_text(value, parts), _setting_text(default, parts)
-
-    collect(config, Config(), ())
-    return settings
-
-
-def _setting_text(value: object, parts: tuple[str, ...]) -> str:
-    if value is None or value == {}:
-        return "not set"
-    if isinstance(value, bool):
-        return str(value).lower()
-    text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple | list) else str(value)
-    if not text:
-        return "empty"
-    if parts[-1] == "args" or {"headers", "env"}.intersection(parts[:-1]):  # keys, often
-        return "(not shown)"
-    if parts[-1].endswith("url"):
-        text = re.sub(r"\?.+", "?…", text, flags=re.DOTALL)
-    return one_line(redact_text(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)
 
 
 @registry.command("theme [NAME]", "View")

@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, SummaryPrepared, Warned
 from chat_loop.sessions import records, summary_block
@@ -133,14 +134,20 @@ class Compaction:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._options = conversation.options
-        self._limits = conversation.options.limits
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._task: asyncio.Task[None] | None = None
         self._prepared: Outcome | None = None
         self._deliver_to: Callable[[Outcome], None] | None = None  # takes a summary that comes late
         self._failures = 0  # of summaries in the background, in a row
         self._problem = ""
+
+    @property
+    def _options(self) -> Options:
+        return self._conversation.options
+
+    @property
+    def _limits(self) -> budget.Limits:
+        return self._options.limits
 
     @property
     def state(self) -> str:

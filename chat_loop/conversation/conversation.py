@@ -309,6 +309,10 @@ class Conversation:
             self.add(records.ModelChange(at=self.sessions.now(), text=self.agent.model))
         await before.close()
 
+    def configure(self, options: Options) -> None:
+        """Follow other options from now on."""
+        self.options = options
+
     def remember(self) -> None:
         """Give the agent the current memory, from the next request on."""
         self.agent = replace(self.agent, memory=self._memory())

@@ -30,7 +30,6 @@ class ContextMeter:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._limits = conversation.options.limits
         self._count = conversation.count
         self._ratio = 1.0  # the server's tokens for one of ours, by the last report
         self._reported_fixed = 0  # our count of prompt, memory and tools in the last report
@@ -38,11 +37,18 @@ class ContextMeter:
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
         # session -> tokens that its restored block may take, once a query has needed its room
         self._block_limits: dict[str, int] = {}
-        # the limits leave words out where nothing is compacted automatically
-        some = self._limits.max_messages or self._limits.max_tokens
-        self._truncates = not self._limits.enabled and bool(some)
         self._truncation_shown = False
         self._shortened = 0
+
+    @property
+    def _limits(self) -> budget.Limits:
+        return self._conversation.options.limits
+
+    @property
+    def _truncates(self) -> bool:
+        """True when words are left out because nothing is compacted automatically."""
+        some = self._limits.max_messages or self._limits.max_tokens
+        return not self._limits.enabled and bool(some)
 
     def note_model(self) -> None:
         """Forget how the previous model counted."""
@@ -59,7 +65,7 @@ class ContextMeter:
         agent, thread = self._conversation.agent, self._conversation.thread
         state = (
             *(thread.session.header.id, len(thread.session.entries), thread.edited),
-            *(agent, agent.provider.window, *self._block_limits.items()),
+            *(agent, agent.provider.window, self._limits, *self._block_limits.items()),
             self._count("0123456789"),  # otherwise once the encoding is loaded
         )
         if self._budget is None or self._budget[0] != state:

@@ -14,6 +14,7 @@ from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread, shorten_block
 from chat_loop.conversation.compaction import run_to_completion
+from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.sessions import marker, summary_block
@@ -29,7 +30,10 @@ class SummaryWriter:
 
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
-        self._options = conversation.options
+
+    @property
+    def _options(self) -> Options:
+        return self._conversation.options
 
     @property
     def ledger_room(self) -> int:

@@ -1,0 +1,175 @@
+"""The command config: show settings, change one for this run, and keep it in the config file."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chat_loop.commands.chat import Chat
+from chat_loop.commands.registry import registry
+from chat_loop.config import NAMED, Config, overlay, parse, read_yaml
+from chat_loop.conversation.options import options_of
+from chat_loop.display.text import one_line
+from chat_loop.errors import ConfigError, SaveError, UsageError, os_reason
+from chat_loop.redact import redact_text
+from chat_loop.sessions.files import Files
+
+AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "display.theme")
+"""Settings, and sections, that a running chat follows; the others are read when one starts."""
+AT_START = ("auto_compact.summary_provider", "auto_compact.summary_model")
+
+
+@registry.command("config [KEY [VALUE]]", "View", flags=("save",))
+async def config(chat: Chat, argument: str) -> None:
+    """Show the settings that you changed, or one; /config KEY VALUE changes it for this run.
+
+    /config auto_compact               a section, with its defaults
+    /config display.theme light        change a setting until you quit
+    /config summary.on_exit false --save
+    --save                             change it in the config file, too; its comments stay
+    Settings of an agent's file count over the config file, options of the command line over both.
+    """
+    words, options = registry.arguments("config", argument)
+    key, _, value = words.partition(" ")
+    if value:
+        _change(chat, key, value, save="save" in options)
+        return
+    if options:
+        raise UsageError("What should be saved?", "/config KEY VALUE --save changes a setting.")
+    display, settings = chat.display, settings_of(chat.config)
+    if key:
+        wanted = _named(key.rstrip(".:"), settings)
+        for name, (text, default) in wanted.items():
+            wanted[name] = text if text == default else f"{text} (by default: {default})", ""
+    else:
+        path = dict(chat.facts).get("Config", "")
+        missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
+        display.line(f"Config: {one_line(path, 2000)}{missing}")
+        wanted = {name: one for name, one in settings.items() if one[0] != one[1]}
+        if not wanted:
+            text = "All settings are at their defaults; config.example.yaml shows them."
+            display.line(text, "dim")
+    display.lines((name, text) for name, (text, _) in wanted.items())
+
+
+def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
+    """Return the setting of this key, or those of the section. Raises UsageError."""
+    wanted = {name: one for name, one in settings.items() if f"{name}.".startswith(f"{key}.")}
+    if not wanted:
+        sections = {name.partition(".")[0] for name in settings}
+        near = get_close_matches(key, [*settings, *sections], 1)
+        hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
+        raise UsageError(f"There is no setting {key[:60]}.", hint)
+    return wanted
+
+
+def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
+    """Change a setting in the running chat, as far as it follows it, and with `save` in the file.
+    Raises ConfigError, UsageError and SaveError.
+    """
+    section, _, name = key.partition(".")
+    if section in (*NAMED, "agents"):
+        raise UsageError(f"{section} cannot be changed here.", "Edit the config file.")
+    _named(key, settings_of(Config()))
+    value = read_yaml(text.encode(), "The value")
+    new = overlay(chat.config, {section: {name: value} if name else value}, "/config")
+    follows = key not in AT_START and any(f"{key}.".startswith(f"{one}.") for one in AT_ONCE)
+    if not (follows or save):
+        hint = f"/config {key} {text} --save changes it for the next start."
+        raise UsageError(f"{key} is read when a chat starts.", hint)
+    where = "until you quit"
+    if save:
+        path = Path(dict(chat.facts)["Config"]).expanduser()
+        save_setting(path, key, value, text)
+        where = f"in {path}" if follows else f"in {path}, from the next start on"
+    if follows:
+        chat.config, conversation = new, chat.conversation
+        before = conversation.options
+        conversation.configure(options_of(new, before.summarizer, before.semantic))
+        chat.display.theme = new.display.theme
+    shown, _ = settings_of(new)[key]
+    chat.display.prose(f"{key}: {shown}, {where}.", "dim")
+
+
+def save_setting(path: Path, key: str, value: object, text: str) -> None:
+    """Write one setting into a config file and leave its other lines as they are. Raises SaveError,
+    also when the file has it in a form that cannot be changed by lines, and ConfigError.
+    """
+    section, _, name = key.rpartition(".")
+    found: object = None
+    try:
+        before = path.read_text("utf-8") if path.exists() else ""
+        wanted = copy.deepcopy(read_yaml(before.encode(), str(path))) or {}
+        (wanted.setdefault(section, {}) if section else wanted)[name] = value
+        after = with_setting(before, section, name, text)
+        with contextlib.suppress(ConfigError):
+            found = read_yaml(after.encode(), str(path))
+        if found != wanted:
+            raise ValueError(f"{key} is not on a line of its own")
+        parse(after.encode(), str(path))
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        Files().replace(path.resolve(), after.encode())
+    except (OSError, ValueError, TypeError, AttributeError) as error:
+        reason = os_reason(error) if isinstance(error, OSError) else str(error)
+        raise SaveError(f"{path} cannot be changed: {reason}.", "Edit the file.") from error
+
+
+def with_setting(before: str, section: str, name: str, text: str) -> str:
+    """Return the text of a YAML file with a setting replaced or added, by its lines."""
+    lines = before.rstrip("\n").split("\n") if before.strip() else []
+    first, end, indent = 0, len(lines), ""
+    if section:
+        heads = [at for at, line in enumerate(lines) if line.startswith(f"{section}:")]
+        if not heads:
+            return "\n".join([*lines, f"{section}:", f"  {name}: {text}", ""])
+        first = heads[-1] + 1
+        end = next((at for at in range(first, end) if re.match("[^ #]", lines[at])), end)
+        indents = [found[1] for line in lines[first:end] if (found := re.match("( +)[^ #]", line))]
+        indent = indents[0] if indents else "  "
+    for at in range(first, end):
+        if found := re.fullmatch(rf"({indent}{name}:)(?: .*?)??( +#.*)?", lines[at]):
+            lines[at] = f"{found[1]} {text}{found[2] or ''}"
+            return "\n".join([*lines, ""])
+    lines.insert(first if section else end, f"{indent}{name}: {text}")
+    return "\n".join([*lines, ""])
+
+
+def settings_of(config: Config) -> dict[str, tuple[str, str]]:
+    """Return every setting and its default by the whole key, as text, without secrets."""
+    settings: dict[str, tuple[str, str]] = {}
+
+    def collect(value: object, default: object, parts: tuple[str, ...]) -> None:
+        if isinstance(value, Struct):
+            defaults = default if isinstance(default, Struct) else type(value)()
+            for name, one in asdict(value).items():
+                collect(one, getattr(defaults, name), (*parts, name))
+        elif isinstance(value, Mapping) and value:
+            for name, one in value.items():
+                collect(one, None, (*parts, str(name)))
+        else:
+            settings[".".join(parts)] = _setting_text(value, parts), _setting_text(default, parts)
+
+    collect(config, Config(), ())
+    return settings
+
+
+def _setting_text(value: object, parts: tuple[str, ...]) -> str:
+    if value is None or value == {}:
+        return "not set"
+    if isinstance(value, bool):
+        return str(value).lower()
+    text = f"[{', '.join(map(str, value))}]" if isinstance(value, tuple | list) else str(value)
+    if not text:
+        return "empty"
+    if parts[-1] == "args" or {"headers", "env"}.intersection(parts[:-1]):  # keys, often
+        return "(not shown)"
+    if parts[-1].endswith("url"):
+        text = re.sub(r"\?.+", "?…", text, flags=re.DOTALL)
+    return one_line(redact_text(re.sub(r"//[^/@\s]{1,200}@", "//…@", text)), 200)
