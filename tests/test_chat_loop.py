@@ -282,8 +282,8 @@ def test_a_summary_that_fails_at_exit_is_shown(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["Hi"], "Hello.", "No.", "No.")
     assert screen.text.partition("\n\n")[2].startswith(
         "📝 Generating session summary...\n"
-        "The summary has not the headings that were asked for. Trying again (2/2); Ctrl-C stops.\n"
-        "⚠️  Summary failed: the summary has not the headings that were asked for. "
+        "The summary lacks the headings that were asked for. Trying again (2/2); Ctrl-C stops.\n"
+        "⚠️  Summary failed: The summary lacks the headings that were asked for. "
         "It will be made when you resume the session.\n"
         "Goodbye!\n"
         "✓ Conversation saved successfully!\n"

@@ -17,12 +17,12 @@ from typing import cast
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from chat_loop.agent.ask import CallLimits, ask
+from chat_loop.agent.ask import ask
 from chat_loop.context.budget import Count, Outcome, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE
 from chat_loop.context.messages import clip, prompt
-from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, TimedOut
+from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, RetryableError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redact_text
@@ -39,6 +39,7 @@ SMALL_WINDOW = 16_384
 """Tokens up to which a model is not shown the parent's block: small ones copy it (seen with 1.5
 billion parameters) instead of summarizing what is new.
 """
+MAX_PAUSE = 5.0  # seconds; a server that wants more is not waited for
 FIRST = "Initial session."
 NAMES = ("topics", "decisions", "pending")
 _HEADINGS = {
@@ -61,8 +62,8 @@ _NOTHING = re.compile(
 )
 """A bullet that says that there is nothing to list; "No database is needed" says something."""
 _INCOMPLETE = {
-    "length": "the summary was cut off at the token limit",
-    "refusal": "the model refused to write it",
+    "length": "The summary was cut off at the token limit.",
+    "refusal": "The model refused to write it.",
 }
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
@@ -70,8 +71,8 @@ _INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")  # a word inside a sentenc
 _THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
-class InvalidSummary(ValueError):
-    """Raised when no summary came back; the message says why, as the rest of a sentence."""
+class InvalidSummary(RetryableError):
+    """The model returned something else than the summary that was asked for."""
 
 
 # The calls
@@ -100,9 +101,7 @@ async def summarize(
     try:
         await writer.write(exchanges)
     except ChatLoopError as error:
-        problem, answered = error.message, isinstance(error, TimedOut)
-    except InvalidSummary as error:
-        problem = f"{error}."
+        problem, answered = error.message, isinstance(error, TimedOut | InvalidSummary)
     return Outcome(
         narrative=None if problem else join(writer.parts, parent),
         covered=() if problem else tuple(exchanges),
@@ -141,47 +140,36 @@ class _Writer(Struct):
     model: str = ""
 
     async def write(self, exchanges: Sequence[Exchange]) -> None:
-        """Write the narratives of the span's parts. Raises the second attempt's error."""
+        """Write the narratives of the span's parts. Raises the second attempt's ProviderError."""
         provider, redactor = self.routes[0], Redactor()
         texts = [transcribe(exchange, redactor) for exchange in exchanges]
         spans = parts(texts, self._limits(provider)[2], self.count)
         self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
         for number, span in enumerate(spans, 1):
             part, done = (number, len(spans)), len(self.parts)
-            limits = self.options.limits
             try:
-                await self._ask(provider, span, part, limits)
-            except (ProviderError, InvalidSummary) as error:
-                provider, limits = await self._next(provider, error)
+                await self._ask(provider, span, part)
+            except ProviderError as error:
+                provider = await self._second_attempt(provider, error)
                 del self.parts[done:]
                 room = self._limits(provider)[2] // (2 if isinstance(error, ContextTooLong) else 1)
                 for half in parts(span, room, self.count):
-                    await self._ask(provider, half, part, limits)
+                    await self._ask(provider, half, part)
 
-    async def _next(
-        self, provider: Provider, error: ProviderError | InvalidSummary
-    ) -> tuple[Provider, CallLimits]:
-        """Return another provider after an error, or the same after a pause, or raise the error.
-        The same one must answer within five seconds: a hanging server would hold up the exit.
-        """
-        other = next((route for route in self.routes if route is not provider), None)
+    async def _second_attempt(self, provider: Provider, error: ProviderError) -> Provider:
+        """Return another provider, or the same one after a short pause; else raise the error."""
         limits, pause = self.options.limits, 0.0
-        reason = f"{str(error).capitalize()}."
-        if isinstance(error, ProviderError):
-            reason = error.message
+        other = next((route for route in self.routes if route is not provider), None)
         if other is None and not isinstance(error, ContextTooLong):
-            if not self.options.retry:
-                raise error
-            if isinstance(error, ProviderError):
+            if not isinstance(error, InvalidSummary):
                 pause = error.retry_after or limits.first_pause
-                left = 5.0 - pause
-                if not error.retryable or isinstance(error, TimedOut) or left <= 0:
-                    raise error
-                limits = replace(limits, first=left, idle=min(left, limits.idle))
-        self.show(Retrying(reason=reason, seconds=pause, attempt=2, attempts=2))
+            may_succeed = error.retryable and not isinstance(error, TimedOut)
+            if not (may_succeed and self.options.retry and pause < MAX_PAUSE):
+                raise error
+        self.show(Retrying(reason=error.message, seconds=pause, attempt=2, attempts=2))
         if pause:
             await limits.sleep(pause)
-        return other or provider, limits
+        return other or provider
 
     def _limits(self, provider: Provider) -> tuple[int, str, int]:
         """Return the most tokens of a narrative, the parent's narrative, the most of a span."""
@@ -190,31 +178,30 @@ class _Writer(Struct):
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
             before = clip(redact_text(summary_block.render(words)), window // 4, self.count)
         ceiling = min(self.options.max_tokens, max(256, window // 5))
-        taken = (
-            ceiling
-            + 700
-            + window // 20
-            + self.count(before)
-            + self.count(self.options.instructions)
-        )
-        return ceiling, before, max(200, window - taken)
+        around = 700 + window // 20 + self.count(before) + self.count(self.options.instructions)
+        return ceiling, before, max(200, window - ceiling - around)
 
-    async def _ask(
-        self, provider: Provider, texts: Sequence[str], part: tuple[int, int], limits: CallLimits
-    ) -> None:
-        """Add one part's narrative to `parts`. Raises ProviderError and InvalidSummary."""
-        (ceiling, before, _), span = self._limits(provider), "\n\n".join(texts)
-        before_it, wishes = before if part[0] == 1 else "", self.options.instructions
-        sent = request(span, before_it, focus=self.focus, instructions=wishes, max_tokens=ceiling)
-        limits = replace(limits, attempts=1)
+    async def _ask(self, provider: Provider, texts: Sequence[str], part: tuple[int, int]) -> None:
+        """Add one part's narrative to `parts`. Raises ProviderError."""
+        (ceiling, before, _), (number, of) = self._limits(provider), part
+        span, instructions = "\n\n".join(texts), self.options.instructions
+        sent = request(
+            span,
+            before if number == 1 else "",
+            focus=self.focus,
+            instructions=instructions,
+            max_tokens=ceiling,
+        )
         text, stop = "", "error"
-        events = cast(AsyncGenerator[Event], ask(provider, sent, limits))
+        events = ask(provider, sent, replace(self.options.limits, attempts=1))
         try:
-            async with asyncio.timeout(self.options.limit), aclosing(events):
-                async for event in events:
+            async with (
+                asyncio.timeout(self.options.limit),
+                aclosing(cast(AsyncGenerator[Event], events)) as stream,
+            ):
+                async for event in stream:
                     if isinstance(event, TextDelta):
                         text += event.text
-                        number, of = part
                         self.show(SummaryProgress(part=number, parts=of, characters=len(text)))
                     elif isinstance(event, Finished):
                         stop = event.stop
@@ -227,11 +214,11 @@ class _Writer(Struct):
         made, invented = await asyncio.to_thread(verify, narrative(text), f"{span}\n{before}")
         lines = [line for name in NAMES for line in getattr(made, name)]
         if len(invented) > len(lines):
-            raise InvalidSummary("most of the summary names values that nobody said")
+            raise InvalidSummary("Most of the summary names values that nobody said.")
         size = self.count("\n".join(lines))
         # small models fill what the grammar allows, whatever they summarize
         if size > 1_400 and size > self.count(span):
-            raise InvalidSummary("the summary is larger than what it summarizes")
+            raise InvalidSummary("The summary is larger than what it summarizes.")
         self.model = f"{provider.name}:{provider.model}"
         self.parts.append(made)
 
@@ -303,7 +290,7 @@ def narrative(text: str) -> Summary:
     """Read a model's summary, however its headings are dressed. Raises InvalidSummary."""
     text = _THINKING.sub("", text)
     if not text.strip():
-        raise InvalidSummary("the model returned nothing")
+        raise InvalidSummary("The model returned nothing.")
     sections: dict[str, list[str]] = {}
     current: list[str] | None = None
     for line in text.split("\n"):
@@ -320,9 +307,9 @@ def narrative(text: str) -> Summary:
                 current.append(_BULLET.sub("", line, count=1))
     lists = {name: _items(sections.get(name, [])) for name in NAMES}
     if len(sections.keys() & set(NAMES)) < 2:
-        raise InvalidSummary("the summary has not the headings that were asked for")
+        raise InvalidSummary("The summary lacks the headings that were asked for.")
     if not any(lists.values()):
-        raise InvalidSummary("the summary is empty")
+        raise InvalidSummary("The summary is empty.")
     return Summary(background=" ".join(_items(sections.get("background", []))) or FIRST, **lists)
 
 

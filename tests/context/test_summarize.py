@@ -181,7 +181,7 @@ def test_one_bad_answer_is_asked_again() -> None:
     made = Made(talk(("Hi", "Hello.")), "No.", SUMMARY)
     assert made.outcome.usage == USAGE + USAGE
     assert made.narrative.topics == ("Greetings [1]",)
-    reason = "The summary has not the headings that were asked for."
+    reason = "The summary lacks the headings that were asked for."
     assert Retrying(reason=reason, seconds=0, attempt=2, attempts=2) in made.events
 
 
@@ -237,17 +237,17 @@ INVENTED = """**Topics Discussed:**
 @pytest.mark.parametrize(
     ("steps", "problem", "cost"),
     [
-        (("No.", "No."), "the summary has not the headings that were asked for.", USAGE + USAGE),
+        (("No.", "No."), "The summary lacks the headings that were asked for.", USAGE + USAGE),
         (("", DOWN), "It is down.", USAGE),
-        ((DOWN, ""), "the model returned nothing.", USAGE),
+        ((DOWN, ""), "The model returned nothing.", USAGE),
         (
             (Says((SUMMARY,), then="length"),) * 2,
-            "the summary was cut off at the token limit.",
+            "The summary was cut off at the token limit.",
             USAGE + USAGE,
         ),
-        ((Says((SUMMARY,), then="refusal"),) * 2, "the model refused to write it.", USAGE + USAGE),
-        ((LARGE, LARGE), "the summary is larger than what it summarizes.", USAGE + USAGE),
-        ((INVENTED, INVENTED), "most of the summary names values that nobody said.", USAGE + USAGE),
+        ((Says((SUMMARY,), then="refusal"),) * 2, "The model refused to write it.", USAGE + USAGE),
+        ((LARGE, LARGE), "The summary is larger than what it summarizes.", USAGE + USAGE),
+        ((INVENTED, INVENTED), "Most of the summary names values that nobody said.", USAGE + USAGE),
         ((AuthenticationFailed("The key is wrong."),), "The key is wrong.", None),
     ],
 )

@@ -170,18 +170,18 @@ def failed_summaries() -> list[tuple[str, tuple[Step, ...], str]]:
     return [
         ("down", (DOWN, DOWN), "It is down."),
         ("wrong key", (RequestRejected("It is refused."),), "It is refused."),
-        ("empty", ("", " \n"), "the model returned nothing."),
+        ("empty", ("", " \n"), "The model returned nothing."),
         (
             "prose",
             ("I cannot do that.",) * 2,
-            "the summary has not the headings that were asked for.",
+            "The summary lacks the headings that were asked for.",
         ),
         (
             "cut off",
             (Says((SUMMARY,), then="length"),) * 2,
-            "the summary was cut off at the token limit.",
+            "The summary was cut off at the token limit.",
         ),
-        ("refused", (Says((SUMMARY,), then="refusal"),) * 2, "the model refused to write it."),
+        ("refused", (Says((SUMMARY,), then="refusal"),) * 2, "The model refused to write it."),
         ("broken", (Says((SUMMARY,), then=DOWN),) * 2, "It is down."),
     ]
 
@@ -251,7 +251,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
         SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=3),
         Retrying(
-            reason="The summary has not the headings that were asked for.",
+            reason="The summary lacks the headings that were asked for.",
             seconds=0,
             attempt=2,
             attempts=2,
