@@ -215,19 +215,16 @@ def weigh(
 
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tuple[str, int]]:
     """Return (part, tokens) of a window in the order in which they are sent, scaled to the budget's
-    sum. More than twice the sum of the estimates is no other way of counting: it is this session's.
+    sum.
     """
-    whole, total = sum(weights.values()), budget.used
-    if total > 2 * whole:
-        used = {**weights, OWN: weights.get(OWN, 0) + total - whole}
-    else:
-        used = {part: tokens * total // max(1, whole) for part, tokens in weights.items()}
-        for largest in sorted(used, key=used.__getitem__)[-1:]:
-            used[largest] += total - sum(used.values())
+    whole = max(1, sum(weights.values()))
+    used = {part: tokens * budget.used // whole for part, tokens in weights.items()}
+    largest = max(used, key=used.__getitem__, default=OWN)
+    used[largest] = used.get(largest, 0) + budget.used - sum(used.values())
     reserved = reserve(budget.window.tokens)
-    titles = {OWN: f"{OWN} ({queries})"}
-    rows = [(titles.get(part, part), used[part]) for part in PARTS if used.get(part)]
-    free = max(0, budget.window.tokens - total - reserved)
+    rows = [(part, used[part]) for part in PARTS if used.get(part)]
+    rows = [(f"{OWN} ({queries})" if part == OWN else part, tokens) for part, tokens in rows]
+    free = max(0, budget.window.tokens - budget.used - reserved)
     return [*rows, ("Kept for the reply", reserved), ("Free", free)]
 
 

@@ -12,6 +12,8 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -113,18 +115,29 @@ def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message
     yield from _own(session.sent_entries, tools=tools)
 
 
+_number = attrgetter("number")
+
+
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
     """Yield a session's words, calls and results; results come before the next words."""
-    attached: dict[int, list[Attachment]] = {}
-    for entry in entries:
-        if isinstance(entry, Attachment):
-            attached.setdefault(entry.number, []).append(entry)
+    files = sorted((one for one in entries if isinstance(one, Attachment)), key=_number)
+    attached = {number: list(group) for number, group in groupby(files, key=_number)}
     calls: dict[str, records.Call] = {}
     results: dict[str, records.Result] = {}
     for entry in entries:
-        words = _words(entry, attached)
+        words: list[tuple[str, Message]] = []
+        match entry:
+            case records.Query(number=number, text=text):
+                if number in attached:
+                    words = [(budget.FILES, query_message("", attached[number]))]
+                words.append((budget.OWN, Message("user", text)))
+            case records.ArchiveContext(text=text):
+                words = [(budget.RECALLED, Message("user", text))]
+            case records.Reply(text=text) if entry.number and text.strip():
+                words = [(budget.OWN, Message("assistant", text))]
         if words or (isinstance(entry, records.Call) and (results or entry.id in calls)):
             yield from _step(calls, results, tools=tools)
+            calls, results = {}, {}
         yield from words
         if isinstance(entry, records.Call):
             calls[entry.id] = entry
@@ -133,48 +146,24 @@ def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Messag
     yield from _step(calls, results, tools=tools)
 
 
-def _words(
-    entry: Entry, attached: Mapping[int, Sequence[Attachment]]
-) -> Sequence[tuple[str, Message]]:
-    """Return the messages of an entry, a query's files before its text."""
-    match entry:
-        case records.Query(number=number, text=text):
-            files = (
-                [(budget.FILES, query_message("", attached[number]))] if number in attached else []
-            )
-            return [*files, (budget.OWN, Message("user", text))]
-        case records.ArchiveContext(text=text):
-            return [(budget.RECALLED, Message("user", text))]
-        case records.Reply(text=text) if entry.number and text.strip():
-            return [(budget.OWN, Message("assistant", text))]
-    return ()
-
-
 def _step(
-    calls: dict[str, records.Call], results: dict[str, records.Result], *, tools: bool
+    calls: Mapping[str, records.Call], results: Mapping[str, records.Result], *, tools: bool
 ) -> Iterator[tuple[str, Message]]:
-    """Yield the calls of one step and their results, and clear both."""
-    if not calls:
-        return
+    """Yield the calls of one step and their results, as text when the model has no tools."""
     answers = [
         ToolResult(one, results[one].text, results[one].failed)
         if one in results
         else ToolResult(one, INTERRUPTED, failed=True)
         for one in calls
     ]
-    if tools:
+    if tools and calls:
         sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls.values())
         yield budget.USED, Message("assistant", "", calls=sent)
         yield budget.USED, Message("user", "", results=tuple(answers))
-    else:
-        for call, answer in zip(calls.values(), answers, strict=True):
-            verb = "failed" if answer.failed else "gave"
-            yield (
-                budget.USED,
-                Message("user", f"[{call.name} {call.arguments} {verb}: {answer.text}]"),
-            )
-    calls.clear()
-    results.clear()
+    for call, answer in () if tools else zip(calls.values(), answers, strict=True):
+        verb = "failed" if answer.failed else "gave"
+        text = f"[{call.name} {call.arguments} {verb}: {answer.text}]"
+        yield budget.USED, Message("user", text)
 
 
 def merge_neighbors(pieces: Iterable[Message]) -> tuple[Message, ...]:
