@@ -5,13 +5,12 @@ header around it, such as tokens of known services, private keys, cards and `Aut
 a name beside it, as in `password = …`. There is no rule for "looks random" alone: it would take
 hashes, ids and images away from a conversation about code.
 
-The rules of shapes stand in `redact.toml`. Every step is linear in the text: a pattern either reads
-ahead a bounded number of characters, or it is a possessive run that is read once.
+The rules stand in `redact.toml`. Every step is linear in the text: a pattern either reads ahead a
+bounded number of characters, or it is a possessive run that is read once.
 """
 
 from __future__ import annotations
 
-import binascii
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -60,11 +59,9 @@ class Redactor:
         return text
 
     def _count(self, text: str) -> None:
-        if "[REDACTED:" in text:
-            numbers = (
-                int(mark[1]) for mark in _compiled("mark").finditer(text) if mark[1].isdecimal()
-            )
-            self._last = max([self._last, *(number for number in numbers if number < 100_000)])
+        marks = _compiled("mark").finditer(text) if "[REDACTED:" in text else ()
+        numbers = (int(mark[1]) for mark in marks if mark[1].isdecimal())
+        self._last = max([self._last, *(number for number in numbers if number < 100_000)])
 
 
 def redact_text(text: str) -> str:
@@ -92,12 +89,9 @@ def find_secrets(text: str) -> list[Secret]:
     if "[REDACTED:" in text:
         text = _compiled("mark").sub(lambda mark: _FILLER * len(mark[0]), text)
     lowered = text.replace("\u0130", "i").lower()  # the only character that lowers to two
-    matches = [
-        Secret(*match.span(), "key")
-        for keys in _own_keys
-        for key in keys()
-        if key in text
-        for match in re.finditer(re.escape(key), text)
+    own = {key for keys in _own_keys for key in keys() if key in text}
+    secrets = [
+        Secret(*match.span(), "key") for key in own for match in re.finditer(re.escape(key), text)
     ]
     for kind, anchors, pattern, is_secret in _rules():
         source = lowered if kind in _FOLDED else text
@@ -106,10 +100,10 @@ def find_secrets(text: str) -> list[Secret]:
                 start, end = match.span(match.lastindex or 0)
                 value = text[start:end].rstrip(".")
                 if is_secret(value):
-                    matches.append(Secret(start, start + len(value), kind))
-    matches += _named(text, lowered)
+                    secrets.append(Secret(start, start + len(value), kind))
+    secrets += _named(text, lowered)
     merged: list[Secret] = []
-    for secret in sorted(matches, key=lambda one: (one.start, -one.end)):
+    for secret in sorted(secrets, key=lambda one: (one.start, -one.end)):
         if merged and secret.start < merged[-1].end:
             merged[-1] = merged[-1]._replace(end=max(merged[-1].end, secret.end))
         else:
@@ -119,6 +113,13 @@ def find_secrets(text: str) -> list[Secret]:
 
 _regex = cache(re.compile)
 """Compiles a pattern when it is first used: all of them would delay the first query by 12 ms."""
+
+
+@cache
+def _data() -> dict[str, Any]:
+    import tomllib  # 2 ms, which the first prompt does not have
+
+    return tomllib.loads(Path(__file__).with_name("redact.toml").read_text("utf-8"))
 
 
 @cache
@@ -137,6 +138,30 @@ def _has(name: str, text: str) -> bool:
 
 
 # Shapes: values that show what they are, and headers and addresses that hold them
+
+
+_Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
+"""A kind, the texts one of which stands in such a secret, the pattern, whose last group is the
+value (without a group all of it), and the judge of a value.
+"""
+_FOLDED = ("authorization", "password")  # the kinds whose patterns are for small letters
+
+
+@cache
+def _rules() -> tuple[_Rule, ...]:
+    """Read the rules when the first text is redacted."""
+    data = _data()
+    rules: list[_Rule] = []
+    for kind, sign, least, listed in data["tokens"]["rows"]:
+        prefixes = tuple(listed.split())
+        before = r"(?:(?<![^\W_])|(?<=\\[nrt]))" if listed == "sk-" else ""  # disk-, task-
+        prefix = "|".join(map(re.escape, prefixes))
+        pattern = rf"{before}((?:{prefix}){data['signs'][sign]}{{{least},}}+)"
+        rules.append((kind, prefixes, pattern, partial(_is_issued, prefixes)))
+    for rule in data["rules"]:
+        anchors = tuple(rule["anchors"].split())
+        rules.append((rule["kind"], anchors, rule["pattern"], _JUDGES[rule["judge"]]))
+    return tuple(rules)
 
 
 def _is_issued(prefixes: tuple[str, ...], value: str) -> bool:
@@ -160,56 +185,14 @@ def _is_credential(value: str) -> bool:
     return not (_is_placeholder(value) or _is_code(value) or _is_wordy(value))
 
 
-def _is_user_and_password(value: str) -> bool:
-    """Return True for `user:password` in base64."""
-    digits = value.rstrip("=")
-    try:
-        plain = binascii.a2b_base64(digits + "=" * (-len(digits) % 4)).decode()
-    except ValueError:
-        return False
-    return ":" in plain and plain.isprintable()
-
-
 _JUDGES: dict[str, Callable[[str], bool]] = {
     "any": bool,
     "jwt": lambda value: 12 <= value.find(".") <= len(value) - 10,
     "card": _is_card,
     "credential": _is_credential,
-    "basic": _is_user_and_password,
     "chosen": lambda value: len(value) > 2 and _is_meant(value),
     "mixed": lambda value: _is_mixed(value) and _is_meant(value),
 }
-_FOLDED = ("authorization", "password")  # the kinds whose patterns are for small letters
-
-
-_Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
-"""A kind, the texts one of which stands in such a secret, the pattern, whose last group is the
-value (without a group all of it), and the judge of a value.
-"""
-
-
-@cache
-def _rules() -> tuple[_Rule, ...]:
-    """Read the rules when the first text is redacted."""
-    data = _data()
-    rules: list[_Rule] = []
-    for kind, sign, least, listed in data["tokens"]["rows"]:
-        prefixes = tuple(listed.split())
-        before = r"(?:(?<![^\W_])|(?<=\\[nrt]))" if listed == "sk-" else ""  # disk-, task-
-        prefix = "|".join(map(re.escape, prefixes))
-        pattern = rf"{before}((?:{prefix}){data['signs'][sign]}{{{least},}}+)"
-        rules.append((kind, prefixes, pattern, partial(_is_issued, prefixes)))
-    for rule in data["rules"]:
-        anchors = tuple(rule["anchors"].split())
-        rules.append((rule["kind"], anchors, rule["pattern"], _JUDGES[rule["judge"]]))
-    return tuple(rules)
-
-
-@cache
-def _data() -> dict[str, Any]:
-    import tomllib  # 2 ms, which the first prompt does not have
-
-    return tomllib.loads(Path(__file__).with_name("redact.toml").read_text("utf-8"))
 
 
 # Names: values beside the name of a secret
@@ -221,37 +204,31 @@ _Joint = Literal["quoted", "tight", "loose"]
 """The ways a value is joined to its name, from the surest on: `x = "…"`; `X=…`, or `X: …` and
 nothing more in the line; anything else, such as `f(x, "…")`, `x = …` and "the x is …".
 """
-
 _PARTS_OF_WORDS = ("pass", "pwd", "mdp", "clave", "sig", "senha", "jeton")
 _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 
 
 def _named(text: str, lowered: str) -> Iterator[Secret]:
+    """Yield the values that the name beside them tells."""
     done = 0
-    for name in _compiled("name").finditer(lowered):
-        if name.start() < done or not _names_a_secret(text, lowered, name):
+    for found in _compiled("named").finditer(lowered):
+        if found.start() < done or not _names_a_secret(text, lowered, found):
             continue
-        after = _compiled("after-name").match(lowered, name.end())
-        value = _compiled("value").match(lowered, after.end()) if after else None
-        if after is None or value is None:
-            continue
-        joint = _joint(lowered, name, after, value)
-        start, end = _bounds(text, lowered, name, value)
-        is_secret = _is_password if name["password"] else _is_token
+        joint = _joint(lowered, found)
+        start, end = found.span("quoted") if found["quote"] else _bare(text, lowered, found)
+        is_secret = _is_password if found["password"] else _is_token
         if joint and start < end and is_secret(text[start:end], joint):
-            if end - start >= _JUDGED and not value["quote"]:
+            if end - start >= _JUDGED and not found["quote"]:
                 rest = _compiled("bare-run").match(lowered, end)
                 end = rest.end() if rest else end
             done = end
-            yield Secret(start, end, "password" if name["password"] else "token")
+            yield Secret(start, end, "password" if found["password"] else "token")
 
 
-def _names_a_secret(text: str, lowered: str, name: re.Match[str]) -> bool:
+def _names_a_secret(text: str, lowered: str, found: re.Match[str]) -> bool:
     """Return True when a word, or a part of one, names a secret: `dbPass` does, `compass` not."""
-    at, word = name.start(), name[0]
+    at, word = found.start(), found[0]
     before, owner = text[at - 1 : at], lowered[max(0, at - 14) : at].rstrip("-_ .")
-    if lowered[name.end() : name.end() + 1].isalpha():
-        return False
     if word in _PARTS_OF_WORDS:
         hump = text[at].isupper() and before.islower()
         return hump or not before.isalpha() or owner.endswith(("db", "user", "root"))
@@ -263,20 +240,17 @@ def _names_a_secret(text: str, lowered: str, name: re.Match[str]) -> bool:
     return word != "secret" or before != ":"
 
 
-def _bounds(text: str, lowered: str, name: re.Match[str], value: re.Match[str]) -> tuple[int, int]:
-    """Return where a value starts and ends, of a long bare value its first _JUDGED characters."""
-    if value["quote"]:
-        return value.span("quoted")
-    start, end = value.span("bare")
+def _bare(text: str, lowered: str, found: re.Match[str]) -> tuple[int, int]:
+    """Return where a value without quotes starts and ends, of a long one its first characters."""
+    start, end = found.span("bare")
     cut = text.find("&", start, end)
-    if cut >= 0 and _has("in-url", lowered[max(0, name.start() - 40) : name.start()]):
+    if cut >= 0 and _has("in-url", lowered[max(0, found.start() - 40) : found.start()]):
         end = cut
     if end - start >= _JUDGED:
         return start, end
     while start < end:  # the punctuation of the sentence, and brackets that close around it
-        last = text[end - 1]
-        opener = _OPENERS.get(last)
-        if last not in ".,;:”“»’" and (not opener or opener in text[start:end]):
+        opener = _OPENERS.get(text[end - 1])
+        if text[end - 1] not in ".,;:”“»’" and (not opener or opener in text[start:end]):
             break
         end -= 1
     if end - start > 4 and text[start : start + 2] == text[end - 2 : end] in ("**", "__"):
@@ -284,24 +258,21 @@ def _bounds(text: str, lowered: str, name: re.Match[str], value: re.Match[str]) 
     return start, end
 
 
-def _joint(
-    lowered: str, name: re.Match[str], after: re.Match[str], value: re.Match[str]
-) -> _Joint | None:
+def _joint(lowered: str, found: re.Match[str]) -> _Joint | None:
     """Return how a value is joined to its name; None when it belongs to something else."""
-    before = lowered[max(0, name.start() - 110) : name.start()]
-    if after["option"] and not _has("option", before + name[0]):
+    before = lowered[max(0, found.start() - 110) : found.start()]
+    if found["option"] and not _has("option", before + found[0]):
         return None
-    prose = after["apart"] or after["said"] or lowered.startswith(" :", name.end())
-    if name[0] in _PARTS_OF_WORDS and prose:  # "if you pass `x`", "pass :class:`x`"
-        return None
-    if after["apart"] or after["said"]:
+    prose = found["apart"] or found["said"]
+    if found[0] in _PARTS_OF_WORDS and (prose or lowered.startswith(" :", found.end())):
+        return None  # "if you pass `x`", "pass :class:`x`"
+    if prose:
         return "loose"
-    if value["quote"]:
+    if found["quote"]:
         return "quoted"
-    ends = after["colon"] and _compiled("line-end").match(lowered, value.end())
-    alone = ends and _has("label", before)
-    tight = alone or after["tag"] or (after["tight"] and not _has("in-call", before))
-    return "tight" if tight else "loose"
+    ends = found["colon"] and _compiled("line-end").match(lowered, found.end("bare"))
+    tight = (ends and _has("label", before)) or found["tag"]
+    return "tight" if tight or (found["tight"] and not _has("in-call", before)) else "loose"
 
 
 # Values: a secret, or a placeholder, code, a word, a text for people
@@ -321,7 +292,7 @@ def _is_wordy(value: str, *, humped: bool = True) -> bool:
 
 def _is_placeholder(value: str) -> bool:
     """Return True for a value that is missing: `<your-key>`, `${TOKEN}`, `xxxx`, `changeme`."""
-    if _has("masked", value) or "EXAMPLE" in value or not any(sign.isalnum() for sign in value):
+    if _has("masked", value) or not any(sign.isalnum() for sign in value):
         return True
     if _compiled("template").match(value) or len(set(value)) < 3:
         return True
@@ -337,52 +308,42 @@ def _is_code(value: str) -> bool:
     return _full("code", value) and all(not part or _full("letters", part) for part in parts)
 
 
-def _is_prose(value: str) -> bool:
-    """Return True for a word about a secret, or a text that a person is to read."""
+def _is_meant(value: str) -> bool:
+    """Return False for what cannot be a password: a placeholder, a word about a secret, or a text
+    that a person is to read.
+    """
     plain = value.lower().strip(".,;:!?'\"()[]{} ")
     if plain in _data()["words"]["ordinary"].split() or value != value.strip():
-        return True
+        return False
     if not any(sign.isdigit() for sign in plain) and _has("secret-named", plain):
-        return True
+        return False
     ends = value[-1] in ".?:…" or plain.count(" ") > 7
-    return " " in plain and (ends or _has("interface", plain))
-
-
-def _is_meant(value: str) -> bool:
-    """Return True for what may be a password at all."""
-    return not (_is_placeholder(value) or _is_prose(value))
+    is_text = " " in plain and (ends or _has("interface", plain))
+    return not (is_text or _is_placeholder(value))
 
 
 def _is_mixed(value: str) -> bool:
     """Return True for letters with digits or signs among them, which are more than a word."""
     if len(value) < 6 or not any(sign.isalpha() for sign in value):
         return False
-    if (
-        not any(sign.isdigit() for sign in value)
-        and not _has("special", value)
-        and _is_wordy(value)
-    ):
-        return False
-    return not _full("technical", value.lower())
+    plain = not (any(sign.isdigit() for sign in value) or _has("special", value))
+    return not (plain and _is_wordy(value)) and not _full("technical", value.lower())
 
 
 def _is_password(value: str, joint: _Joint) -> bool:
     """Return True for a password, which people choose: a word where only a value can stand."""
     if len(value) < 4 or not _is_meant(value):
         return False
-    if joint == "quoted":
-        return True
-    if _is_code(value):
-        return False
-    return joint == "tight" or (
-        _is_mixed(value) and not (_is_wordy(value) and _has("secret-named", value.lower()))
-    )
+    if joint == "quoted" or _is_code(value):
+        return joint == "quoted"
+    named = _is_wordy(value) and _has("secret-named", value.lower())
+    return joint == "tight" or (_is_mixed(value) and not named)
 
 
 def _is_token(value: str, joint: _Joint) -> bool:
     """Return True for a token or a key, which machines make: long, and no words."""
     digits = any(sign.isdigit() for sign in value)
-    if len(value) < (8 if joint in ("quoted", "tight") else 12) or _has("never-in-tokens", value):
+    if len(value) < (12 if joint == "loose" else 8) or _has("never-in-tokens", value):
         return False
     if _is_wordy(value, humped=not digits or len(value) < 16) or _is_placeholder(value):
         return False
