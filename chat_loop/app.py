@@ -34,9 +34,6 @@ from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.sessions.manager import SessionManager
 
-PROMPT_SECONDS = 10.0
-"""How long the first prompt of a chat waits for a server that loads its model."""
-
 
 class App:
     """Makes the objects of one run. `instant` is the prompt that was drawn, if one was."""
@@ -70,8 +67,7 @@ class App:
             self.directory = str(Path.cwd())
         except OSError:  # it was removed
             self.directory = ""
-        machine = choose.this_machine(paths.models, discover=self.config.discover_servers)
-        self.machine = machine if mode else replace(machine, loading_seconds=PROMPT_SECONDS)
+        self.machine = choose.this_machine(paths.models, discover=self.config.discover_servers)
         folder = paths.sessions(self.config, options.sessions_dir)
         self.sessions = SessionManager(
             folder, project=self.directory, mode=mode, saves=options.save
@@ -156,12 +152,11 @@ class App:
             provider = agent.provider.name
         if not model and provider == agent.provider.name:
             model = agent.provider.model
-        model = model or choose.default_model(provider, self.config, self.machine)
-        if not (provider and model):
-            missing = "summary_model" if provider else "summary_provider"
-            text = f"auto_compact.{missing} is missing: who writes the summaries?"
+        if not provider:
+            text = "auto_compact.summary_provider is missing: who writes the summaries?"
             raise ConfigError(text, "chat-loop providers says which models can be used now.")
-        return choose.create(f"{provider}:{model}", self.config, self.machine)
+        reference = f"{provider}:{model}" if model else provider
+        return choose.create(reference, self.config, self.machine)
 
     def models(self) -> choose.Models:
         """Return the access to other models during a conversation."""

@@ -35,6 +35,7 @@ DOORS = {
     "httpx2": {
         *(
             "providers/wire.py",
+            "providers/stream.py",
             "providers/refusals.py",
             "providers/openai.py",
             "agent/mcp_connection.py",

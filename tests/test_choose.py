@@ -18,7 +18,7 @@ from chat_loop.errors import ModelError, NoProvider, UsageError
 from chat_loop.models.store import QWEN_1_5B, SMOLLM2, EmbeddedModel, path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
-from chat_loop.providers.choose import Machine, choose, default_model, list_candidates
+from chat_loop.providers.choose import Machine, choose, list_candidates
 from chat_loop.providers.servers import server_at
 from chat_loop.values import Window
 from tests.support.providers import clear_environment, events_of, failure_of
@@ -124,7 +124,7 @@ def test_what_is_no_reference_is_refused_with_the_providers_names(
     if text:
         assert caught.value.message == f"Unknown model “{text[:80]}”."
         assert caught.value.hint == (
-            "It is PROVIDER:MODEL; providers: anthropic, openai, gemini, grok, mistral, "
+            "Use PROVIDER:MODEL; providers: anthropic, openai, gemini, grok, mistral, "
             "deepseek, groq, openrouter, "
             "azure, bedrock, ollama, lmstudio, llama-server, vllm, compatible, local, scripted."
         )
@@ -380,7 +380,6 @@ def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
             "ollama:qwen3:8b",
         ]
         assert choose("compatible", config, around, base_url=f"{server.url}/v1").model == "qwen3:8b"
-        assert default_model("ollama", config, around) == "qwen3:8b"
     for name, message in (
         ("vllm", "Which model of vLLM?"),
         ("azure", "Which model of Azure OpenAI?"),
@@ -393,7 +392,6 @@ def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
         choose("local", config, around)
     install(tmp_path, SMOLLM2)
     assert reference(choose("local", config, around)) == f"local:{SMOLLM2.name}"
-    assert default_model("nobody", config, around) == ""
 
 
 def test_a_server_of_one_s_own_needs_an_address_and_its_key(tmp_path: Path) -> None:

@@ -1,10 +1,7 @@
-"""Whose server answers: one that was found on this machine is named first, and one of another user
-is not taken.
-"""
+"""Whose server answers: one that was found on this machine is named first."""
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -13,28 +10,19 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.config import Config, ProviderConfig, parse
+from chat_loop.config import Config, parse
 from chat_loop.errors import NoProvider
 from chat_loop.providers import Provider
 from chat_loop.providers.choose import (
     Machine,
     choose,
     full_reference,
-    list_candidates,
     this_machine,
 )
-from chat_loop.providers.servers import belongs_to_other_user
 from chat_loop.subcommands.providers import providers
 from tests.support.providers import clear_environment
 from tests.test_headless import run
 from tests.test_windows import serving
-
-HEAD = (
-    "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  "
-    "timeout inode\n"
-)
-OWN = os.getuid()
-ANY, LOOPBACK, LISTENS, TALKS = "00000000", "0100007F", "0A", "01"
 
 
 @pytest.fixture(autouse=True)
@@ -46,20 +34,8 @@ def port_of(url: str) -> int:
     return int(url.rpartition(":")[2])
 
 
-def sockets(folder: Path, *rows: tuple[str, int, str, int], name: str = "tcp") -> Path:
-    """The system's table of sockets, with (address, port, state, user) in each row."""
-    lines = (
-        f"   {number}: {address}:{port:04X} 00000000:0000 {state} 0:0 00:00000000 00000000  "
-        f"{user}  0 1 1\n"
-        for number, (address, port, state, user) in enumerate(rows)
-    )
-    folder.mkdir(exist_ok=True)
-    (folder / name).write_text(HEAD + "".join(lines))
-    return folder
-
-
-def machine(home: Path, servers: Mapping[str, int], **more: object) -> Machine:
-    return Machine(environment={}, models=home / "models", servers=servers, **more)  # type: ignore[arg-type]
+def machine(home: Path, servers: Mapping[str, int]) -> Machine:
+    return Machine(environment={}, models=home / "models", servers=servers)
 
 
 def chosen(config: Config, around: Machine, reference: str = "") -> tuple[Provider, list[str]]:
@@ -73,10 +49,7 @@ def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: 
         provider, told = chosen(Config(), machine(tmp_path, {"llama-server": port_of(url)}))
         assert (provider.name, provider.model) == ("llama-server", "m.gguf")
         assert told == [
-            (
-                f"llama-server:m.gguf answers, at {url}/v1 (llama.cpp): a server that was found "
-                "on this machine."
-            )
+            (f"llama-server:m.gguf answers, at {url}/v1: a server that was found on this machine.")
         ]
         assert set(asked) == {"/v1/models"}
         _, told = chosen(
@@ -126,65 +99,6 @@ def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
     assert this_machine(tmp_path, discover=False).servers == {}
 
 
-def test_a_server_of_another_user_is_said_and_not_taken(tmp_path: Path) -> None:
-    with Loopback(models=("m",)) as server:
-        port = port_of(server.url)
-        around = machine(
-            tmp_path,
-            {"ollama": port},
-            sockets=sockets(tmp_path / "net", (LOOPBACK, port, LISTENS, OWN + 7)),
-        )
-        told: list[str] = []
-        with pytest.raises(NoProvider):
-            choose("", Config(), around, report=told.append)
-        [sentence] = told
-        where = f"Ollama at {server.url}/v1 belongs to another user of this machine"
-        assert sentence == f"{where}: it is not used unless you name it (--model ollama)."
-        assert [offer.note for offer in list_candidates(Config(), around)] == [
-            f"at {server.url}/v1 belongs to another user of this machine"
-        ]
-        for config, reference in (
-            (Config(), "ollama"),
-            (Config(model="ollama"), ""),
-            (Config(providers={"ollama": ProviderConfig(tools=True)}), ""),
-        ):
-            assert chosen(config, around, reference)[0].model == "m"
-
-
-@pytest.mark.parametrize(
-    ("rows", "foreign"),
-    [
-        ((), False),
-        (((LOOPBACK, 4000, LISTENS, OWN),), False),
-        (((LOOPBACK, 4000, LISTENS, OWN + 1),), True),
-        (((ANY, 4000, LISTENS, OWN + 1),), True),
-        (((ANY, 4000, LISTENS, OWN + 1), (LOOPBACK, 4000, LISTENS, OWN)), False),
-        (((ANY, 4000, LISTENS, OWN), (LOOPBACK, 4000, LISTENS, OWN + 1)), True),
-        (((LOOPBACK, 4000, TALKS, OWN + 1),), False),
-        (((LOOPBACK, 4001, LISTENS, OWN + 1),), False),
-        ((("0200A8C0", 4000, LISTENS, OWN + 1),), False),
-    ],
-)
-def test_whose_a_socket_is(
-    tmp_path: Path, rows: tuple[tuple[str, int, str, int], ...], foreign: bool
-) -> None:
-    assert belongs_to_other_user("http://127.0.0.1:4000/v1", sockets(tmp_path, *rows)) == foreign
-
-
-def test_whose_a_socket_of_both_families_is(tmp_path: Path) -> None:
-    folder = sockets(tmp_path, ("0" * 32, 4000, LISTENS, OWN + 1), name="tcp6")
-    assert belongs_to_other_user("http://localhost:4000/v1", folder)
-    assert not belongs_to_other_user("http://localhost:4000/v1", tmp_path / "none"), (
-        "another system does not tell"
-    )
-
-
-@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="this system does not tell")
-def test_our_own_server_is_ours() -> None:
-    with Loopback() as server:
-        assert not belongs_to_other_user(server.url, Path("/proc/net"))
-
-
 def loading(times: int) -> Callable[[list[str]], object]:
     """A llama-server that has loaded its model when it is asked for the time after `times`."""
     busy = {"error": {"code": 503, "message": "Loading model", "type": "unavailable_error"}}
@@ -194,25 +108,14 @@ def loading(times: int) -> Callable[[list[str]], object]:
 
 
 @pytest.mark.parametrize("reference", ["", "llama-server"])
-def test_a_server_that_loads_its_model_is_said_and_waited_for(
-    tmp_path: Path, reference: str
-) -> None:
-    with serving({"/v1/models": loading(2)}) as (url, _):
-        provider, told = chosen(
-            Config(), machine(tmp_path, {"llama-server": port_of(url)}), reference
-        )
-    assert provider.model == "m"
-    assert told == [f"llama-server at {url}/v1 is loading its model; waiting for it."]
-
-
-def test_a_server_that_loads_for_too_long_is_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_a_server_that_loads_its_model_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reference: str
 ) -> None:
     with serving({"/v1/models": loading(10**9)}) as (url, _):
-        around = machine(tmp_path, {"llama-server": port_of(url)}, loading_seconds=0.0)
+        around = machine(tmp_path, {"llama-server": port_of(url)})
         with pytest.raises(NoProvider) as caught:
-            choose("", Config(), around)
-        assert caught.value.message == f"llama-server at {url}/v1 is still loading its model."
+            choose(reference, Config(), around)
+        assert caught.value.message == f"llama-server at {url}/v1 is loading its model."
         providers(Config(), around, as_json=False)
     assert "· llama-server  It is loading its model.\n" in capsys.readouterr().out
 

@@ -86,8 +86,8 @@ providers:
     ("config", "message"),
     [
         (
-            "auto_compact: {summary_provider: nowhere}",
-            "auto_compact.summary_model is missing: who writes the summaries?",
+            "auto_compact: {summary_provider: azure}",
+            "Which model of Azure OpenAI?",
         ),
         (
             "auto_compact: {summary_provider: nowhere, summary_model: m}",

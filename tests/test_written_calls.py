@@ -5,10 +5,9 @@ shown whole.
 from __future__ import annotations
 
 import asyncio
-import itertools
 import json
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,22 +16,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.local import LocalProvider, WrittenCalls, message_text
+from chat_loop.providers.local import LocalProvider, message_text, written_calls
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 
 NAMES = ("search", "read")
 SEARCH = '{"name": "search", "arguments": {"query": "ä port"}}'
 READ = '{\n  "name": "read",\n  "arguments": {\n    "queries": "2.14"\n  }\n}'
-
-
-def taken(
-    pieces: Sequence[str], names: Sequence[str] = NAMES
-) -> tuple[str, str, list[tuple[str, str]]]:
-    """What was shown on the way, what at the end, and the calls."""
-    reply = WrittenCalls(names)
-    shown = "".join(map(reply.feed, pieces))
-    rest, calls = reply.finish()
-    return shown, rest, [(call.name, call.arguments) for call in calls]
 
 
 @pytest.mark.parametrize(
@@ -50,12 +39,11 @@ def taken(
     ],
 )
 def test_texts_that_are_calls(text: str, calls: list[tuple[str, str]]) -> None:
-    shown, rest, found = taken(list(text))
-    assert (shown, rest) == ("", "")
-    assert [
-        (name, arguments if wanted else "")
-        for (name, arguments), (_, wanted) in zip(found, calls, strict=True)
-    ] == calls
+    found = [(call.name, call.arguments) for call in written_calls(text, NAMES)]
+    assert [name for name, _ in found] == [name for name, _ in calls]
+    assert all(
+        wanted in ("", arguments) for (_, arguments), (_, wanted) in zip(found, calls, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,26 +67,7 @@ def test_texts_that_are_calls(text: str, calls: list[tuple[str, str]]) -> None:
     ],
 )
 def test_texts_that_are_none(text: str) -> None:
-    shown, rest, calls = taken([text[:7], text[7:]])
-    assert (shown + rest, calls) == (text, [])
-
-
-def test_where_no_tools_are_nothing_is_held_back() -> None:
-    assert taken([SEARCH], names=()) == (SEARCH, "", [])
-
-
-TEXTS = st.text(alphabet='`{}<tool_cal>jsn" :1\n', max_size=60) | st.sampled_from(
-    [SEARCH, READ, f"```json\n{READ}"]
-)
-
-
-@given(TEXTS, st.lists(st.integers(0, 60)))
-def test_pieces_make_no_difference(text: str, cuts: list[int]) -> None:
-    places = [0, *sorted(min(cut, len(text)) for cut in cuts), len(text)]
-    shown, rest, calls = taken([text[start:end] for start, end in itertools.pairwise(places)])
-    whole_shown, whole_rest, whole_calls = taken([text])
-    assert calls == whole_calls
-    assert shown + rest == whole_shown + whole_rest == ("" if calls else text)
+    assert written_calls(text, NAMES) == []
 
 
 def test_calls_and_results_as_text() -> None:
@@ -160,6 +129,20 @@ def test_the_provider_calls_tools_when_the_config_says_so() -> None:
     assert body["tools"] == [{"type": "function", "function": function}]
     events, _ = asked("Hi.", ASK)
     assert events == [*map(TextDelta, "Hi."), Finished(stop="end", usage=USAGE)]
+
+
+TEXTS = st.text(alphabet='`{}<tool_cal>jsn" :1\n', max_size=60) | st.sampled_from(
+    [SEARCH, READ, f"```json\n{SEARCH}"]
+)
+
+
+@given(TEXTS)
+def test_a_reply_is_calls_or_shown_whole(text: str) -> None:
+    events, _ = asked(text, ASK)
+    shown = "".join(event.text for event in events if isinstance(event, TextDelta))
+    calls = [event for event in events if isinstance(event, ToolCalled)]
+    assert shown == ("" if calls else text)
+    assert len(calls) == len(written_calls(text, ["search"]))
 
 
 def test_the_provider_offers_no_tools_otherwise() -> None:

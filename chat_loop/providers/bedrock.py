@@ -15,7 +15,8 @@ from chat_loop.providers.anthropic import AnthropicProvider, client_settings
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
-from chat_loop.providers.wire import batches_of, headers_named_in
+from chat_loop.providers.stream import batches_of
+from chat_loop.providers.wire import headers_named_in
 from chat_loop.wording import install_hint
 
 PACKAGE = "boto3"

@@ -5,7 +5,6 @@ a server on this machine, an embedded model.
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -23,7 +22,7 @@ from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry
 from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
 from chat_loop.providers.scripted import EchoProvider
-from chat_loop.providers.servers import belongs_to_other_user, server_at, without_credentials
+from chat_loop.providers.servers import server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
 
@@ -55,8 +54,6 @@ class Machine(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     models: Path
     servers: Mapping[str, int]  # provider -> port on 127.0.0.1
-    sockets: Path = Path("/proc/net")  # the folder where the system names the owners of sockets
-    loading_seconds: float = 60.0  # how long a server that loads its model is waited for
 
 
 def this_machine(models: Path, *, discover: bool = True) -> Machine:
@@ -71,7 +68,6 @@ class Candidate(Struct, frozen=True):
     reference: str
     note: str = ""
     warning: str = ""  # a sentence for a user who did not name it
-    usable: bool = True  # without being named
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -95,12 +91,11 @@ def choose(
     # no service's key goes to an address that came without a model
     reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
-        return create(reference, config, machine, base_url=base_url, report=report)
+        return create(reference, config, machine, base_url=base_url)
     for candidate in _candidates(config, machine):
         if candidate.warning:
             report(candidate.warning)
-        if candidate.usable:
-            return create(candidate.reference, config, machine, report=report)
+        return create(candidate.reference, config, machine)
     raise NoProvider("There is no model to talk to.", SETUP_HINT)
 
 
@@ -141,18 +136,11 @@ def _server_candidates(name: str, config: Config, machine: Machine) -> Iterator[
     if server is None:
         return
     at = f"at {without_credentials(entry.base_url)}"
-    if server.software.lower() not in ("", entry.title.lower()):
-        at += f" ({server.software})"
-    model = entry.model or next(iter(server.models), "")
-    if name not in config.providers and belongs_to_other_user(entry.base_url, machine.sockets):
-        at += " belongs to another user of this machine"
-        warning = f"{entry.title} {at}: it is not used unless you name it (--model {name})."
-        yield Candidate(name, at, warning, usable=False)
-    elif server.loading and not entry.model:
-        yield Candidate(name, f"{at} is loading its model")
-    elif model:
+    if model := entry.model or next(iter(server.models), ""):
         found = "a server that was found on this machine."
         yield Candidate(f"{name}:{model}", at, f"{name}:{model} answers, {at}: {found}")
+    elif server.loading:
+        yield Candidate(name, f"{at} is loading its model")
 
 
 def with_local_port(entry: Entry, machine: Machine) -> Entry:
@@ -163,33 +151,17 @@ def with_local_port(entry: Entry, machine: Machine) -> Entry:
     return replace(entry, base_url=f"http://127.0.0.1:{port}/v1")
 
 
-def default_model(provider: str, config: Config, machine: Machine) -> str:
-    """Return the model of a provider when none is named; "" when there is none."""
-    try:
-        return usual_model(with_local_port(entry_of(provider, config.providers), machine), machine)
-    except KeyError:
-        return ""
-
-
-def usual_model(entry: Entry, machine: Machine, report: Report | None = None) -> str:
-    """Return an entry's model when none is named; with `report`, wait while it loads."""
+def usual_model(entry: Entry, machine: Machine) -> str:
+    """Return an entry's model when none is named, "" for none. Raises NoProvider while it loads."""
     if entry.kind == "local":
         return store.best_installed(machine.models)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
-    who = f"{entry.title} at {without_credentials(entry.base_url)}"
-    deadline = 0.0
-    while True:
-        server = server_at(entry.base_url, entry.key(machine.environment))
-        if server is None or not server.loading or report is None:
-            return next(iter(server.models), "") if server is not None else ""
-        if not deadline:
-            report(f"{who} is loading its model; waiting for it.")
-            deadline = time.monotonic() + machine.loading_seconds
-        if time.monotonic() >= deadline:
-            hint = f"Try again, or name it: --model {entry.name}:MODEL waits."
-            raise NoProvider(f"{who} is still loading its model.", hint)
-        time.sleep(0.25)
+    server = server_at(entry.base_url, entry.key(machine.environment))
+    if server is not None and server.loading:
+        what = f"{entry.title} at {without_credentials(entry.base_url)} is loading its model."
+        raise NoProvider(what, "Try again in a moment.")
+    return next(iter(server.models), "") if server is not None else ""
 
 
 def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:
@@ -204,14 +176,11 @@ def full_reference(name: str, providers: Collection[str], provider: str = "") ->
     return f"{provider}:{name}" if provider else name
 
 
-def create(
-    reference: str, config: Config, machine: Machine, *, base_url: str = "", report: Report = bool
-) -> Provider:
+def create(reference: str, config: Config, machine: Machine, *, base_url: str = "") -> Provider:
     """Build the provider for PROVIDER:MODEL, PROVIDER or MODEL. Raises as `choose` does."""
     known = entries(config.providers)
-    name, _, model = full_reference(reference, known, "compatible" if base_url else "").partition(
-        ":"
-    )
+    reference = full_reference(reference, known, "compatible" if base_url else "")
+    name, _, model = reference.partition(":")
     if name not in known:
         raise UsageError(
             f"Unknown model “{reference[:80]}”.",
@@ -223,7 +192,7 @@ def create(
             what = "--base-url goes with a model of a server."
             raise UsageError(what, "For example: --model compatible:MODEL.")
         entry = replace(entry, base_url=base_url)
-    model = model or usual_model(entry, machine, report)
+    model = model or usual_model(entry, machine)
     if not model and entry.kind == "local":
         raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
     if not model:

@@ -9,7 +9,6 @@ import atexit
 import json
 import os
 import re
-import signal
 import subprocess
 import sys
 import threading
@@ -27,8 +26,7 @@ from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Message, Request, ToolCall, ToolSpec, Window
 
 REPLY_TOKENS = 2048  # a small model that repeats itself would fill the window
-MAX_CALL_TEXT = 100_000  # characters of a reply that may be a call; a longer one is none
-CALL_STARTS = ("{", "```json", "```\n", "<tool_call>")  # of a reply that may be calls
+CALL_STARTS = ("", "{", "`", "<")  # the first character of a reply that may be calls
 CALL_MARKS = re.compile(r"^[ \t]*(```json|```|</?tool_call>)[ \t]*$", re.MULTILINE)
 
 
@@ -66,26 +64,30 @@ class LocalProvider:
         offered = self.calls_tools and request.grammar is None
         # with results at hand it would call the same tools again until the end
         tools = request.tools if offered and not request.messages[-1].results else ()
-        reply, written_calls = Reply(think_tags=True), WrittenCalls([tool.name for tool in tools])
-        body = _body(request, tools, self._reply_tokens)
-        async with aclosing(self._events(body, reply)) as events:
-            async for event in events:
-                if not isinstance(event, TextDelta):
-                    yield event
-                elif text := written_calls.feed(event.text):
-                    yield TextDelta(text)
-        rest, calls = written_calls.finish()
-        if rest:
-            yield TextDelta(rest)
+        reply, body = Reply(think_tags=True), _body(request, tools, self._reply_tokens)
+        held, may_be_call = "", bool(tools)
+        async with aclosing(self._deltas(body, reply)) as deltas:
+            async for delta in deltas:
+                if not (may_be_call and isinstance(delta, TextDelta)):
+                    yield delta
+                    continue
+                held += delta.text
+                may_be_call = held.lstrip()[:1] in CALL_STARTS
+                if not may_be_call:
+                    yield TextDelta(held)
+                    held = ""
         if reply.stop is None:
             raise errors.StreamBroken("The embedded model stopped in the middle of its reply.")
+        calls = written_calls(held, [tool.name for tool in tools])
+        if held and not calls:
+            yield TextDelta(held)
         calls = [*reply.calls.complete(), *calls]
         for call in calls:
             yield ToolCalled(call)
         yield Finished(stop="tool" if calls else reply.stop, usage=reply.usage)
 
-    async def _events(self, body: dict[str, object], reply: Reply) -> AsyncGenerator[Event]:
-        """Yield the events of an answer, which a thread of its own waits for."""
+    async def _deltas(self, body: dict[str, object], reply: Reply) -> AsyncGenerator[Event]:
+        """Yield the deltas of an answer, which a thread of its own waits for."""
         loop, stopped = asyncio.get_running_loop(), threading.Event()
         chunks: asyncio.Queue[object] = asyncio.Queue()
 
@@ -109,10 +111,10 @@ class LocalProvider:
                 if error := value_at(chunk, "error"):
                     raise self._refusal(error)
                 read_chunk(chunk, reply)
-                for event in reply.take_deltas():
-                    yield event
-            for event in reply.take_rest():
-                yield event
+                for delta in reply.take_deltas():
+                    yield delta
+            for delta in reply.take_rest():
+                yield delta
         finally:
             stopped.set()
 
@@ -181,12 +183,7 @@ class LocalProvider:
         code = child.returncode
         self._discard_child()
         how = f"signal {-code}" if code is not None and code < 0 else f"exit code {code}"
-        hint = (
-            "The next question starts it again. If memory is short, choose a smaller model or a "
-            "smaller providers.local.context."
-        )
-        if code == -signal.SIGILL:
-            hint = "This processor lacks instructions that the runtime needs, such as AVX2."
+        hint = "The next question starts it again. If memory is short, choose a smaller model."
         return ProviderError(f"The embedded model's process ended unexpectedly ({how}).", hint)
 
     def _discard_child(self) -> None:
@@ -262,40 +259,22 @@ def message_text(message: Message) -> str:
     return "\n".join(filter(None, (*results, message.text or query)))
 
 
-class WrittenCalls:
-    """Tool calls that a small model writes as text: a reply that is nothing but their JSON, bare,
-    in a fence, or between the marks of its template. What could be a call waits until its end.
+def written_calls(text: str, names: Collection[str]) -> list[ToolCall]:
+    """Return the tool calls that a small model writes as text: a reply that is nothing but their
+    JSON, bare, in a fence, or between the marks of its template; none for any other.
     """
-
-    def __init__(self, names: Collection[str]) -> None:
-        self._names = names
-        self._text = ""  # that waits
-        self._waits = bool(names)
-
-    def feed(self, text: str) -> str:
-        """Take a piece; return what can be shown of the reply now."""
-        text, self._text = self._text + text, ""
-        start = text.lstrip()
-        may_be_call = any(mark.startswith(start) or start.startswith(mark) for mark in CALL_STARTS)
-        self._waits = self._waits and may_be_call and len(text) <= MAX_CALL_TEXT
-        if self._waits:
-            text, self._text = "", text
-        return text
-
-    def finish(self) -> tuple[str, list[ToolCall]]:
-        """Return what waited: the calls, or text when it was none."""
-        rest, decoder = CALL_MARKS.sub("", self._text).strip(), json.JSONDecoder()
-        calls: list[ToolCall] = []
-        while rest:
-            try:
-                value, end = decoder.raw_decode(rest)
-            except (ValueError, RecursionError):
-                return self._text, []
-            name = text_at(value, "name")
-            arguments = value.get("arguments", {}) if name else None
-            if name not in self._names or not isinstance(arguments, dict):
-                return self._text, []
-            text = json.dumps(arguments, ensure_ascii=False)
-            calls.append(ToolCall(f"call_{len(calls) + 1}", name, text))
-            rest = rest[end:].lstrip()
-        return "" if calls else self._text, calls
+    rest, decoder = CALL_MARKS.sub("", text).strip(), json.JSONDecoder()
+    calls: list[ToolCall] = []
+    while rest:
+        try:
+            value, end = decoder.raw_decode(rest)
+        except (ValueError, RecursionError):
+            return []
+        name = text_at(value, "name")
+        arguments = value.get("arguments", {}) if name else None
+        if name not in names or not isinstance(arguments, dict):
+            return []
+        text = json.dumps(arguments, ensure_ascii=False)
+        calls.append(ToolCall(f"call_{len(calls) + 1}", name, text))
+        rest = rest[end:].lstrip()
+    return calls

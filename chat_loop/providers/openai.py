@@ -84,7 +84,7 @@ class OpenAIProvider(wire.WireProvider):
         address, key = str(self._client.base_url), self._api_key or ""
         with suppress(self._sdk_error, *self._failures):
             await self._answer(f"{root_of(address)}/api/generate", {"model": self.model})
-            reported = await asyncio.to_thread(capabilities_at, address, self.model, self.name, key)
+            reported = await asyncio.to_thread(capabilities_at, address, self.model, key)
             self.learn(reported)
             if not self._window_is_known:  # one that is too old to say it
                 self.learn(Capabilities(window=4096), "guess")  # what it gives on small machines

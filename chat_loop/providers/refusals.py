@@ -21,6 +21,7 @@ from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import tokens_in
 from chat_loop.providers.servers import is_local_address
+from chat_loop.providers.stream import OversizedBody
 from chat_loop.redact import redact_text
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
@@ -59,10 +60,6 @@ class Table(msgspec.Struct, frozen=True):
 TABLE = msgspec.json.decode(Path(__file__).with_name("refusals.json").read_bytes(), type=Table)
 
 
-class OversizedBody(ValueError):
-    """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
-
-
 class Service(msgspec.Struct, frozen=True, kw_only=True):
     """A service as its errors describe it."""
 
@@ -92,14 +89,10 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
                 if meant != CONTEXT_TOO_LONG or status not in (401, 403, 429):
                     status = meant
                 break
-        if 300 <= status < 400:
-            return errors.RequestRejected(
-                f"{self.host} redirects to {short(headers.get('location', '')) or 'nowhere'} "
-                f"({status}), which is not followed.",
-                "If that address is right, set it as the provider's address.",
-            )
-        row = TABLE.statuses.get(status) or TABLE.statuses[500 if status >= 500 else 400]
-        error = row.make(ending, **asdict(self))
+        general = 300 if status < 400 else 400 if status < 500 else 500
+        row = TABLE.statuses.get(status) or TABLE.statuses[general]
+        location = short(headers.get("location", "")) or "nowhere"
+        error = row.make(ending, location=location, **asdict(self))
         if error.retryable:
             error.retry_after = retry_after(headers.get("retry-after"), datetime.now(UTC))
         if status == 429 and error.retry_after is not None:

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
-from pathlib import Path
 from threading import Timer
 from urllib.parse import quote, urlsplit, urlunsplit
 
@@ -23,11 +21,6 @@ from chat_loop.providers.capabilities import (
 )
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
-OLLAMA, LM_STUDIO, LLAMA, VLLM = "Ollama", "LM Studio", "llama.cpp", "vLLM"
-_OWNERS = {"library": OLLAMA, "organization_owner": LM_STUDIO, "llamacpp": LLAMA, "vllm": VLLM}
-"""The owner of a model in a list -> the server's software."""
-_HEADERS = {"llama.cpp": LLAMA, "ollama": OLLAMA, "vllm": VLLM}
-"""The beginning of the header Server, in lower case -> the software."""
 
 
 def host_and_port(address: str) -> tuple[str, int]:
@@ -54,26 +47,6 @@ def is_local_address(address: str) -> bool:
     return host_and_port(address)[0] in ("127.0.0.1", "localhost", "::1")
 
 
-def belongs_to_other_user(address: str, sockets: Path) -> bool:
-    """Return True when another user listens at a local address, as far as Linux tells."""
-    # 127.0.0.1 on machines of either byte order, and inside an address of IPv6
-    loopback = ("0100007F", "7F000001", "0000000000000000FFFF00000100007F")
-    owners: dict[bool, set[str]] = {True: set(), False: set()}
-    for name in ("tcp", "tcp6"):
-        try:
-            lines = (sockets / name).read_bytes().decode("ascii", "replace").splitlines()[1:]
-        except OSError:
-            continue
-        for fields in map(str.split, lines):
-            if len(fields) > 7 and fields[3] == "0A":  # it listens
-                host, _, port = fields[1].rpartition(":")
-                here = host in loopback
-                if port == f"{host_and_port(address)[1]:04X}" and (here or not host.strip("0")):
-                    owners[here].add(fields[7])
-    # the socket of the very address counts before one of all addresses
-    return bool((owners[True] or owners[False]) - {str(getattr(os, "getuid", int)())})
-
-
 def accepts_connections(address: str) -> bool:
     """Return True when somebody accepts a connection there."""
     host, port = host_and_port(address)
@@ -86,11 +59,10 @@ def accepts_connections(address: str) -> bool:
     return bool(host)
 
 
-class Server(Struct, frozen=True, kw_only=True):
+class Server(Struct, frozen=True):
     """An OpenAI-compatible server as it describes itself."""
 
     entries: tuple[Mapping[str, object], ...] = ()  # its list of models
-    software: str = ""
     loading: bool = False  # it runs, and still loads its model
 
     @property
@@ -105,34 +77,31 @@ def server_at(address: str, key: str = "") -> Server | None:
     """Ask who listens at `address`, which usually ends in /v1; None for nobody and others."""
     if not accepts_connections(address):
         return None
-    status, software, answer = _answer(address, "/models", key)
+    status, answer = _answer(address, "/models", key)
     if status == 503:
-        return Server(software=software, loading=True)
+        return Server(loading=True)
     if not isinstance(value_at(answer, "data"), list):
         return None
-    entries = tuple(entry for entry in list_at(answer, "data") if isinstance(entry, Mapping))
-    owners = {text_at(entry, "owned_by") for entry in entries}
-    owner = next((name for owner, name in _OWNERS.items() if owner in owners), software)
-    return Server(entries=entries, software=owner)
+    return Server(tuple(entry for entry in list_at(answer, "data") if isinstance(entry, dict)))
 
 
-def capabilities_at(address: str, model: str, provider: str, key: str = "") -> Capabilities:
-    """Ask a server of this machine what `model` takes there, as far as it says."""
-    root, server = root_of(address), server_at(address, key) or Server()
-    usual = {"ollama": OLLAMA, "lmstudio": LM_STUDIO, "llama-server": LLAMA}
-    software = server.software or usual.get(provider, "")
-    # a llama-server with one model answers with it, whatever name is asked for
-    only = server.entries[0] if len(server.entries) == 1 and software == LLAMA else {}
+def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
+    """Ask a server of this machine what `model` takes there, on the pages that Ollama, LM Studio
+    and llama-server have for it, and in its list of models.
+    """
+    server = server_at(address, key)
+    if server is None:
+        return NO_CAPABILITIES
+    root = root_of(address)
+    details = _answer(root, "/api/show", key, {"model": model})[1]
+    found = from_ollama(details, _answer(root, "/api/ps", key)[1], model)
+    for read, path in ((from_listing, f"/api/v0/models/{quote(model)}"), (from_props, "/props")):
+        if not found.window:
+            found = found.with_fallback(read(_answer(root, path, key)[1]))
+    # a server with one model answers with it, whatever name is asked for
+    only = server.entries[0] if len(server.entries) == 1 else None
     named = (entry for entry in server.entries if entry.get("id") == model)
-    details = NO_CAPABILITIES
-    if software == OLLAMA:
-        about = _answer(root, "/api/show", key, {"model": model})[2]
-        details = from_ollama(about, _answer(root, "/api/ps", key)[2], model)
-    elif software == LM_STUDIO:
-        details = from_listing(_answer(root, f"/api/v0/models/{quote(model)}", key)[2])
-    elif software == LLAMA:
-        details = from_props(_answer(root, "/props", key)[2])
-    return details.with_fallback(from_listing(next(named, only)))
+    return found.with_fallback(from_listing(next(named, only)))
 
 
 def root_of(address: str) -> str:
@@ -140,8 +109,8 @@ def root_of(address: str) -> str:
     return address.rstrip("/").removesuffix("/v1")
 
 
-def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int, str, object]:
-    """Return status, software and JSON of an answer; (0, "", None) for none."""
+def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int, object]:
+    """Return status and JSON of an answer; (0, None) for none."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection  # for one that listens
 
     parts = urlsplit(address)
@@ -164,11 +133,9 @@ def _answer(address: str, path: str, key: str, body: object = None) -> tuple[int
         method = "GET" if data is None else "POST"
         connection.request(method, f"{parts.path.rstrip('/')}{path}", data, headers)
         response = connection.getresponse()
-        server = response.headers.get("Server", "").lower()
-        software = next((name for mark, name in _HEADERS.items() if server.startswith(mark)), "")
-        return response.status, software, json.loads(response.read(4 << 20))
+        return response.status, json.loads(response.read(4 << 20))
     except (OSError, HTTPException, ValueError, RecursionError):
-        return 0, "", None
+        return 0, None
     finally:
         limit.cancel()
         connection.close()

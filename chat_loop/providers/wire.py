@@ -8,17 +8,14 @@ import asyncio
 import json
 import logging
 import os
-import re
 import threading
-import time
 from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from functools import reduce
 from importlib import import_module
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import msgspec
 from msgspec.structs import replace
 
 from chat_loop import errors
@@ -27,24 +24,16 @@ from chat_loop.events import Event
 from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities, guess_capabilities
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import known_window
-from chat_loop.providers.refusals import OversizedBody, Service, short
+from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import capabilities_at, is_local_address
+from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
 from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
     from httpx2 import Response
 
-READ_SECONDS = 1 / 16  # between two reads of a stream: what arrives meanwhile is one event
-WAIT_SECONDS = 0.001  # an item that took longer was not there when it was asked for
-LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_ANSWER = 4 << 20  # bytes of a list of models and the like
-LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
-DONE = b"[DONE]"  # the end mark of Chat Completions, which is no JSON
-_BLANKS = re.compile(rb"(?:\r?\n){3,}")
-
-
-T = TypeVar("T")
 
 
 class Refusal(Exception):
@@ -124,7 +113,7 @@ class WireProvider:
         self._looked_up = True
         url = self.entry.base_url
         if is_local_address(url) and self.entry.kind == "openai":
-            self.learn(capabilities_at(url, self.model, self.name, self._api_key or ""))
+            self.learn(capabilities_at(url, self.model, self._api_key or ""))
         if not self._window_is_known:
             self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
 
@@ -312,27 +301,15 @@ class WireProvider:
         events = EventStream()
         async with aclosing(batches_of(stream.response.aiter_bytes())) as batches:
             async for pieces in batches:
-                yield self._decode(chain.from_iterable(map(events.feed, pieces)), reply)
+                yield chain.from_iterable(map(events.feed, pieces))
+                reply.done = reply.done or events.done
                 if reply.done:  # a body that is read to its end keeps its connection
                     with suppress(TimeoutError, *self._failures):
                         async with asyncio.timeout(0.1):
                             async for _ in batches:
                                 pass
                     return
-        yield self._decode(events.feed(b"\n\n"), reply)
-
-    def _decode(self, texts: Iterable[bytes], reply: Reply) -> Iterator[Mapping[str, object]]:
-        for text in texts:
-            if text == DONE:
-                reply.done = True
-                continue
-            try:
-                event = msgspec.json.decode(text)
-            except msgspec.DecodeError:  # infinite numbers and halves of surrogate pairs
-                event = json.loads(text.decode("utf-8", "replace"))
-            if not isinstance(event, dict):
-                raise ValueError("not a JSON object")
-            yield event
+        yield events.feed(b"\n\n")
 
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
         """Ask the service whether it knows the model, None: it does not say; learn what it says."""
@@ -398,90 +375,6 @@ async def _refuse(response: Response) -> None:
     with suppress(ValueError, RecursionError):
         body = json.loads(content)
     raise Refusal(response.status_code, body, response.headers)
-
-
-async def read_body(response: Response, limit: int) -> bytes:
-    """Return the body of an answer, at most its first `limit` bytes, and close it."""
-    content = bytearray()
-    try:
-        async with aclosing(response.aiter_bytes()) as pieces:
-            async for piece in pieces:
-                content += piece[: limit - len(content)]
-                if len(content) >= limit:
-                    break
-    finally:
-        await response.aclose()
-    return bytes(content)
-
-
-async def batches_of(items: AsyncGenerator[T]) -> AsyncGenerator[list[T]]:
-    """Yield what has arrived, at most `1 / READ_SECONDS` times a second, the last as it comes.
-
-    After an item that was waited for none is asked for until then, so that a stream that trickles
-    costs few wake-ups: what comes meanwhile waits in the system.
-    """
-    arrived, batch = asyncio.Event(), list[T]()
-
-    async def read() -> None:
-        asked = time.monotonic()
-        async with aclosing(items):
-            async for item in items:
-                batch.append(item)
-                arrived.set()
-                if time.monotonic() - asked > WAIT_SECONDS:
-                    await asyncio.sleep(READ_SECONDS)
-                asked = time.monotonic()
-
-    reader = asyncio.ensure_future(read())
-    reader.add_done_callback(lambda _: arrived.set())
-    try:
-        while not reader.done():
-            await arrived.wait()
-            arrived.clear()
-            if batch:
-                taken, batch = batch, []
-                yield taken
-                await asyncio.wait({reader}, timeout=READ_SECONDS)
-        if batch:
-            yield batch
-        await reader
-    finally:
-        reader.cancel()
-        await asyncio.gather(reader, return_exceptions=True)
-
-
-class EventStream:
-    """Reads the `data` of each event of a `text/event-stream` from pieces of any size."""
-
-    def __init__(self) -> None:
-        self._rest = bytearray()  # of a line whose end has not come
-        self._data: list[bytes] = []  # the lines of an event whose end has not come
-        self._total = 0
-
-    def feed(self, piece: bytes) -> Iterator[bytes]:
-        """Yield the events that `piece` ends. Raises OversizedBody."""
-        self._total += len(piece)
-        if self._total > LARGEST_REPLY:
-            raise OversizedBody(f"more than {LARGEST_REPLY >> 20} MB in one reply")
-        data, lines = self._data, list[bytes]()
-        complete, newline, rest = piece.rpartition(b"\n")
-        if newline:
-            lines = bytes(self._rest + complete).split(b"\n")
-            self._rest.clear()
-        self._rest += rest
-        for line in lines:
-            text = line[5:].strip() if line.startswith(b"data:") else b""
-            # some servers leave out the blank line between events
-            begins = text == DONE or (data and text.startswith(b"{") and data[-1].endswith(b"}"))
-            if data and (begins or not line or line == b"\r"):
-                yield b"\n".join(data)
-                data.clear()
-            if text == DONE:
-                yield text
-            elif text:
-                data.append(text)
-        if len(self._rest) + sum(map(len, data)) > LARGEST_EVENT:
-            raise OversizedBody(f"more than {LARGEST_EVENT >> 20} MB in one event")
 
 
 def headers_named_in(variable: str) -> list[str]:

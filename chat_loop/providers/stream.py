@@ -1,0 +1,122 @@
+"""Read a stream of events: as rarely as a reader's eye allows, and within limits."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import aclosing
+from typing import TYPE_CHECKING, TypeVar
+
+import msgspec
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+
+READ_SECONDS = 1 / 16  # between two reads of a stream: what arrives meanwhile is one event
+WAIT_SECONDS = 0.001  # an item that took longer was not there when it was asked for
+LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
+LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
+DONE = b"[DONE]"  # the end mark of Chat Completions, which is no JSON
+
+T = TypeVar("T")
+
+
+class OversizedBody(ValueError):
+    """A body larger than any reply; the text says by how much, as `more than 8 MB in one event`."""
+
+
+async def read_body(response: Response, limit: int) -> bytes:
+    """Return the body of an answer, at most its first `limit` bytes, and close it."""
+    content = bytearray()
+    try:
+        async with aclosing(response.aiter_bytes()) as pieces:
+            async for piece in pieces:
+                content += piece[: limit - len(content)]
+                if len(content) >= limit:
+                    break
+    finally:
+        await response.aclose()
+    return bytes(content)
+
+
+async def batches_of(items: AsyncGenerator[T]) -> AsyncGenerator[list[T]]:
+    """Yield what has arrived, at most `1 / READ_SECONDS` times a second, the last as it comes.
+
+    After an item that was waited for none is asked for until then, so that a stream that trickles
+    costs few wake-ups: what comes meanwhile waits in the system.
+    """
+    arrived, batch = asyncio.Event(), list[T]()
+
+    async def read() -> None:
+        asked = time.monotonic()
+        async with aclosing(items):
+            async for item in items:
+                batch.append(item)
+                arrived.set()
+                if time.monotonic() - asked > WAIT_SECONDS:
+                    await asyncio.sleep(READ_SECONDS)
+                asked = time.monotonic()
+
+    reader = asyncio.ensure_future(read())
+    reader.add_done_callback(lambda _: arrived.set())
+    try:
+        while not reader.done():
+            await arrived.wait()
+            arrived.clear()
+            if batch:
+                taken, batch = batch, []
+                yield taken
+                await asyncio.wait({reader}, timeout=READ_SECONDS)
+        if batch:
+            yield batch
+        await reader
+    finally:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+class EventStream:
+    """Reads the JSON of each event of a `text/event-stream` from pieces of any size."""
+
+    def __init__(self) -> None:
+        self.done = False  # the end mark of Chat Completions has come
+        self._rest = bytearray()  # of a line whose end has not come
+        self._data: list[bytes] = []  # the lines of an event whose end has not come
+        self._total = 0
+
+    def feed(self, piece: bytes) -> Iterator[Mapping[str, object]]:
+        """Yield the events that `piece` ends. Raises OversizedBody, and ValueError on nonsense."""
+        self._total += len(piece)
+        if self._total > LARGEST_REPLY:
+            raise OversizedBody(f"more than {LARGEST_REPLY >> 20} MB in one reply")
+        data, lines = self._data, list[bytes]()
+        complete, newline, rest = piece.rpartition(b"\n")
+        if newline:
+            lines = bytes(self._rest + complete).split(b"\n")
+            self._rest.clear()
+        self._rest += rest
+        for line in lines:
+            text = line[5:].strip() if line.startswith(b"data:") else b""
+            # some servers leave out the blank line between events
+            begins = text == DONE or (data and text.startswith(b"{") and data[-1].endswith(b"}"))
+            if data and (begins or not line or line == b"\r"):
+                yield _decode(b"\n".join(data))
+                data.clear()
+            if text == DONE:
+                self.done = True
+            elif text:
+                data.append(text)
+        if len(self._rest) + sum(map(len, data)) > LARGEST_EVENT:
+            raise OversizedBody(f"more than {LARGEST_EVENT >> 20} MB in one event")
+
+
+def _decode(data: bytes) -> Mapping[str, object]:
+    try:
+        event = msgspec.json.decode(data)
+    except msgspec.DecodeError:  # infinite numbers and halves of surrogate pairs
+        event = json.loads(data.decode("utf-8", "replace"))
+    if not isinstance(event, dict):
+        raise ValueError("not a JSON object")
+    return event
