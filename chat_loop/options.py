@@ -104,7 +104,7 @@ Group = argparse._ArgumentGroup | argparse._MutuallyExclusiveGroup | argparse.Ar
 Commands: TypeAlias = "argparse._SubParsersAction[Any]"
 
 
-def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.ArgumentParser:
+def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the command line, with the actions of the commands that `arguments` name."""
     made = _chat_parser()
     commands = made.add_subparsers(
@@ -118,7 +118,7 @@ def parser(arguments: Sequence[str] = ("sessions", "agents")) -> argparse.Argume
         _add_reading(actions)
         _add_changing(actions)
         _add_keeping(actions)
-    _add_other_commands(commands, agents="agents" in arguments)
+    _add_other_commands(commands)
     return made
 
 
@@ -215,11 +215,6 @@ def _session(made: argparse.ArgumentParser, name: str = "reference") -> None:
     made.add_argument(name, metavar="SESSION", help=SESSION)
 
 
-def _optional_session(made: argparse.ArgumentParser) -> None:
-    _value(made, "reference", "SESSION", SESSION, nargs="?")
-    _value(made, "--session", "SESSION", "the same")
-
-
 def _filters(made: argparse.ArgumentParser) -> None:
     _value(made, "--agent", "A", "a part of the agent's name")
     _value(made, "--tag", "T", "with this tag")
@@ -279,7 +274,7 @@ def _add_changing(actions: Commands) -> None:
 
     example = 'compact 3 --model anthropic:NAME --focus "ports and paths"'
     made = add("compact", "summarize a session, or redo its summary", example)
-    _optional_session(made)
+    _session(made)
     _flag(made, "--force", "even if the summary is larger than the words", dest="anyway")
     _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
     _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
@@ -287,9 +282,7 @@ def _add_changing(actions: Commands) -> None:
     _value(made, "--model", "PROVIDER:MODEL", text, default=argparse.SUPPRESS)
 
     text = "delete the summary of a session; its words stay"
-    made = add("delete-summary", text, "delete-summary 3")
-    _optional_session(made)
-    _value(made, "--summary-id", "ID", "the id of the session whose summary it is")
+    _session(add("delete-summary", text, "delete-summary 3"))
 
 
 def _add_keeping(actions: Commands) -> None:
@@ -324,7 +317,7 @@ def _add_keeping(actions: Commands) -> None:
 
 
 def _add_agents(made: argparse.ArgumentParser) -> None:
-    actions = made.add_subparsers(dest="action", metavar="ACTION")
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
     add = partial(_command, actions)
     _json(add("list", "list named agents"))
     made = add("add", "give an agent a name")
@@ -340,18 +333,14 @@ def _add_agents(made: argparse.ArgumentParser) -> None:
     _value(made, "name", "NAME|PATH", "the agent")
 
 
-def _add_other_commands(commands: Commands, *, agents: bool) -> None:
+def _add_other_commands(commands: Commands) -> None:
     add = partial(_command, commands)
     text = "connect to the configured MCP servers and list their tools"
     made = add("mcp", text, "Exit codes: 0 all are connected, 1 one failed, 2 misused.")
-    _value(made, "action", "list", "the same", nargs="?", default="list", choices=("list",))
     _json(made)
 
     text = "list, show, name and approve agents"
-    made = add("agents", text, "Without ACTION: list.")
-    _json(made)
-    if agents:
-        _add_agents(made)
+    _add_agents(add("agents", text, "Without ACTION: list."))
 
     text = "list, install and remove embedded models"
     actions = add("models", text).add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -369,7 +358,6 @@ def _add_other_commands(commands: Commands, *, agents: bool) -> None:
     text = "check the installation and suggest fixes"
     made = add("doctor", text, DOCTOR)
     _flag(made, "--online", "send the model one small question")
-    _flag(made, "--connect", "start and connect the configured MCP servers")
     _json(made)
 
     text = "print a shell completion script"
@@ -383,7 +371,11 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     place = _first_word(chat, words)
     name, after = [*words[place:], "", ""][:2]
     if name in COMMANDS or not HELP.isdisjoint(words):
-        if name in ("sessions", "models") and after[:1] in ("", "-") and after not in HELP:
+        if (
+            name in ("sessions", "models", "agents")
+            and after[:1] in ("", "-")
+            and after not in HELP
+        ):
             words.insert(place + 1, "list")
         options = parser(words).parse_args(words)
     else:

@@ -18,7 +18,7 @@ from chat_loop.options import parser
 from tests.support.levels import levels
 from tests.test_headless import ECHO, run
 
-LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
+LEVELS = {level.at: level for level in levels(parser())}
 TREE = Path(__file__).parent.parent
 
 needs_bash = pytest.mark.usefixtures("bash")

@@ -111,10 +111,8 @@ def test_keys_are_named_and_never_shown(tmp_path: Path) -> None:
     keys = {"OPENAI_API_KEY": SECRET, "GROQ_API_KEY": f"{SECRET} ", "XAI_API_KEY": "..."}
     result = run(tmp_path, "doctor", keys=keys)
     text = result.stdout.decode()
-    assert result.returncode == 1
-    for name in ("GROQ_API_KEY", "XAI_API_KEY"):
-        assert f"✗ Keys            {name} is no key: it is too short, or has blanks" in text
-    assert "✓ Keys            set: OPENAI_API_KEY\n" in text
+    assert result.returncode == 0
+    assert "✓ Keys            set: GROQ_API_KEY, OPENAI_API_KEY, XAI_API_KEY\n" in text
     assert SECRET not in text + result.stderr.decode()
     assert "✓ Model           openai:" in text
 
@@ -242,22 +240,8 @@ mcp:
 """
     )
     found = examined(tmp_path, *ECHO)
-    assert one(found, "MCP")[1] == "1 server in the config; --connect tries it"
+    assert one(found, "MCP")[1] == "1 server; chat-loop mcp connects to them"
     assert not mark.exists()
-
-
-def test_connect_starts_the_servers(tmp_path: Path) -> None:
-    server = Path(__file__).with_name("mcp_server.py")
-    (tmp_path / "config.yaml").write_text(
-        f"mcp: {{notes: {{command: {sys.executable}, args: [{server}]}}, dead: {{command: "
-        f"'false'}}}}\n"
-    )
-    result = run(tmp_path, *ECHO, "doctor", "--connect")
-    text = result.stdout.decode()
-    assert result.returncode == 1
-    assert "✓ MCP notes       connected, " in text
-    assert "✗ MCP dead        " in text
-    assert b"Traceback" not in result.stderr
 
 
 def _file_for_folder(home: Path) -> None:

@@ -176,7 +176,7 @@ def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
                 pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
 
 
-LEVELS = {level.at: level for level in levels(parser(("sessions", "agents")))}
+LEVELS = {level.at: level for level in levels(parser())}
 
 
 def walked(words: list[str]) -> str:

@@ -138,7 +138,6 @@ def test_compact_makes_a_summary_with_the_model_and_the_words_that_are_asked_for
         "sessions",
         "compact",
         "--force",
-        "--session",
         "3",
         "--model",
         "compatible:big",
@@ -207,7 +206,7 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         f"The summary of {SECOND.header.id} is deleted; it is made anew when the session is "
         "resumed.\n"
     )
-    assert done(home, "delete-summary", "--session", "2") == told
+    assert done(home, "delete-summary", "2") == told
     deleted = load(home, SECOND.header.id)
     assert deleted.seal is not None
     assert (deleted.seal.summary, deleted.entries) == (None, SECOND.entries)
@@ -222,20 +221,18 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
     again = load(home, SECOND.header.id).seal
     assert again is not None
     assert again.summary is not None
-    assert done(home, "delete-summary", "--summary-id", SECOND.header.id) == told
+    assert done(home, "delete-summary", SECOND.header.id) == told
 
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("compact",), "Which session? Name one.\n"),
-        (("compact", "--focus", "ports", "3"), "Which session? Name one.\n"),
-        (("compact", "1", "--session", "2"), "Which session? Name one.\n"),
-        (("delete-summary", "--session", "2", "--summary-id", "x"), "Which session? Name one.\n"),
+        (("compact",), "Missing: SESSION.\n"),
+        (("compact", "--focus", "ports", "3"), "Missing: SESSION.\n"),
         (("fork", "1", "--at", "x"), "“x” is not a number above 0"),
         (("fork", "1", "--at", "7"), "There is no query 7 in this session: it has 1 only.\n"),
-        (("merge", "1"), "the following arguments are required: SESSION"),
-        (("clean",), "the following arguments are required: --older-than"),
+        (("merge", "1"), "Missing: SESSION."),
+        (("clean",), "Missing: --older-than."),
         (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
         (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
         (("clean", "--older-than", "30d"), "Nobody is there to agree.\n"),
@@ -619,7 +616,8 @@ def test_reindex(home: Path) -> None:
     before = done(home, "list")
     assert done(home, "reindex") == "4 sessions read into the index.\n"
     assert done(home, "list") == before
-    assert [line.split()[3] for line in before.strip().split("\n")] == list(LISTED)
+    listed = json.loads(done_out(home, "list", "--json"))["conversations"]
+    assert [row["id"] for row in listed] == list(LISTED)
 
 
 @contextmanager

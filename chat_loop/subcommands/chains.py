@@ -63,7 +63,7 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
 
 def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     """Make the summary of a stored session, or make it anew."""
-    loaded = actions.load_named(options)
+    loaded = actions.load(options.reference)
     header, seal = loaded.session.header, loaded.session.seal
     if options.late and hasattr(signal, "alarm"):
         signal.alarm(LATE_SECONDS)  # whatever hangs

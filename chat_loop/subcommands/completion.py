@@ -38,7 +38,7 @@ def run(options: argparse.Namespace) -> int:
 
 def complete() -> None:
     """Answer the shell with what the word before the cursor can become, and end the process."""
-    parser = command_line.parser(("sessions", "agents"))
+    parser = command_line.parser()
     _assign(parser)
     argcomplete.autocomplete(
         parser, always_complete_options=False, default_completer=SuppressCompleter()

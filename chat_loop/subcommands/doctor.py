@@ -1,6 +1,6 @@
 """`chat-loop doctor`: check what is installed, stored and set, and say what to do about it.
 
-A check yields findings and changes nothing. Only --online and --connect speak to a service.
+A check yields findings and changes nothing. Only --online speaks to a service.
 """
 
 from __future__ import annotations
@@ -10,11 +10,9 @@ import asyncio
 import locale
 import os
 import platform
-import re
 import shutil
 import sys
 import time
-from collections import Counter
 from collections.abc import Iterator
 from functools import partial
 from importlib import metadata
@@ -32,11 +30,11 @@ from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.library.index import index_status
-from chat_loop.providers import Provider, catalogue, choose
+from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as listing
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.subcommands import mcp, providers
+from chat_loop.subcommands import providers
 from chat_loop.values import Message, Request
 from chat_loop.wording import install_hint, plural, size_text, window_text
 
@@ -50,8 +48,7 @@ MAX_LOADED = 100
 """The newest sessions, which are read whole to find damage in their middle."""
 MAX_DAMAGED = 10
 ONLINE_SECONDS = 60.0
-SIGNS = {"ok": "✓+", "warning": "!!", "problem": "✗x"}
-"""The sign of each state, and its stand-in where only ASCII can be shown."""
+SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}
 
 
 class Finding(Struct, frozen=True):
@@ -77,27 +74,18 @@ class Installation(Struct, frozen=True):
     sessions: Path
     machine: choose.Machine
 
-    def model(self) -> Provider:
-        """Return the model that would answer now. Raises NoProvider, UsageError."""
-        name = self.options.model or ("local" if self.options.local else "")
-        return choose.choose(name, self.config, self.machine, base_url=self.options.base_url)
-
 
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is there; return 1 when there is a problem."""
-    columns, symbols = plain.terminal_columns(), plain.shows_symbols()
-    report = []
-    for finding in findings(options):
-        report.append(finding)
-        sign = SIGNS[finding.state][0 if symbols else 1]
-        lines = [f"{sign} {one_line(finding.name, 60):<15} {one_line(finding.text, 1_000)}"]
-        if finding.hint:
-            arrow = "→" if symbols else "->"
-            lines.append(f"{'':18}{arrow} {one_line(finding.hint, 1_000)}")
+    columns, report = plain.terminal_columns(), []
+    for one in findings(options):
+        report.append(one)
+        lines = [f"{SIGNS[one.state]} {one_line(one.name, 60):<15} {one_line(one.text, 1_000)}"]
+        lines += [f"{'':18}→ {one_line(one.hint, 1_000)}"] if one.hint else []
         for line in () if options.as_json else lines:
             plain.out((wrapped(line, columns - 1, 18) if columns else line) + "\n")
-    states = Counter(finding.state for finding in report)
-    problems, warnings = states["problem"], states["warning"]
+    problems = sum(finding.state == "problem" for finding in report)
+    warnings = sum(finding.state == "warning" for finding in report)
     if options.as_json:
         plain.out_json({"findings": report, "problems": problems, "warnings": warnings})
     else:
@@ -121,31 +109,26 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     except errors.ChatLoopError as error:
         yield problem("Folders", error.message, "export CHAT_LOOP_HOME=/a/folder/of/yours")
         return
-    config = Config()
+    config, folder = Config(), paths.sessions(Config())
     try:
         path = expand_home(options.config or str(paths.config))
         config = load_config(path, required=bool(options.config))
-        there = path.exists()
-        yield passed("Config", str(path) if there else f"there is no {path}: the defaults hold")
-    except errors.ChatLoopError as error:
-        yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
-    try:
+        yield passed(
+            "Config", str(path) if path.exists() else f"there is no {path}: the defaults hold"
+        )
         folder = paths.sessions(config, options.sessions_dir)
     except errors.ChatLoopError as error:
-        hint = "sessions.directory in the config names it."
-        yield problem("Sessions folder", error.message, hint)
-        folder = paths.sessions(Config())
+        yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
     installation = Installation(options, config, paths, folder, machine)
-    checks = [folders, sessions, index, keys, model, servers, terminal]
-    for check in [*checks, online] if options.online else checks:
-        name = check.__name__.capitalize()
+    for check in (folders, sessions, keys, model, servers, terminal):
         try:
             yield from check(installation)
         except errors.ChatLoopError as error:
-            yield problem(name, error.message, error.hint.partition("\n")[0])
+            hint = error.hint if "\n" not in error.hint else FIRST_STEPS  # a list of models
+            yield problem(check.__name__.capitalize(), error.message, hint)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
-            yield problem(name, f"This cannot be checked: {error}.")
+            yield problem(check.__name__.capitalize(), f"This cannot be checked: {error}.")
 
 
 def folders(installation: Installation) -> Iterator[Finding]:
@@ -163,19 +146,18 @@ def folders(installation: Installation) -> Iterator[Finding]:
             yield problem(name, text, f"chmod u+rwx {above}")
         elif above != folder:
             yield passed(name, f"{folder} is not there yet: it is made when it is needed.")
-        elif sys.platform != "win32" and folder.stat().st_mode & private:
-            act = "changed" if folder.stat().st_mode & 0o022 else "read"
+        elif sys.platform != "win32" and (mode := folder.stat().st_mode) & private:
+            act = "changed" if mode & 0o022 else "read"
             yield warning(name, f"{folder} can be {act} by other users.", f"chmod go= {folder}")
         else:
             yield passed(name, f"{folder}, {size_text(shutil.disk_usage(folder).free)} free")
 
 
 def sessions(installation: Installation) -> Iterator[Finding]:
-    """Check the sessions, of which the newest are read whole."""
+    """Check the sessions, of which the newest are read whole, and their index."""
     folder = installation.sessions
-    if not folder.is_dir():
-        return
-    stamps, manager, damaged = listing.newest_first(folder), SessionManager(folder), []
+    stamps = listing.newest_first(folder) if folder.is_dir() else []
+    manager, damaged = SessionManager(folder), []
     for stamp in stamps[:MAX_LOADED]:
         try:
             loaded = manager.load(folder / f"{stamp.id}.md")
@@ -189,18 +171,13 @@ def sessions(installation: Installation) -> Iterator[Finding]:
     size = size_text(sum(stamp.size for stamp in stamps))
     yield passed("Sessions", f"{plural(len(stamps), 'session')}, {size}")
     for text in damaged[:MAX_DAMAGED]:
-        hint = "What can be read of it can still be resumed and shown."
-        yield warning("Damaged", text, hint)
-
-
-def index(installation: Installation) -> Iterator[Finding]:
-    """Check the index, which is made from the sessions."""
-    status = index_status(installation.sessions, listing.newest_first(installation.sessions))
+        yield warning("Damaged", text, "What can be read of it can still be resumed and shown.")
+    status = index_status(folder, stamps)
     stale = f"{plural(status.stale, 'session')} behind" if status.stale else "up to date"
     if status.trouble:
         yield warning("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
     elif status.size:
-        yield passed("Index", f"version {status.version}, {size_text(status.size)}, {stale}")
+        yield passed("Index", f"{size_text(status.size)}, {stale}")
     else:
         yield passed("Index", "none yet: it is made when sessions are first listed")
 
@@ -209,30 +186,22 @@ def keys(installation: Installation) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(installation.config.providers).values()
     environment = installation.machine.environment
-    names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
-    right = [name for name in names if re.fullmatch(r"[!#-&(-~]{8,}", environment[name])]
-    for name in names:
-        if name not in right:
-            text = f"{name} is no key: it is too short, or has blanks or quotation marks."
-            yield problem("Keys", text, f"Set it again: export {name}=...")
-    if right:
-        yield passed("Keys", f"set: {', '.join(right)}")
-    elif not names:
-        yield passed("Keys", "none is set", "chat-loop providers says which there are.")
+    if names := sorted({name for entry in entries for name in entry.keys if environment.get(name)}):
+        yield passed("Keys", f"set: {', '.join(names)}")
+    else:
+        yield passed("Keys", "none is set", "chat-loop providers lists what there is.")
 
 
 def model(installation: Installation) -> Iterator[Finding]:
-    """Check the model that would answer now."""
-    try:
-        provider = installation.model()
-    except errors.NoProvider as error:  # its hint is a whole list
-        yield problem("Model", error.message, FIRST_STEPS)
-        return
+    """Check the model that would answer now; with --online ask it one small question."""
+    options, config, machine = installation.options, installation.config, installation.machine
+    reference = options.model or ("local" if options.local else "")
+    provider = choose.choose(reference, config, machine, base_url=options.base_url)
     name = f"{provider.name}:{provider.model}"
-    if known := catalogue.entries(installation.config.providers).get(provider.name):
-        entry = choose.with_local_port(known, installation.machine)
-        entry = replace(entry, base_url=installation.options.base_url or entry.base_url)
-        _, missing, hint = providers.state_of(entry, installation.machine)
+    if known := catalogue.entries(config.providers).get(provider.name):
+        entry = choose.with_local_port(known, machine)
+        entry = replace(entry, base_url=options.base_url or entry.base_url)
+        _, missing, hint = providers.state_of(entry, machine)
         if missing:
             yield problem("Model", f"{name} cannot answer: {missing}", hint)
             return
@@ -245,11 +214,8 @@ def model(installation: Installation) -> Iterator[Finding]:
         yield warning("Model", f"{text}: its window is not known.", hint)
     else:
         yield passed("Model", text)
-
-
-def online(installation: Installation) -> Iterator[Finding]:
-    """Ask the model one small question, and tell how long that took."""
-    provider = installation.model()
+    if not options.online:
+        return
     # a model that reasons first needs room to say a word
     request = Request(system="", messages=(Message("user", "Say OK."),), max_tokens=512)
 
@@ -261,7 +227,6 @@ def online(installation: Installation) -> Iterator[Finding]:
         finally:
             await provider.close()
 
-    name = f"{provider.name}:{provider.model}"
     provider.warm()
     began = time.monotonic()
     try:
@@ -274,20 +239,14 @@ def online(installation: Installation) -> Iterator[Finding]:
 
 
 def servers(installation: Installation) -> Iterator[Finding]:
-    """Check the MCP servers of the config, which are only started with --connect."""
+    """Check that the MCP servers of the config could be connected."""
     configs = installation.config.mcp
     if not configs:
         yield passed("MCP", "no server in the config")
     elif find_spec("mcp") is None or find_spec("jsonschema") is None:
         yield problem("MCP", mcp_servers.MISSING, install_hint("mcp"))
-    elif not installation.options.connect:
-        yield passed("MCP", f"{plural(len(configs), 'server')} in the config; --connect tries it")
-    elif connections := mcp_servers.servers_of(configs):
-        for state in asyncio.run(mcp.connect(connections)):
-            if state.state == "connected":
-                yield passed(f"MCP {state.name}", f"connected, {plural(len(state.tools), 'tool')}")
-            else:
-                yield problem(f"MCP {state.name}", state.problem, "chat-loop mcp shows more.")
+    else:
+        yield passed("MCP", f"{plural(len(configs), 'server')}; chat-loop mcp connects to them")
 
 
 def terminal(installation: Installation) -> Iterator[Finding]:
@@ -296,7 +255,5 @@ def terminal(installation: Installation) -> Iterator[Finding]:
     if encoding.replace("-", "").lower() != "utf8":
         text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
         yield warning("Terminal", text, "export LANG=C.UTF-8")
-    elif os.isatty(0) and installation.machine.environment.get("TERM", "") in ("", "dumb"):
-        yield warning("Terminal", "no line editor", "export TERM=xterm-256color")
     else:
         yield passed("Terminal", encoding)

@@ -86,14 +86,6 @@ class SessionActions:
         """Read the session that is meant. Raises SessionError."""
         return self.sessions.load(self.path(reference))
 
-    def load_named(self, options: argparse.Namespace) -> LoadedSession:
-        """Read the session that is named as a word or by an option. Raises UsageError."""
-        names = (options.reference, options.session, getattr(options, "summary_id", ""))
-        references = [name for name in names if name]
-        if len(references) != 1:
-            raise UsageError("Which session? Name one.", "For example: --session 3.")
-        return self.load(references[0])
-
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""
         fold, cost = not options.unfold, costs(self.config)
@@ -257,7 +249,7 @@ class SessionActions:
 
     def delete_summary(self, options: argparse.Namespace) -> int:
         """Take the summary out of a session; its words and the audit of its compaction stay."""
-        loaded = self.load_named(options)
+        loaded = self.load(options.reference)
         identity, seal = loaded.session.header.id, loaded.session.seal
         if seal is None or seal.summary is None:
             raise SessionError(f"Session {identity} has no summary.")
