@@ -74,7 +74,7 @@ def test_resume_by_number(tmp_path: Path) -> None:
         """\
 You: resume 1
 📋 Loading session...
-✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens)
+✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 15 tokens)
   247 tokens: the summary
 🔄 Restoring context...
 Sally: Ready.
@@ -245,7 +245,7 @@ You: resume 1
 📋 Loading session...
 ⚠️  Session created with Harry, using Sally.
 Different agent detected. Continue? (y/n) """
-    found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens)\n"
+    found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
     assert screen.text.startswith(
         shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n")
     )
@@ -375,7 +375,7 @@ def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
     Screen(tmp_path, ["Hi"], "Hello.", SUMMARY)
     screen = Screen(tmp_path, [], "Ready.", first=f"/resume {ID}", hours=1)
     assert screen.text.startswith(
-        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens)\n"
+        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
     )
 
 

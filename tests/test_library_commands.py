@@ -231,7 +231,7 @@ You: /tree kitchen
   Say which one by its number.
 You: /resume 1
 📋 Loading session...
-✓ Found: Sally - Nov 22, 00:30 (3 queries, 330 tokens)
+✓ Found: Sally - Nov 22, 00:30 (3 queries, 330 tokens; --full: 180 tokens)
   168 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Before: The budget of the kitchen is 8,400 euros. [1.1]; The gateway listens on port 5432. [1.2]
@@ -505,7 +505,7 @@ You: /resume kitchen
   Say which one by its number.
 You: /resume heiß
 📋 Loading session...
-✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
+✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens; --full: 17 tokens)
   132 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
@@ -525,7 +525,7 @@ You: /resume heiß
 + 漢字 ␛]0;x␇ [1 user]
 You: /resume .
 📋 Loading session...
-✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens)
+✓ Found: Sally - Nov 22, 01:30 (1 query, 110 tokens; --full: 17 tokens)
   138 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Initial session.
@@ -667,10 +667,10 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
     ]
     text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
     assert re.findall(r"✓ Found: .*\n|Session ID: n.*|n\d, query.*|From .* next", text) == [
-        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "Session ID: n1",
-        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
-        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens)\n",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
+        "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "n3, query 1, 2026-11-21 22:33",
         "From “Note 4” (n4, query 1, 2026-11-21) goes with your next",
         "Session ID: n3",

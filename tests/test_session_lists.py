@@ -47,7 +47,7 @@ You: sessions
 4  word word word word word word word word word word word wor…  17h  110 tokens
 You: resume 2
 📋 Loading session...
-✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens)
+✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens; --full: 16 tokens)
 """
     )
     assert "(Session ID: sally_20261121_163015, " in screen.talk.sent[1][0].text

@@ -334,14 +334,12 @@ async def merge(chat: Chat, argument: str) -> None:
         raise usage_error("merge")
     first, second = map(chat.load, references if len(references) == 2 else [".", *references])
     conversation, display = chat.conversation, chat.display
-    planner = conversation.planner()
-    draft = await planner.merge(first, second)
+    plan, related = await conversation.planner().merge(first, second)
     ids = [loaded.session.header.id for loaded in (first, second)]
     question = "These sessions are unrelated. Merge anyway? (y/n) "
-    if not draft.common and not await chat.confirm(question):
+    if not related and not await chat.confirm(question):
         display.line("Not merged.", "dim")
         return
-    plan = planner.merge_into(draft)
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
     text = f"Going on with both, {tokens:,} tokens. {' and '.join(ids)} stay as they are."
     display.prose(text, "dim")

@@ -114,8 +114,6 @@ class ContextMeter:
 
     def left_out(self) -> int:
         """Return how many exchanges the limits leave out of the next request."""
-        if not self._truncates:
-            return 0
         thread = self._conversation.thread
         return len(thread.exchanges) - len(self._within_limits(thread).exchanges)
 
@@ -128,7 +126,7 @@ class ContextMeter:
     def request(self) -> tuple[Message, ...]:
         """Return the messages of the next request. Raises ContextFull when they do not fit."""
         conversation, limits = self._conversation, self._limits
-        if self._truncates and not self._truncation_shown and (left_out := self.left_out()):
+        if not self._truncation_shown and (left_out := self.left_out()):
             self._truncation_shown = True
             setting = "max_history_messages" if limits.max_messages else "max_history_tokens"
             text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
@@ -176,7 +174,7 @@ class ContextMeter:
 
     def _reported(self) -> int | None:
         """Return the next request's tokens by the last report; None when all is to be estimated."""
-        if self._truncates and self.left_out():
+        if self.left_out():
             return None
         longest = budget.room(self._conversation.window) // 2
         used = budget.reported(self._conversation.live.session, self._count, longest)
@@ -197,12 +195,14 @@ class ContextMeter:
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
         """Return a thread as it is sent, and how many of its texts are shortened for it."""
         limit = self._block_limit(thread.session)
-        short = self._within_limits(thread) if self._truncates else thread
-        return messages.fit(short, self._conversation.window, self._count, limit)
+        newest = self._within_limits(thread)
+        return messages.fit(newest, self._conversation.window, self._count, limit)
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
         window, limits, session = self._conversation.window, self._limits, thread.session
+        if limits.enabled or not (limits.max_messages or limits.max_tokens):
+            return thread
         newest = budget.newest_within(thread.exchanges, window, limits, self._count)
         own = {0, *(one.query.number for one in newest if one.depth == session.depth)}
         entries = tuple(

@@ -10,7 +10,6 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.context import budget, ledger, merge
@@ -28,18 +27,6 @@ from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 from chat_loop.values import Usage
-
-
-class Merge(Struct, frozen=True, kw_only=True):
-    """Two branches merged for one child. `common` is the id of the session that both come from, if
-    any.
-    """
-
-    first: LoadedSession
-    second: LoadedSession
-    summary: Summary
-    common: str
-    depth: int
 
 
 class ChildPlanner:
@@ -301,10 +288,10 @@ class ChildPlanner:
             self._conversation.show(Warned(missing, hint))
         return thread
 
-    async def merge(self, first: LoadedSession, second: LoadedSession) -> Merge:
-        """Merge two branches, first the one that continues more of their common session; write
-        missing summaries. Raises UsageError when one contains the other, SessionError when one is
-        empty.
+    async def merge(self, first: LoadedSession, second: LoadedSession) -> tuple[ChildPlan, bool]:
+        """Continue from two branches, first the one that has more of their common session; missing
+        summaries are written. Return the plan, and whether they have a session in common. Raises
+        UsageError when one contains the other, SessionError when one is empty.
         """
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
@@ -312,15 +299,16 @@ class ChildPlanner:
         branches = [_Branch(first, self._sessions), _Branch(second, self._sessions)]
         ids = {session.header.id for session in branches[0].line}
         common = next((up for up in branches[1].line if up.header.id in ids), None)
-        common_id = common.header.id if common is not None else ""
+        common_id, fork = (common.header.id, common.depth) if common is not None else ("", 0)
         for branch in branches:
             branch.compare(common_id)
         one, other = sorted(branches, key=lambda branch: (branch.id != common_id, -branch.shared))
-        last = one.line[0].exchanges[-1:]
-        if one.id == common_id and all(said.query.number <= other.shared for said in last):
+        session, depth = one.loaded.session, one.loaded.session.depth
+        if one.id == common_id and all(
+            said.query.number <= other.shared for said in session.exchanges[-1:]
+        ):
             text = f"{other.id} goes on from {one.id}: there is nothing to merge."
             raise UsageError(text, f"/resume {other.id} has both.")
-        fork, depth = common.depth if common is not None else 0, one.line[0].depth
         summary = merge.merge(
             await self._whole_summary(one.loaded),
             await self._whole_summary(other.loaded),
@@ -329,27 +317,17 @@ class ChildPlanner:
             fork=fork,
             shift=depth - fork,
         )
-        return Merge(
-            first=one.loaded,
-            second=other.loaded,
-            summary=summary,
-            common=common_id,
-            depth=depth + other.line[0].depth - fork + 1,
-        )
-
-    def merge_into(self, both: Merge) -> ChildPlan:
-        """Continue from a merge."""
-        session, other = both.first.session, both.second.session
-        tags = tuple(dict.fromkeys((*session.tags, *other.tags)))
+        tags = tuple(dict.fromkeys((*session.tags, *other.loaded.session.tags)))
         tag_kinds = records.Tag | records.Untag
         entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
-        return ChildPlan(
+        plan = ChildPlan(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
-            path=both.first.path,
-            block=summary_block.render(both.summary),
-            merged=other.header.id,
-            depth=both.depth,
+            path=one.loaded.path,
+            block=summary_block.render(summary),
+            merged=other.id,
+            depth=depth + other.loaded.session.depth - fork + 1,
         )
+        return plan, common is not None
 
     async def _whole_summary(self, loaded: LoadedSession) -> Summary:
         """Return the block that covers a whole session, written now if missing."""

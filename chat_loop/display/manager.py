@@ -409,9 +409,9 @@ class DisplayManager:
         """End the line, or say why the summary was made otherwise, or not at all."""
         text, done = self.waiting.text, "✓" if self.has_symbols else "ok"
         self.waiting.text = self.waiting.more = self.waiting.hint = ""
+        self.waiting.end()
         if event.source == "background":
             text = "Summary continues in the background."
-            self.waiting.end()
             self.prose(self.symbol("📝", text), "dim", indent=3)
         elif event.source != "model":
             made = "Summary made without a model." if event.source == "extracted" else ""

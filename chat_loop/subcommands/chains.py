@@ -50,8 +50,7 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
     first, second = actions.load(options.first), actions.load(options.second)
 
     async def work(conversation: Conversation) -> str:
-        planner = conversation.planner()
-        plan = planner.merge_into(await planner.merge(first, second))
+        plan, _ = await conversation.planner().merge(first, second)
         await conversation.accept(plan, acknowledge=False)
         return conversation.live.header.id
 

@@ -181,10 +181,10 @@ def load(talk: Talk, identity: str) -> LoadedSession:
 async def take(talk: Talk, first: str | LoadedSession, second: str) -> None:
     """Merge two sessions and go on with both."""
     planner = talk.conversation.planner()
-    draft = await planner.merge(
+    plan, _ = await planner.merge(
         load(talk, first) if isinstance(first, str) else first, load(talk, second)
     )
-    await talk.conversation.accept(planner.merge_into(draft))
+    await talk.conversation.accept(plan)
 
 
 def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
@@ -214,10 +214,12 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
     home, work = two
 
     async def run() -> None:
-        parent, first, second = await branched(home, work)
+        _, first, second = await branched(home, work)
         talk = home.talk()
-        draft = await talk.conversation.planner().merge(load(talk, first), load(talk, second))
-        assert (draft.common, draft.depth) == (parent, 6)
+        plan, related = await talk.conversation.planner().merge(
+            load(talk, first), load(talk, second)
+        )
+        assert (related, plan.depth) == (True, 6)
         await take(talk, first, second)
         made = block_of(talk)
         assert made.decisions == (
@@ -350,8 +352,6 @@ def test_a_merge_of_a_merge(two: tuple[Machine, Machine]) -> None:
         await say(talk, "The door is 2.1 metres high.")
         joined = talk.conversation.live.header.id
         await talk.conversation.leave("exit")
-        draft = await talk.conversation.planner().merge(load(talk, joined), load(talk, third))
-        assert draft.common == second
         await take(talk, joined, third)
         assert said_in(talk) == [
             *WHOLE,
@@ -417,8 +417,10 @@ def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:
         other = await session_of(work, other, "The lamp has 40 watts.")
         home.take(work)
         talk = home.talk()
-        draft = await talk.conversation.planner().merge(load(talk, first), load(talk, other))
-        assert (draft.common, draft.depth) == ("", 4)
+        plan, related = await talk.conversation.planner().merge(
+            load(talk, first), load(talk, other)
+        )
+        assert (related, plan.depth) == (False, 4)
         await take(talk, first, other)
         assert said_in(talk) == [
             ["Tom has shoe size 43."],
@@ -507,11 +509,11 @@ def test_a_fork_is_merged_with_what_its_parent_said_afterwards(
         await conversation.accept(await conversation.planner().fork(loaded, 1), acknowledge=False)
         await say(talk, "Ida ordered 12 handles.")
         live = LoadedSession(conversation.session, talk.path, is_open=True)
-        draft = await conversation.planner().merge(
+        plan, _ = await conversation.planner().merge(
             *((load(talk, parent), live)[:: -1 if swap else 1])
         )
-        assert draft.first.path.stem == parent
-        await conversation.accept(conversation.planner().merge_into(draft))
+        assert plan.path.stem == parent
+        await conversation.accept(plan)
         assert said_in(talk) == [
             ["Tom has shoe size 43.", "The lamp has 40 watts."],
             ["Ida ordered 12 handles."],
@@ -583,8 +585,8 @@ def test_a_fork_does_not_bring_back_what_the_other_branch_corrected(
         forked = talk.path.stem
         await conversation.leave("exit")
         one, other = (forked, corrected) if swap else (corrected, forked)
-        draft = await conversation.planner().merge(load(talk, one), load(talk, other))
-        assert draft.summary.key_facts == (
+        plan, _ = await conversation.planner().merge(load(talk, one), load(talk, other))
+        assert summary_block.parse(plan.block).key_facts == (
             *(
                 "The lamp has 40 watts. [1 user]",
                 "Correction: the gateway listens on port 5544. [2 user]",
