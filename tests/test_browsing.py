@@ -186,7 +186,7 @@ SUMMARISED = Session(
 def test_what_a_preview_holds() -> None:
     faults = ("Line 7: text outside a record.", "Line 9: the same.")
     facts = (
-        "sally_000000 · gpt · $0.01 · 2026-11-22 15:04 – 2026-11-22 16:00, compacted · "
+        "sally_000000 · gpt · $0.01 · 2026-11-22 15:04 – 16:00, compacted · "
         "session 2 of its chain, after older_000000_3"
     )
     preview = preview_of(SUMMARISED, faults, "$0.01")

@@ -33,7 +33,7 @@ from prompt_toolkit.widgets import TextArea
 from chat_loop.browser.list import SessionList
 from chat_loop.browser.preview import Preview
 from chat_loop.display.rows import name_text
-from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.display.text import cells, cut_to, one_line, wrapped
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.sessions.records import SessionRow
 
@@ -209,8 +209,16 @@ class _Browser:
             return []
         text: Text = [("bold", name_text(row))]
         for name, words in preview.about if preview is not None else [("", "…")]:
-            text += [("", "\n"), ("bold", f"{name}: " if name else ""), ("", words)]
+            text += self._paragraph(name, words)
         return text
+
+    def _paragraph(self, name: str, words: str) -> Text:
+        """Return a new line with a name and words, broken between words."""
+        size = self._output.get_size()
+        beside = size.rows > MIN_LINES_BOTH and size.columns >= MIN_COLUMNS_BESIDE
+        start = f"{name}: " if name else ""
+        lines = wrapped(start + words, size.columns * 2 // 5 if beside else size.columns, 0)
+        return [("bold", f"\n{start}"), ("", lines[len(start) :])]
 
     def _messages_text(self) -> Text:
         preview = self._preview()
@@ -219,7 +227,7 @@ class _Browser:
         earlier = f" ({preview.earlier:,} earlier)" if preview.earlier else ""
         text: Text = [("bold", "Last words"), ("dim", earlier)]
         for speaker, words in preview.messages:
-            text += [("", "\n"), ("bold", f"{speaker}: "), ("", words)]
+            text += self._paragraph(speaker, words)
         text.insert(-2, ("[SetCursorPosition]", ""))  # the last message is scrolled into view
         return text
 

@@ -35,7 +35,8 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
     when = f"begun {header.created:%Y-%m-%d %H:%M}, no summary yet"
     if seal is not None:
         ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
-        when = f"{header.created:%Y-%m-%d %H:%M} – {seal.at:%Y-%m-%d %H:%M}"
+        day = "" if header.created.date() == seal.at.date() else f"{seal.at:%Y-%m-%d} "
+        when = f"{header.created:%Y-%m-%d %H:%M} – {day}{seal.at:%H:%M}"
         when += ends.get(seal.reason, "")
     chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
     facts = (header.id, header.model, price, when, chain if header.parent else "")
