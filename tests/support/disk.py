@@ -150,11 +150,13 @@ class Disk(Files):
             }
 
     def unseen(self) -> list[str]:
-        """Return the files that are not on the real disk as the acts here left them."""
+        """Return the files that are not on the real disk as the acts here left them, apart from
+        locks and the index, which is derived.
+        """
         real = {
             self._key(path): path.read_bytes()
             for path in self.root.rglob("*")
-            if path.is_file() and path.suffix != ".lock"
+            if path.is_file() and path.suffix != ".lock" and not path.name.startswith(".index")
         }
         model = {name: inode.safe + inode.unsafe for name, inode in self._names.items()}
         return sorted(name for name in real | model if real.get(name) != model.get(name))
