@@ -170,14 +170,6 @@ def _unit(text: str, end: int) -> tuple[str, int]:
     return ("", end) if not unit or (is_word and text[end] in " -") else (unit, match.end(1))
 
 
-_TIME = re.compile(
-    r"(\d{1,2})(?:[:.h時시] ?(\d{2})?)?(?::(\d{2}))? ?(?:分|분)? ?(a\.?m\.?|p\.?m\.?|uhr|h)?"
-)
-_DATES = (
-    re.compile(r"(?P<y>\d{4})[-/年](?P<m>\d{1,2})[-/月](?P<d>\d{1,2})日?"),
-    re.compile(r"(?P<d>\d{1,2})\. ?(?P<m>\d{1,2})\.(?P<y>)"),
-    re.compile(r"(?P<d>\d{1,2})[./-] ?(?P<m>\d{1,2})[./-]? ?(?P<y>\d{4}|\d{2})"),
-)
 _FIGURES = re.compile(r"\d(?:[\d.,'’ ]{0,30}\d)?")
 _PHONE = re.compile(r"(?:\+|\(|0\d)[\d ()./-]{6,30}")
 _GROUPS = re.compile(r"\d{1,3}(?:[.,]\d{3}){1,6}")
@@ -186,53 +178,17 @@ _NUMBER_UNIT = re.compile(r"([^\d\s-]{0,4}) ?([-−]?\d(?:[\d.,'’ ]{0,30}\d)?)
 
 @lru_cache(maxsize=4096)
 def normalize(value: str) -> str:
-    """Return one spelling of an exact value, so that "3 pm" and "15:00" can be compared: dates as
-    `2026-03-14`, times as `15:40`, quantities as `1200eur`, others in small letters without blanks.
+    """Return one spelling of an exact value, so that "1 200 €" and "EUR 1,200" can be compared:
+    quantities as `1200eur`, others in small letters without blanks.
     """
     text = " ".join(unicodedata.normalize("NFKC", value.strip("\"'`„“”«»‘’ ")).casefold().split())
-    if not any(c.isdigit() for c in text):
-        return text.replace(" ", "")
-    if date := _date(text):
-        return date
     if _PHONE.fullmatch(text):
-        return "".join(c for c in text if c.isdigit() or c == "+")
-    return _time(text) or _quantity(text) or text.replace(" ", "")
-
-
-def _date(text: str) -> str:
-    match = next(filter(None, (pattern.fullmatch(text) for pattern in _DATES)), None)
-    if match is None or not 1 <= int(match["m"]) <= 12:
-        return ""
-    century = "20" if len(match["y"]) == 2 else ""
-    year = f"{century}{match['y']}-" if match["y"] else ""
-    return f"{year}{int(match['m']):02}-{int(match['d']):02}"
-
-
-def _time(text: str) -> str:
-    match = _TIME.fullmatch(text)
-    if match is None:
-        return ""
-    hour, minutes, seconds, half = int(match[1]), match[2], match[3], (match[4] or "")[:1]
-    if not (minutes or half) or ("." in text[:3] and not half):
-        return ""
-    if half == "h" and not minutes and ":" not in text:
-        return ""
-    if half == "p" and hour < 12:
-        hour += 12
-    elif half == "a" and hour == 12:
-        hour = 0
-    return f"{hour:02}:{minutes or '00'}" + (f":{seconds}" if seconds else "")
-
-
-def _quantity(text: str) -> str:
+        return "".join(sign for sign in text if sign.isdigit() or sign == "+")
     match = _NUMBER_UNIT.fullmatch(text)
-    if match is None:
-        return ""
-    before, digits, after = match.groups()
-    if before and UNITS.get(before) not in _MONEY:
-        return ""
-    if digits.count(".") > 1 and not _GROUPS.fullmatch(digits.split(",")[0]):
-        return ""
+    before, digits, after = match.groups() if match is not None else ("", "", "")
+    is_version = digits.count(".") > 1 and not _GROUPS.fullmatch(digits.split(",")[0])
+    if match is None or is_version or (before and UNITS.get(before) not in _MONEY):
+        return text.replace(" ", "")
     unit = " ".join(after.replace(".", " ").split()) or before
     parts = [unit] if unit in UNITS else unit.split("/", 1)
     return figure(digits) + "/".join(UNITS.get(one, one.replace(" ", "")) for one in parts)

@@ -365,10 +365,11 @@ class _Source:
         self._capital_nouns = sum(word[0].isupper() for word in inside) > 0.15 * len(inside)
         found = find(text)
         self._normals = {normalize(value.text) for value in found}
-        self._days = {one[-5:] for one in self._normals}
-        self._numbers = {tuple(figures(one.text)) for one in found if one.kind == "number"}
-        self._counts = self._numbers | {
-            tuple(figures(one.text)) for one in found if one.kind in ("quantity", "id")
+        self._moments = [_moment(one) for one in found if one.kind in ("date", "time")]
+        counts = [(one.kind, figures(one.text)) for one in found]
+        self._bare = {one for kind, numbers in counts if kind == "number" for one in numbers}
+        self._counts = self._bare | {
+            one for kind, numbers in counts if kind in ("quantity", "id") for one in numbers
         }
 
     def supports(self, line: str) -> bool:
@@ -388,9 +389,8 @@ class _Source:
             odd = any(sign.isupper() or sign.isdigit() for sign in match[0][1:])
             if odd or not (opens or self._capital_nouns):
                 word = match[0].casefold()
-                if len(word) > 4 and word.isalpha():
-                    word = word[: max(4, len(word) - 3)]
-                if re.search(rf"(?<![^\W_]){re.escape(word)}", self._flat) is None:
+                stem = word[: max(4, len(word) - 3)] if word.isalpha() else word
+                if re.search(rf"(?<![^\W_]){re.escape(stem)}", self._flat) is None:
                     return False
         return True
 
@@ -398,19 +398,21 @@ class _Source:
         """Return True when a value stands in the text, perhaps in another spelling."""
         if value.kind in ("quote", "name"):
             return True
-        bare, normal = value.text.strip("`\"'"), normalize(value.text)
-        if normal in self._normals or any(map(self._stands, (value.text, bare, f"v{bare}"))):
+        bare, numbers = value.text.strip("`\"'"), set(figures(value.text))
+        spellings = (value.text, bare, f"v{bare}")
+        if normalize(value.text) in self._normals or any(map(self._stands, spellings)):
             return True
-        numbers = tuple(figures(value.text))
         match value.kind:
-            case "date":  # one of the two may leave the year out, or spell the month
-                other = normal in self._days if len(normal) == 5 else normal[-5:] in self._normals
-                return other or (normal[-2:].lstrip("0"),) in self._numbers
+            case "date" | "time":
+                moment = _moment(value)
+                unknown = moment - self._bare  # the month may be spelled in the text
+                known = any(moment <= one or one <= moment for one in self._moments)
+                return known or len(unknown) <= (value.kind == "date")
             case "number":  # the narrator's own count, as in "3 recipes", is small
                 small = all(number.isdigit() and int(number) <= 12 for number in numbers)
-                return small or numbers in self._counts
-            case "quantity" | "time":
-                return numbers in self._numbers
+                return small or numbers <= self._counts
+            case "quantity":
+                return numbers <= self._bare
         return bare.isalpha()  # a word written as code: `fast`
 
     def _stands(self, text: str) -> bool:
@@ -420,6 +422,14 @@ class _Source:
             return False
         alone = rf"(?<![^\W_])(?<!\d[.,:]){re.escape(flat)}(?![^\W_]|[.,:]\d)"
         return re.search(alone, self._flat) is not None
+
+
+def _moment(value: ExactValue) -> set[str]:
+    """Return the numbers of a date or a time, whose hours count to 12 and minutes from 1."""
+    numbers = [int(number) for number in re.findall(r"\d+", value.text)]
+    if value.kind == "time":
+        numbers = [numbers[0] % 12 or 12, *(number for number in numbers[1:] if number)]
+    return {str(number) for number in numbers}
 
 
 def _flat(text: str) -> str:

@@ -81,8 +81,6 @@ def test_a_lone_german_noun_is_no_name() -> None:
     "same",
     [
         ("1 200 €", "€1,200", "EUR 1200", "1.200 Euro", "1'200 euros"),
-        ("3 pm", "15:00", "15h00", "15 Uhr", "3:00 PM"),
-        ("2026-05-03", "03.05.2026", "3/5/2026", "2026年5月3日"),
         ("30 s", "30 seconds", "30 Sekunden", "30 SECONDS"),
         ("45%", "45 %", "45 Prozent"),
         ("`Git Push`", "git push"),
