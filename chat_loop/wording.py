@@ -14,7 +14,7 @@ STOPS: dict[StopReason, str] = {
     "length": "cut off at the token limit",
     "refusal": "refused",
     "interrupted": "interrupted",
-    "error": "broken off by an error",
+    "error": "failed",
 }
 
 ALLOWED = "[allowed by the user]"

@@ -48,9 +48,7 @@ DOORS = {
     "tiktoken": {"tokens.py"},
     "genai_prices": {"providers/prices.py"},
     "yaml": {"config.py"},
-    "rich": {
-        *("display/manager.py", "display/hits.py", "display/panels.py", "display/reply.py"),
-    },
+    "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/completing.py", "input/history.py", "input/keys.py"),
         *("browser/app.py", "browser/list.py"),

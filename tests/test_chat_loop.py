@@ -259,14 +259,14 @@ def test_a_failure_is_shown_with_its_hint_and_the_chat_goes_on(tmp_path: Path) -
     assert screen.text.partition("📝")[0] == (
         """\
 You: Hi
-Time: 2.0s | Broken off by an error
+Time: 2.0s | Failed
 
 ✗ The key is not valid.
   Set ANTHROPIC_API_KEY.
 This message is not sent again with the next one; /retry asks it anew.
 You: Tell me
 Sally: I will
-Time: 2.0s | Tokens: ~10 (in: 8, out: 2) | Broken off by an error
+Time: 2.0s | Tokens: ~10 (in: 8, out: 2) | Failed
 
 ✗ It is down.
   Try later.

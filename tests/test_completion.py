@@ -11,7 +11,7 @@ from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.view import KEYS
 from chat_loop.config import AutoCompactConfig, parse
-from chat_loop.display.themes import ABOUT
+from chat_loop.display.markdown.theme import THEMES
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
 from tests.talking import SUMMARY, Model
@@ -86,7 +86,7 @@ def test_help(screen: Screen) -> None:
 
 def test_themes(screen: Screen) -> None:
     choices = [*CommandCompleter(screen.chat).choices("/theme ")]
-    assert [(choice.text, choice.note) for choice in choices] == [*ABOUT.items()]
+    assert [(choice.text, choice.note) for choice in choices] == [*THEMES.items()]
 
 
 def test_the_keys_are_told(tmp_path: Path) -> None:

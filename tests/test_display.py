@@ -181,7 +181,7 @@ def sealed(
         ),
         (
             [ReplyEnded(number=1, stop="error", usage=None, seconds=0.04)],
-            "Time: 0.0s | Broken off by an error\n\n",
+            "Time: 0.0s | Failed\n\n",
         ),
         (
             [

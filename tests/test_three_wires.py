@@ -60,7 +60,7 @@ def test_from_wire_to_wire_to_the_embedded_model(tmp_path: Path) -> None:
             chat.mark()
             chat.line("/stats")
             chat.wait_for("Cost of the session", output=True)
-            assert "Tokens of openai:gpt-4" in chat.output()
+            chat.wait_for(re.compile(r"^openai:gpt-4\S* +\d", re.MULTILINE))
             chat.ctrl("d")
             assert chat.exit_code() == 0
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from chat_loop.commands.references import AmbiguousSession, find_session
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
-from chat_loop.display.lists import show_sessions
+from chat_loop.display.listings import show_sessions
 from chat_loop.display.rows import has_number
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library

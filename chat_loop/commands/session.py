@@ -11,8 +11,7 @@ from typing import Any
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
-from chat_loop.display import lists
-from chat_loop.display.hits import show_exchange, show_hits, show_session
+from chat_loop.display import listings
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
@@ -87,7 +86,7 @@ async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: An
         return
     chat.number_rows(rows)
     chat.list_more = partial(_list, chat, page, len(rows), **which)
-    lists.show_sessions(
+    listings.show_sessions(
         chat.display,
         rows,
         more,
@@ -251,9 +250,9 @@ async def show_tree(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session {identity} is not saved yet.")
     nodes = tree(identity, links)
     rows = chat.library.rows_of(node.id for node in nodes)
-    branches = [lists.Branch(rows[node.id], node.stem, node.again) for node in nodes]
+    branches = [listings.Branch(rows[node.id], node.stem, node.again) for node in nodes]
     chat.listed, chat.hits = [node.id for node in nodes], []
-    lists.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
+    listings.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
 
 
 @registry.command("fork [QUERY]", "Branches", aliases=("branch",))
@@ -370,7 +369,7 @@ async def search(chat: Chat, argument: str) -> None:
     chat.listed = [identity for identity, _ in chat.hits]
     marked = [word for word in words.split() if len(word) > 1]
     shown = [(hit.row, hit.exchange.query, hit.related, excerpts_of(hit, estimate)) for hit in hits]
-    show_hits(chat.display, shown, marked, chat.sessions.now())
+    listings.show_hits(chat.display, shown, marked, chat.sessions.now())
 
 
 @registry.command("show N|ID [QUERY]", "Sessions")
@@ -385,9 +384,9 @@ async def show(chat: Chat, argument: str) -> None:
         raise usage_error("show")
     loaded = chat.load(reference)
     if number is None:
-        show_session(chat.display, loaded.session, loaded.damage)
+        listings.show_session(chat.display, loaded.session, loaded.damage)
     else:
-        show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
+        listings.show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
 
 
 @registry.command("quote N|ID [QUERY]", "Sessions")

@@ -11,11 +11,10 @@ from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.markdown.theme import NAMES
+from chat_loop.display.markdown.theme import THEMES
 from chat_loop.display.rows import Cost, cost_of
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
-from chat_loop.display.themes import renders, show_themes
 from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
@@ -204,10 +203,10 @@ async def stats(chat: Chat, argument: str) -> None:
     if summaries := [one.seal.usage for one in sessions if one.seal and one.seal.usage]:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
     used = session.usage_of_models or {conversation.agent.model: Usage()}
-    if len(used) > 1:
-        pairs += [(f"Tokens of {model}", tokens_text(usage)) for model, usage in used.items()]
     pairs.append(("Cost of the session", dollars_text(cost_of(used.items(), cost))))
     chat.display.lines(pairs)
+    if len(used) > 1:
+        panels.show_costs(chat.display, used, cost)
     if problem:
         chat.display.warn(problem)
     tokens, context, compacted = chain_measures(sessions)
@@ -279,21 +278,24 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
 
 @registry.command("theme [NAME]", "View")
 async def theme(chat: Chat, argument: str) -> None:
-    """Show the color themes, each with a sample, or switch until you quit.
+    """Show the color themes, or switch until you quit.
 
     /theme light            for a light background
     The default is display.theme in the config. Without colors (NO_COLOR) all are the same: bold
     and underlined.
     """
     display, name = chat.display, argument.strip().lower()
+    if name and name not in THEMES:
+        raise UsageError(f"There is no theme {argument[:40]}.", f"Themes: {', '.join(THEMES)}.")
+    if not display.theme:
+        hint = "Output that is no terminal, TERM=dumb or display.markdown: false prevents it."
+        raise UsageError("Replies are not rendered here: a theme would change nothing.", hint)
+    if name:
+        display.use_theme(name)
+        text = f"Replies have {THEMES[name]} until you quit."
+    else:
+        for one, about in THEMES.items():
+            display.line(f"{one:<5}  {about}{' (in use)' if one == display.theme else ''}")
+        text = "/theme NAME switches for this session."
     default = f"The default (display.theme in the config): {chat.config.display.theme}."
-    if name and name not in NAMES:
-        raise UsageError(f"There is no theme {argument[:40]}.", f"Themes: {', '.join(NAMES)}.")
-    if name and not renders(display):
-        text = "Replies are not rendered here: a theme would change nothing."
-        raise UsageError(text, "/theme says why.")
-    display.theme = name or display.theme
-    show_themes(display, [name] if name else NAMES)
-    if renders(display):
-        text = "Until you quit." if name else "/theme NAME switches for this session."
-        display.prose(f"{text} {default}", "dim")
+    display.prose(f"{text} {default}", "dim")

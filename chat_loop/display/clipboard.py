@@ -31,17 +31,16 @@ def programs(
 
     Over SSH only tmux counts: the others would write to the clipboard of the remote machine.
     """
-    remote = bool(environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
-    found: list[tuple[str, ...]] = []
-    if not remote:
-        if environment.get("WAYLAND_DISPLAY"):
-            found.append(("wl-copy",))
-        if environment.get("DISPLAY"):
-            found += [("xclip", "-selection", "clipboard"), ("xsel", "--clipboard", "--input")]
-        found += [("pbcopy",)] if platform == "darwin" else [("clip.exe",)]
-    if environment.get("TMUX"):
-        found.append(("tmux", "load-buffer", "-w", "-"))
-    return [command for command in found if which(command[0]) is not None]
+    is_local = not (environment.get("SSH_CONNECTION") or environment.get("SSH_TTY"))
+    has_display = is_local and environment.get("DISPLAY")
+    usable = {
+        ("wl-copy",): is_local and environment.get("WAYLAND_DISPLAY"),
+        ("xclip", "-selection", "clipboard"): has_display,
+        ("xsel", "--clipboard", "--input"): has_display,
+        ("pbcopy" if platform == "darwin" else "clip.exe",): is_local,
+        ("tmux", "load-buffer", "-w", "-"): environment.get("TMUX"),
+    }
+    return [command for command, is_usable in usable.items() if is_usable and which(command[0])]
 
 
 def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.environ) -> str:
@@ -50,28 +49,29 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
     Raises UsageError, with nothing sent to the terminal, when nothing takes it.
     """
     data = text.encode("utf-8", "replace")
+    # clip.exe knows UTF-16 by its byte order mark, and takes anything else for the code page's.
+    windows = text.replace("\n", "\r\n").encode("utf-16", "replace")
     for command in programs(environment, shutil.which, sys.platform):
-        # clip.exe knows UTF-16 by its byte order mark, and takes anything else for the code page's.
-        windows = text.replace("\n", "\r\n").encode("utf-16", "replace")
+        sent = windows if command[0] == "clip.exe" else data
+        nowhere = subprocess.DEVNULL
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(
+            subprocess.run(  # its output could be kept open by a process in the background
                 command,
-                input=windows if command[0] == "clip.exe" else data,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
+                input=sent,
+                stdout=nowhere,
+                stderr=nowhere,
                 timeout=SECONDS,
                 start_new_session=True,
                 check=True,
             )
             return f"with {command[0]}"
     if not display.is_terminal:
-        raise UsageError(
-            "There is no clipboard here.", "wl-copy, xclip, xsel or a terminal would be one."
-        )
+        hint = "wl-copy, xclip, xsel or a terminal would be one."
+        raise UsageError("There is no clipboard here.", hint)
     if len(data) > LARGEST_FOR_TERMINAL:
+        sizes = size_text(len(data)), size_text(LARGEST_FOR_TERMINAL)
         raise UsageError(
-            f"{size_text(len(data))} are too much for the terminal's clipboard: it takes "
-            f"{size_text(LARGEST_FOR_TERMINAL)}.",
+            f"{sizes[0]} are too much for the terminal's clipboard: it takes {sizes[1]}.",
             "/export FILE writes the conversation into a file.",
         )
     display.out.send(f"\x1b]52;c;{b64encode(data).decode('ascii')}\x07")

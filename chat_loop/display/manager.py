@@ -7,37 +7,14 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, TextIO, cast
 
-from chat_loop.display.reply import ReplyText, reply_on
+from chat_loop import events
+from chat_loop.display.reply import ReplyText, markdown_on, theme_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
-from chat_loop.display.text import one_line, printable, wrapped
+from chat_loop.display.text import cells, one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
-from chat_loop.events import (
-    FIRST_RETRY,
-    Attached,
-    Compacted,
-    Connecting,
-    Event,
-    Finished,
-    Recalled,
-    ReplyEnded,
-    Restoring,
-    Retrying,
-    SessionBegun,
-    SessionFound,
-    SessionSealed,
-    SummaryEnded,
-    SummaryPrepared,
-    SummaryProgress,
-    SummaryStarted,
-    TextDelta,
-    ThinkingDelta,
-    ToolCalled,
-    ToolReturned,
-    Warned,
-)
 from chat_loop.wording import (
     ALLOWED,
     STOPS,
@@ -58,14 +35,16 @@ MAX_VALUE = 60
 MAX_RESULT_TEXT = 60
 """Characters of a tool's result that are shown; of a longer one also how much it is."""
 
+FILES_ON_A_LINE = 2
+
 
 class DisplayManager:
-    """Writes to `out`. Colours and the status line are for terminals; `NO_COLOR` and pipes get
+    """Writes to `out`. Colors and the status line are for terminals; `NO_COLOR` and pipes get
     plain text.
 
     `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a
     compaction shows the summary block that takes the words' place. `markdown`: replies on terminals
-    are rendered, in the colours of `theme`; `wraps`: between words. `plain`: a terminal is taken
+    are rendered, in the colors of `theme`; `wraps`: between words. `plain`: a terminal is taken
     for a pipe.
     """
 
@@ -89,7 +68,8 @@ class DisplayManager:
         self.resume_command = resume_command
         self.show_blocks = show_blocks
         self.has_symbols = "utf" in self.out.encoding.lower()
-        self._theme = theme if markdown and self.is_terminal else ""
+        self.theme = theme if markdown and self._redraws else ""
+        """The theme of the next reply; empty where replies are not rendered."""
         self._wraps = wraps
         self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
@@ -112,58 +92,58 @@ class DisplayManager:
 
     def load(self) -> None:
         """Load what the first styled line and reply need; called in a thread before any output."""
+        self._console = self.console
         self._new_reply()
 
-    def show(self, event: Event) -> None:  # noqa: C901, PLR0912 - one case for each kind of event
+    def show(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one case each
         """Show one event."""
         match event:
-            case TextDelta():
+            case events.TextDelta():
                 self._text(event.text)
-            case ThinkingDelta():
+            case events.ThinkingDelta():
                 self._thinking(event.text)
-            case Retrying():
+            case events.Retrying():
                 self._retrying(event)
-            case ToolCalled():
+            case events.ToolCalled():
                 self.begin_waiting()
                 call = f"{event.call.name}: {_arguments(event.call.arguments)}"
                 self.line(call.rstrip(": "), "dim", symbol="🔧")
-            case ToolReturned():
+            case events.ToolReturned():
                 self._tool_returned(event)
-            case ReplyEnded():
+            case events.ReplyEnded():
                 self._reply_ended(event)
-            case SessionFound():
+            case events.SessionFound():
                 self._session_found(event)
-            case Compacted():
+            case events.Compacted():
                 self._compacted(event)
-            case Connecting():
+            case events.Connecting():
                 self._connecting(event)
-            case Recalled():
+            case events.Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
-            case Attached():
-                files = " · ".join(one_line(file, 200) for file in event.files)
-                self.line(files, "dim", symbol="📎")
-            case Restoring() if event.reason != "automatic":
+            case events.Attached():
+                self.files(event.files)
+            case events.Restoring() if event.reason != "automatic":
                 with_summary = "Starting new session with summary..."
                 text = with_summary if event.reason == "compact" else "Restoring context..."
-                self.prose(self.symbol("🔄", text), indent=3)
+                self.prose(text, symbol="🔄")
                 self.begin_waiting()
-            case SummaryStarted():
+            case events.SummaryStarted():
                 self._summary_started(event)
-            case SummaryProgress():
+            case events.SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
                 self.waiting.more = f" {part}{event.characters} characters"
-            case SummaryEnded():
+            case events.SummaryEnded():
                 self._summary_ended(event)
-            case SummaryPrepared():
+            case events.SummaryPrepared():
                 parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
                 parts += [dollars_text(event.cost)] if event.cost is not None else []
                 text = f"Summary prepared in the background: {', '.join(parts)}."
-                self.prose(self.symbol("📝", text), "dim", indent=3)
-            case SessionSealed():
+                self.prose(text, "dim", symbol="📝")
+            case events.SessionSealed():
                 self._session_sealed(event)
-            case Warned():
+            case events.Warned():
                 self.warn(event.message, event.hint)
-            case Finished() | SessionBegun() | Restoring():
+            case events.Finished() | events.SessionBegun() | events.Restoring():
                 pass
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
@@ -179,12 +159,14 @@ class DisplayManager:
         line = Text.assemble(*parts)
         self.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
 
-    def prose(self, text: str, style: str = "", *, indent: int = 0) -> None:
-        """Print a sentence; a terminal gets it broken between words, its further lines indented by
-        `indent` columns.
+    def prose(self, text: str, style: str = "", *, indent: int = 0, symbol: str = "") -> None:
+        """Print a sentence, after a symbol where the output can show it. A terminal gets it broken
+        between words, its further lines indented by `indent` columns, or below the first word.
 
         `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
         """
+        if symbol:
+            text, indent = self.symbol(symbol, text), cells(symbol.strip()) + 1
         if self.is_terminal:
             text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
@@ -216,21 +198,45 @@ class DisplayManager:
         self._close_line()
         self.console.print(renderable, soft_wrap=False)
 
+    def table(
+        self,
+        rows: Sequence[Sequence[str]],
+        style: str = "",
+        *,
+        numbers: Collection[int] = (),
+        gap: str = "  ",
+    ) -> None:
+        """Print rows with aligned columns; those of `numbers` are aligned at their right."""
+        widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
+        for row in rows:
+            texts = []
+            for at, (text, width) in enumerate(zip(row, widths, strict=True)):
+                blanks = " " * (width - cells(text))
+                texts.append(f"{blanks}{text}" if at in numbers else f"{text}{blanks}")
+            self.line(gap.join(texts).rstrip(), style)
+
     def lines(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print aligned label-value lines."""
-        rows = list(pairs)
-        width = max((len(label) for label, _ in rows), default=0) + 1
-        for label, value in rows:
-            self.line(f"{label + ':':<{width}} {one_line(value, 2000)}")
+        self.table([(f"{label}:", one_line(value, 2000)) for label, value in pairs], gap=" ")
+
+    def files(self, files: Sequence[str]) -> None:
+        """Print attached files with their sizes (`notes.txt, 2.1 KB`); many as a table."""
+        texts = [one_line(file, 200) for file in files]
+        if len(texts) <= FILES_ON_A_LINE:
+            self.line(" · ".join(texts), "dim", symbol="📎")
+        else:
+            self.line(plural(len(texts), "file"), "dim", symbol="📎")
+            rows = [text.rpartition(", ") for text in texts]
+            self.table([(f"   {name}", size) for name, _, size in rows], "dim", numbers=(1,))
 
     def warn(self, message: str, hint: str = "") -> None:
         """Print a warning with its hint."""
         text = " ".join(filter(None, (one_line(message, 1000), hint)))
-        self.prose(self.symbol("⚠️ ", text), "yellow", indent=3)
+        self.prose(text, "yellow", symbol="⚠️ ")
 
     def error(self, error: ChatLoopError) -> None:
         """Print a failure with its hint."""
-        self.prose(self.symbol("✗", one_line(error.message, 1000)), "red", indent=2)
+        self.prose(one_line(error.message, 1000), "red", symbol="✗")
         for line in printable(error.hint).split("\n") if error.hint else ():
             self.prose(f"  {line}", indent=2)
 
@@ -249,14 +255,9 @@ class DisplayManager:
             self.waiting.count(done, of)
             self.out.repaint()
 
-    @property
-    def theme(self) -> str:
-        """Return the theme of the next reply; empty where replies are not rendered."""
-        return self._theme
-
-    @theme.setter
-    def theme(self, name: str) -> None:
-        self._theme = name
+    def use_theme(self, name: str) -> None:
+        """Show the next replies in another theme."""
+        self.theme = name
 
     def stop_waiting(self) -> None:
         """Stop to wait: the work was cancelled, or the user is asked."""
@@ -270,10 +271,6 @@ class DisplayManager:
 
     def _write(self, text: str) -> None:
         self.out.write(text)
-        self.out.flush()
-
-    def _styled(self, text: str, style: str, end: str = "") -> None:
-        self.console.print(text, style=style or None, end=end)
         self.out.flush()
 
     def symbol(self, symbol: str, text: str) -> str:
@@ -290,16 +287,13 @@ class DisplayManager:
             self._write("\n")
             self._line_open = False
 
-    def _new_reply(self, name: str = "") -> ReplyText:
-        return reply_on(
-            self.console,
-            self._write_reply,
-            self._theme,
-            has_symbols=self.has_symbols,
-            wraps=self._wraps,
-            name=name,
-            preview=self.out.preview,
-        )
+    def _new_reply(self, leads: int = 0) -> ReplyText:
+        """Begin a reply behind `leads` columns."""
+        stream = None
+        if self.theme:
+            out = cast(TextIO, self.out)
+            stream = markdown_on(out, theme_on(out, self.theme), wraps=self._wraps, leads=leads)
+        return ReplyText(self._write_reply, stream, self.out.preview)
 
     def _write_reply(self, text: str) -> None:
         self._line_open = True
@@ -309,13 +303,14 @@ class DisplayManager:
         if not self._in_reply:
             self._close_line()
             name = f"{one_line(self.agent, 60)}:"
-            self._reply = self._new_reply(name)
-            if self._reply.opening:
-                self._write(self._reply.opening)
+            self._reply = self._new_reply(cells(name))
+            if self.theme:
+                theme = theme_on(cast(TextIO, self.out), self.theme)
+                self._write(f"\x1b[{theme.name}m{name}\x1b[0m")
             else:
-                self._styled(name, "bold cyan", end=" ")
+                self.console.print(name, style="bold cyan", end=" ")
+                self.out.flush()
             self._in_reply, self._line_open, self._in_thinking = True, True, False
-        self.waiting.put_off()
         self._reply.feed(text)
 
     def _thinking(self, text: str) -> None:
@@ -325,9 +320,10 @@ class DisplayManager:
             self._close_line()
             self._in_thinking = self._line_open = True
         self.waiting.put_off()
-        self._styled(printable(text), "dim")
+        self.console.print(printable(text), style="dim", end="")
+        self.out.flush()
 
-    def _reply_ended(self, event: ReplyEnded) -> None:
+    def _reply_ended(self, event: events.ReplyEnded) -> None:
         self.begin_waiting()  # what comes of the text later begins anew
         parts = [f"Time: {event.seconds:.1f}s"]
         parts += [f"Tokens: {tokens_text(event.usage)}"] if event.usage else []
@@ -336,7 +332,7 @@ class DisplayManager:
         self.line()
         self.waiting.end()
 
-    def _retrying(self, event: Retrying) -> None:
+    def _retrying(self, event: events.Retrying) -> None:
         """Show why a request failed and when it is retried; a pipe gets only the first reason."""
         reason = one_line(event.reason, 300)
         when = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
@@ -345,10 +341,10 @@ class DisplayManager:
             if self._in_reply or self._in_thinking or not self.waiting.lasts:
                 self.begin_waiting()
             self.waiting.more = f" Trying {when} ({attempt}): {reason}"
-        elif event.attempt == FIRST_RETRY:
+        elif event.attempt == events.FIRST_RETRY:
             self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)
 
-    def _tool_returned(self, event: ToolReturned) -> None:
+    def _tool_returned(self, event: events.ToolReturned) -> None:
         """Show the beginning and the size of a tool's result, or why the tool failed."""
         took = f" ({event.seconds:.1f} s)" if event.seconds >= 0.1 else ""
         text = event.text.removeprefix(ALLOWED)
@@ -364,7 +360,7 @@ class DisplayManager:
             first = one_line(text.partition("\n")[0], MAX_RESULT_TEXT)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
 
-    def _session_found(self, event: SessionFound) -> None:
+    def _session_found(self, event: events.SessionFound) -> None:
         """Show the session that is about to be resumed, and the damage of its file."""
         counts = counts_text(event.queries, event.tokens)
         when = f"{event.created:%b %d, %H:%M}"
@@ -372,30 +368,30 @@ class DisplayManager:
         if event.full_tokens:
             counts += f"; --full: {event.full_tokens:,} tokens"
             counts += f", {dollars_text(event.full_cost)}" if event.full_cost else ""
-        self.prose(self.symbol("✓", f"Found: {agent} - {when} ({counts})"), indent=2)
+        self.prose(f"Found: {agent} - {when} ({counts})", symbol="✓")
         for sentence in event.damage[:3]:
             self.line(f"  {one_line(sentence)}", "yellow")
         if more := len(event.damage[3:]):
             self.line(f"  and {more} more faults; the file is kept as it is.", "yellow")
 
-    def _compacted(self, event: Compacted) -> None:
+    def _compacted(self, event: events.Compacted) -> None:
         """Show one line, and the block between markers when the user wants it."""
         without = "" if event.source == "model" else " · without a model"
         why = "" if event.compaction.why == "asked" else f" {event.reason}."
         text = f"Compacted {compaction_text(event.compaction)}{without}.{why}"
-        self.prose(self.symbol("📦", text), "dim", indent=3)
+        self.prose(text, "dim", symbol="📦")
         if self.show_blocks:
             self.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")
             self.line(event.block, "dim")
             self.line("[END SUMMARY]", "dim")
 
-    def _connecting(self, event: Connecting) -> None:
+    def _connecting(self, event: events.Connecting) -> None:
         names = one_line(", ".join(event.servers))
         fits = len(names) < self.console.width - 30
         servers = names if fits else plural(len(event.servers), "MCP server")
         self.begin_waiting(f"Connecting to {servers} …" if event.servers else "")
 
-    def _summary_started(self, event: SummaryStarted) -> None:
+    def _summary_started(self, event: events.SummaryStarted) -> None:
         """Begin a line that `_summary_ended` ends; a terminal shows the progress."""
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
         text = self.symbol("📝", f"Generating session summary{parts}...")
@@ -405,14 +401,13 @@ class DisplayManager:
             self._write(text)
             self._line_open = True
 
-    def _summary_ended(self, event: SummaryEnded) -> None:
+    def _summary_ended(self, event: events.SummaryEnded) -> None:
         """End the line, or say why the summary was made otherwise, or not at all."""
         text, done = self.waiting.text, "✓" if self.has_symbols else "ok"
         self.waiting.text = self.waiting.more = self.waiting.hint = ""
         self.waiting.end()
         if event.source == "background":
-            text = "Summary continues in the background."
-            self.prose(self.symbol("📝", text), "dim", indent=3)
+            self.prose("Summary continues in the background.", "dim", symbol="📝")
         elif event.source != "model":
             made = "Summary made without a model." if event.source == "extracted" else ""
             self.warn(event.problem or made)
@@ -422,7 +417,7 @@ class DisplayManager:
             self._write(f" {done}\n")
             self._line_open = False
 
-    def _session_sealed(self, event: SessionSealed) -> None:
+    def _session_sealed(self, event: events.SessionSealed) -> None:
         """Show one line in mid-conversation, the whole accounting at the exit."""
         total = event.session_tokens.total + event.restoration_tokens.total
         if event.reason == "exit":
@@ -432,7 +427,7 @@ class DisplayManager:
                 self.line(text, "bold red", symbol="✗")
                 return
             tokens = tokens_text(event.session_tokens) if event.session_tokens.total else "0"
-            self.prose(self.symbol("✓", "Conversation saved successfully!"), indent=2)
+            self.prose("Conversation saved successfully!", symbol="✓")
             self.line(f"  Session ID: {event.id}")
             self.line(f"  Queries: {event.queries}")
             self.prose(f"  Tokens: {tokens}", indent=4)
@@ -444,7 +439,7 @@ class DisplayManager:
             self.line("NOT saved.", "bold red")
         elif event.reason != "automatic":
             text = f"Saved session: {event.id} ({counts_text(event.queries, total)})"
-            self.prose(self.symbol("💾", text), indent=3)
+            self.prose(text, symbol="💾")
 
 
 def _arguments(text: str) -> str:

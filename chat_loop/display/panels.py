@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -11,7 +11,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.plot import HEIGHT, plot
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
-from chat_loop.values import Compaction, Window
+from chat_loop.values import Compaction, Usage, Window
 from chat_loop.wording import compact_number, compaction_text, dollars_text, plural, window_text
 
 BAR = 30
@@ -92,6 +92,17 @@ def show_context(
         drawn = f"  {full * bar}{empty * (BAR - bar)}"
         drawn = drawn if display.console.width > width + BAR + 24 else ""
         display.line(f"  {name:<{width}}  {tokens:>9,}  {tokens / size:>4.0%}{drawn}")
+
+
+def show_costs(
+    display: DisplayManager, used: Mapping[str, Usage], cost: Callable[[str, Usage], float | None]
+) -> None:
+    """Show a table of the tokens and the cost of each model."""
+    rows: list[tuple[str, ...]] = [("Model", "In", "Out", "Cached", "Cost")]
+    for model, usage in used.items():
+        counts = (f"{number:,}" for number in (usage.input, usage.output, usage.cached))
+        rows.append((one_line(model, 60), *counts, dollars_text(cost(model, usage))))
+    display.table(rows, numbers=(1, 2, 3, 4))
 
 
 def show_plots(

@@ -86,11 +86,26 @@ def reply_writers(
     """Return functions to write a piece of a reply to standard output, and to end the reply. A
     terminal with a theme gets it rendered as in a chat.
     """
-    if not (sys.stdout.isatty() and theme):
+    if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
         return out, bool
-    from chat_loop.display.reply import rendered_reply  # scripts do not wait for it
+    from chat_loop.display.reply import (
+        ReplyText,
+        markdown_on,
+        theme_on,
+    )  # scripts do not wait for it
 
-    return rendered_reply(sys.stdout, theme, wraps=wraps)
+    def write(text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
+
+    def end() -> None:
+        reply.finish()
+        if reply.begun:
+            write("\n")  # rendered, a reply has no newline at its end
+
+    colors = theme_on(sys.stdout, theme)
+    reply = ReplyText(write, markdown_on(sys.stdout, colors, wraps=wraps))
+    return reply.feed, end
 
 
 def tell(event: Event) -> None:

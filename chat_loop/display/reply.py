@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.text import StreamSanitizer, cells
+from chat_loop.display.markdown.theme import Theme, theme_of
+from chat_loop.display.text import StreamSanitizer
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from chat_loop.display.markdown.stream import MarkdownStream
 
 DRAW_SECONDS = 1 / 30
@@ -25,20 +24,17 @@ DRAW_SHARE = 0.1
 class ReplyText:
     """Takes a reply in pieces and passes it to `write`: through `stream` as markdown, as far as it
     is certain, and at most `1 / DRAW_SECONDS` times a second while an event loop runs; without it
-    as it is. `preview` gets the rows of a table that may still change.
+    as it is. `preview` gets the text that is held back.
 
-    `opening` is the name of the agent as it stands before the text, where the stream leaves room
-    for it. Raises OSError when the terminal is gone, which may be known only with a later piece.
+    Raises OSError when the terminal is gone, which may be known only with a later piece.
     """
 
     def __init__(
         self,
         write: Callable[[str], object],
         stream: MarkdownStream | None = None,
-        opening: str = "",
         preview: Callable[[str], object] = bool,
     ) -> None:
-        self.opening = opening
         self.begun = self._open = False
         self._write, self._preview = write, preview
         self._sanitizer = StreamSanitizer()
@@ -99,55 +95,20 @@ class ReplyText:
                 self._problem = error
 
 
-def reply_on(
-    console: Console,
-    write: Callable[[str], object],
-    theme: str,
-    *,
-    has_symbols: bool,
-    wraps: bool,
-    name: str = "",
-    preview: Callable[[str], object] = bool,
-) -> ReplyText:
-    """Return a reply that is read as markdown, in the colors of `theme`, and stands behind a
-    `name`, if there is one. Without a theme, and on a terminal that knows no sequences, it stays
-    as it is.
-    """
-    if not theme or console.is_dumb_terminal:
-        return ReplyText(write)
-    # markdown-it-py is loaded behind the prompt
-    from chat_loop.display.markdown.stream import MarkdownStream
+def theme_on(out: TextIO, name: str) -> Theme:
+    """Return a theme as a terminal can show it."""
+    has_symbols = "utf" in (out.encoding or "").lower()
+    return theme_of(name, color=not os.environ.get("NO_COLOR"), has_symbols=has_symbols)
 
-    colors = theme_of(theme, colour=not console.no_color, has_symbols=has_symbols)
-    opening = f"\x1b[{colors.name}m{name}\x1b[0m" if name else ""
+
+def markdown_on(out: TextIO, theme: Theme, *, wraps: bool, leads: int = 0) -> MarkdownStream:
+    """Return a renderer of replies for a terminal. The text begins behind `leads` columns."""
+    from chat_loop.display.markdown.stream import MarkdownStream  # is loaded behind the prompt
 
     def columns() -> int:
-        try:  # the console would ask its environment as well, each time
-            return os.get_terminal_size(console.file.fileno()).columns or console.width
+        try:
+            return os.get_terminal_size(out.fileno()).columns or 80
         except (OSError, ValueError):
-            return console.width
+            return shutil.get_terminal_size().columns
 
-    stream = MarkdownStream(colors, columns, leads=cells(name), wraps=wraps)
-    return ReplyText(write, stream, opening, preview)
-
-
-def rendered_reply(
-    out: TextIO, theme: str, *, wraps: bool
-) -> tuple[Callable[[str], None], Callable[[], None]]:
-    """Return functions to write a piece of a reply as markdown to a terminal, and to end it."""
-    from rich.console import Console
-
-    def write(text: str) -> None:
-        out.write(text)
-        out.flush()
-
-    console = Console(file=out, soft_wrap=True)
-    has_symbols = "utf" in out.encoding.lower()
-    reply = reply_on(console, write, theme, has_symbols=has_symbols, wraps=wraps)
-
-    def end() -> None:
-        reply.finish()
-        if reply.begun and not console.is_dumb_terminal:
-            write("\n")  # rendered, a reply has no newline at its end
-
-    return reply.feed, end
+    return MarkdownStream(theme, columns, leads=leads, wraps=wraps)

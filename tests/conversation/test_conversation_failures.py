@@ -118,7 +118,7 @@ def test_an_error_after_content_keeps_the_partial_reply_and_is_not_tried_again(
 
     asyncio.run(run())
     assert talk.sent == [said("Tell me"), said("Tell me", "I will tell", "Go on")]
-    assert "| Broken off by an error*\n" in talk.text
+    assert "| Failed*\n" in talk.text
 
 
 def test_what_is_tried_again_is_seen_and_becomes_one_reply(tmp_path: Path) -> None:

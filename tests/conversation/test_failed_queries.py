@@ -71,7 +71,7 @@ def test_the_file_keeps_it_with_its_mark(tmp_path: Path) -> None:
     text = screen.talk.path.read_text("utf-8")
     assert "**You:** Bad one\n" in text
     assert "<!-- chat:end n=1 stop=error time=2.0 failed=yes -->" in text
-    assert "Broken off by an error | Not sent again*\n" in text
+    assert "Failed | Not sent again*\n" in text
     read = parse(text.encode())
     assert read.damage == ()
     assert read.session is not None

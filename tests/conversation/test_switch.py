@@ -47,9 +47,12 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
         f"Resume with: chat-loop --model scripted:small --resume {sessions(tmp_path)[0]}"
         in screen.text
     )
-    assert "Tokens of scripted:test:  110 (in: 100, out: 10)" in screen.text
-    assert "Tokens of scripted:small: 110 (in: 100, out: 10)" in screen.text
-    assert "Cost of the session:      $0.7500" in screen.text
+    assert "Cost of the session: $0.7500\n" in screen.text
+    assert (
+        "Model            In  Out  Cached     Cost\n"
+        "scripted:test   100   10       0  $0.5000\n"
+        "scripted:small  100   10       0  $0.2500\n"
+    ) in screen.text
     [name] = sessions(tmp_path)
     text = (tmp_path / f"{name}.md").read_text()
     assert "**Model:** scripted:test\n" in text

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from markdown_it.token import Token
 from msgspec import Struct
 
-from chat_loop.display.markdown.code import Colours
+from chat_loop.display.markdown.code import CodeColors
 from chat_loop.display.markdown.inline import NESTING, Span, markdown, spans_of, stable_length
 from chat_loop.display.markdown.table import MEASURED_LINES, layout_of
 from chat_loop.display.markdown.theme import DIM, Theme
@@ -201,7 +201,7 @@ class Blocks:
         if texts[-1] == "" or (end >= self._last and not self._ended and self._lines[-1]):
             texts.pop()  # a line that is not whole yet
         fenced = token.type == "fence"
-        colours = Colours(token.info.split(" ")[0] if fenced else "")
+        colours = CodeColors(token.info.split(" ")[0] if fenced else "")
         if fenced:
             opening = Span(f"{dash * 3} {token.info.strip()}".rstrip(), DIM)
             yield self._line(begin, [opening], indents=False)

@@ -1,143 +1,101 @@
-"""Colours for code, line by line: comments, strings, numbers and words that a language keeps for
-itself.
+"""Colors for code: comments, strings, numbers and reserved words, line by line.
 
-A line is coloured when it is whole, with what the lines before left open (a comment, a long string)
-as its only state.
+Pygments takes 13 times as long, which would be most of a reply's CPU time.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from functools import cache
+from pathlib import Path
 
-from msgspec import Struct
-
-from chat_loop.display.markdown import words
+import msgspec
 
 MAX_LENGTH = 2000
-"""Characters of a line that is coloured."""
+"""Characters of a line that is colored."""
+_CHANGES = {"+": "added", "-": "removed", "@": "name"}
+"""The kinds of the lines of a diff by their first character."""
+
+Block = tuple[str, str, str]
+"""What goes over lines: its beginning, its end and its kind."""
 
 
-class Language(Struct, frozen=True, kw_only=True):
-    """`line`: what begins a comment to the line's end; `quotes`: of strings that end on their line.
+class Language(msgspec.Struct, frozen=True):
+    """A language of `languages.toml`."""
 
-    `block`: what goes over lines, as its beginning, its end and its kind.
-    """
-
-    line: tuple[str, ...] = ()
-    block: tuple[tuple[str, str, str], ...] = ()
+    names: str
+    comment: str = ""
     quotes: str = "\"'"
-    keywords: frozenset[str] = frozenset()
+    blocks: tuple[Block, ...] = ()
+    keywords: str = ""
     any_case: bool = False
 
 
-_SLASHES = (("/*", "*/", "comment"),)
-_TICKS = (*_SLASHES, ("`", "`", "string"))
-_TRIPLE = (('"""', '"""', "string"), ("'''", "'''", "string"))
-
-
-_BASES = {
-    "python py python3": Language(keywords=words.PYTHON, line=("#",), block=_TRIPLE),
-    "bash sh shell zsh console": Language(keywords=words.SHELL, line=("#",)),
-    "c h cpp c++ cc hpp java kotlin kt csharp cs c# scala swift php": Language(
-        keywords=words.C_FAMILY, line=("//",), block=_SLASHES
-    ),
-    "javascript js jsx typescript ts tsx node": Language(
-        keywords=words.JAVASCRIPT, line=("//",), block=_TICKS
-    ),
-    "rust rs": Language(keywords=words.RUST, line=("//",), block=_SLASHES, quotes='"'),
-    "go golang": Language(keywords=words.GO, line=("//",), block=_TICKS),
-    "ruby rb": Language(keywords=words.RUBY_AND_LUA, line=("#",)),
-    "lua": Language(keywords=words.RUBY_AND_LUA, line=("--",), block=(("[[", "]]", "string"),)),
-    "sql postgresql sqlite mysql": Language(
-        keywords=words.SQL, line=("--",), block=_SLASHES, any_case=True
-    ),
-    "yaml yml toml ini cfg conf dockerfile docker makefile make r perl nginx": Language(
-        keywords=frozenset(("true", "false", "null", "yes", "no")), line=("#",)
-    ),
-    "json jsonc json5": Language(
-        keywords=frozenset(("true", "false", "null")), line=("//",), quotes='"'
-    ),
-    "html xml svg": Language(block=(("<!--", "-->", "comment"),), quotes='"'),
-    "css": Language(block=_SLASHES),
-}
-_LANGUAGES = {name: language for names, language in _BASES.items() for name in names.split()}
-_CHANGES = ("diff", "patch")
-
-
-class Colours:
-    """The lines of one block of code in `language`, in their order."""
+class CodeColors:
+    """Colors the lines of one block of code in their order; a comment or a string may stay open
+    from one line to the next.
+    """
 
     def __init__(self, language: str) -> None:
-        self._name = language.lower()
-        self._language = _LANGUAGES.get(self._name)
-        self._pattern = _pattern(self._language) if self._language is not None else None
-        self._open = ""
-        self._kind = ""
+        language = language.lower()
+        self._is_diff = language in ("diff", "patch")
+        self._language = _languages().get(language) if language else None
+        if self._language is not None:
+            self._pattern, self._keywords = _scanner(self._language)
+        self._open: Block | None = None
 
-    def line(self, text: str) -> Iterator[tuple[str, str]]:
-        """Yield the line in pieces with their kinds (comment, string, number, keyword, name …)."""
-        if self._name in _CHANGES:
-            kinds = {"+": "added", "-": "removed", "@": "name"}
-            yield text, kinds.get(text[:1], "")
-            return
-        if self._language is None or self._pattern is None or len(text) > MAX_LENGTH:
-            yield text, ""
-            return
-        yield from self._highlight(text, self._language, self._pattern)
-
-    def _highlight(
-        self, text: str, language: Language, pattern: re.Pattern[str]
-    ) -> Iterator[tuple[str, str]]:
-        done = at = 0
-        if self._open:
-            at = done = self._close_open(text, 0)
-            if at:
-                yield text[:at], self._kind
-        while match := pattern.search(text, at):
-            begin, at = match.span()
-            kind = match.lastgroup or ""
-            if kind == "block":
-                closing, kind = next(
-                    (end, kind) for sign, end, kind in language.block if sign == match.group()
-                )
-                self._open, self._kind = closing, kind
-                at = self._close_open(text, at)
-            elif kind == "word":
-                word = match.group()
-                known = (word.lower() if language.any_case else word) in language.keywords
-                kind = "keyword" if known else "name" if text[at : at + 1] == "(" else ""
+    def line(self, text: str) -> list[tuple[str, str]]:
+        """Return the line in pieces with their kinds (comment, string, number, keyword, name …)."""
+        if self._is_diff:
+            return [(text, _CHANGES.get(text[:1], ""))]
+        if self._language is None or len(text) > MAX_LENGTH:
+            return [(text, "")]
+        pieces: list[tuple[str, str]] = []
+        done = 0
+        if self._open is not None:
+            _, closing, kind = self._open
+            end = text.find(closing)
+            done = len(text) if end < 0 else end + len(closing)
+            self._open = self._open if end < 0 else None
+            pieces.append((text[:done], kind))
+        for match in self._pattern.finditer(text, done):
+            sign, kind = match[0], match.lastgroup or ""
+            if kind == "word":
+                word = sign.lower() if self._language.any_case else sign
+                is_call = text[match.end() : match.end() + 1] == "("
+                kind = "keyword" if word in self._keywords else "name" if is_call else ""
+            elif kind.startswith("block"):
+                block = self._language.blocks[int(kind.removeprefix("block"))]
+                opening, closing, kind = block
+                if not sign.endswith(closing) or len(sign) < len(opening + closing):
+                    self._open = block
             if kind:
-                if begin > done:
-                    yield text[done:begin], ""
-                yield text[begin:at], kind
-                done = at
-        if done < len(text):
-            yield text[done:], ""
-
-    def _close_open(self, text: str, start: int) -> int:
-        """Return the end of the open comment or string on this line, else the line's end."""
-        end = text.find(self._open, start)
-        if end < 0:
-            return len(text)
-        end += len(self._open)
-        self._open = ""
-        return end
+                pieces.append((text[done : match.start()], ""))
+                pieces.append((sign, kind))
+                done = match.end()
+        pieces.append((text[done:], ""))
+        return [piece for piece in pieces if piece[0]]
 
 
 @cache
-def _pattern(language: Language) -> re.Pattern[str]:
-    blocks = "|".join(re.escape(sign) for sign, _, _ in language.block)
-    lines = "|".join(rf"(?<![\w$&]){re.escape(sign)}.*" for sign in language.line)
-    strings = "|".join(rf"{quote}(?:[^{quote}\\]|\\.)*{quote}" for quote in language.quotes)
-    parts = {
-        "block": blocks,
-        "comment": lines,
-        "string": strings,
-        "number": r"\b\d[\w.]*",
-        "word": r"[^\W\d]\w*",
-    }
-    return re.compile(
-        "|".join(f"(?P<{name}>{pattern})" for name, pattern in parts.items() if pattern)
-    )
+def _languages() -> dict[str, Language]:
+    import tomllib  # 2 ms, which the first prompt does not have
+
+    text = Path(__file__).with_name("languages.toml").read_text("utf-8")
+    languages = msgspec.convert(tomllib.loads(text)["languages"], list[Language])
+    return {name: language for language in languages for name in language.names.split()}
+
+
+@cache
+def _scanner(language: Language) -> tuple[re.Pattern[str], frozenset[str]]:
+    """Return a pattern whose groups are the kinds of a line's parts, and the reserved words."""
+    parts = {}
+    for number, (opening, closing, _) in enumerate(language.blocks):
+        parts[f"block{number}"] = rf"{re.escape(opening)}(?:.*?{re.escape(closing)}|.*)"
+    if language.comment:
+        parts["comment"] = rf"(?<![\w$&]){re.escape(language.comment)}.*"
+    parts["string"] = "|".join(rf"{one}(?:[^{one}\\]|\\.)*{one}" for one in language.quotes)
+    parts["number"] = r"\b\d[\w.]*"
+    parts["word"] = r"[^\W\d]\w*"
+    pattern = "|".join(f"(?P<{name}>{part})" for name, part in parts.items())
+    return re.compile(pattern), frozenset(language.keywords.split())

@@ -2,8 +2,6 @@ r"""Markup within a paragraph, read by markdown-it-py: emphasis, code, links, pi
 
 The rules are CommonMark's with GitHub's strikethrough, but for three cases that replies are full
 of: `2*3*4` is arithmetic, `\(x\)` and `\[x\]` are formulas, an address keeps its underscores.
-A sign that opens something must be closed within `FARTHEST` characters, so that a stream never
-waits longer for it.
 """
 
 from __future__ import annotations
@@ -20,20 +18,19 @@ from msgspec import Struct, field
 
 from chat_loop.display.markdown.theme import BOLD, ITALIC, STRUCK, UNDERLINED, Theme
 
-MAX_DISTANCE = 400
-"""Characters between the sign that opens something and the one that closes it, at most."""
 NESTING = 60
 """Levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper."""
 
 _ADDRESS = re.compile(r"://[^\s<>()\[\]*`~]*[^\s<>()\[\]*`~_.,;:!?'\"]")
-_VALUE = r"\"[^\"]*\"|'[^']*'|[^\s\"'=<>`]+"
-_MAY_BE_TAG = re.compile(
-    rf"<(?:[A-Za-z][^\s<>]*|/?[A-Za-z][\w-]*(?:\s+[\w:.-]+(?:\s*=\s*(?:{_VALUE}))?)*"
-    r"(?:\s+(?:[\w:.-]+\s*(?:=\s*(?:\"[^\"]*|'[^']*)?)?)?)?/?|[!?].*)?\Z",
+_OPEN = re.compile(
+    r"!?\[(?!(?:[^\[\]<`\\]|\\.)*\][^(])|!\Z"  # a label that is not closed, or a link's address
+    r"|<(?:[A-Za-z][^\s<>]*|/?[A-Za-z][\w-]*(?:\s(?:[^<>\"']|\"[^\"]*(?:\"|\Z)|'[^']*(?:'|\Z))*)?"
+    r"|[!?].*)?\Z",
     re.DOTALL,
 )
-_LABEL = re.compile(r"\\.|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|`+|[\[\]<]", re.DOTALL)
-"""Escapes, code (with a group), and the signs that count in the label of a link."""
+"""What may become a link, a picture or a tag as the text grows."""
+_SIGNS = {"backticks": "`", "link": "[", "image": "!", "autolink": "", "html_inline": "<"}
+"""The signs that the rules begin with; of `<` the second rule decides."""
 _STYLES = {"em_open": ITALIC, "strong_open": BOLD, "s_open": STRUCK, "link_open": UNDERLINED}
 
 Rule = Callable[[StateInline, bool], bool]
@@ -47,6 +44,15 @@ class Span(Struct, frozen=True):
     text: str
     style: str
     whole: bool = False
+
+
+class Marks(Struct):
+    """The positions of the signs of a paragraph that open something: `unclosed` are those that more
+    text may close, `closed` those of which the end is known, too.
+    """
+
+    unclosed: list[int] = field(default_factory=list)
+    closed: list[tuple[int, int]] = field(default_factory=list)
 
 
 class Markdown(MarkdownIt):
@@ -68,41 +74,31 @@ def markdown() -> MarkdownIt:
     parser.disable("reference")
     rules = parser.inline.ruler
     for name, rule in zip(rules.get_active_rules(), rules.getRules(""), strict=True):
-        if name in ("backticks", "link", "image", "autolink", "html_inline"):
-            rules.at(name, _bound_rule(rule))
+        if name in _SIGNS:
+            rules.at(name, _marking_rule(rule, _SIGNS[name]))
         elif name in ("emphasis", "strikethrough"):
-            rules.at(name, _position_rule(rule))
+            rules.at(name, _delimiter_rule(rule))
         elif name == "escape":
-            rules.at(name, _escape(rule))
+            rules.at(name, _escape_rule(rule))
     rules.before("backticks", "address", _address)
+    parser.inline.ruler2.after("balance_pairs", "mark_delimiters", _mark_delimiters)
     blocks = parser.block.ruler
     table = dict(zip(blocks.get_active_rules(), blocks.getRules(""), strict=True))["table"]
 
-    def with_bar(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    def table_with_bar(state: StateBlock, start: int, end: int, silent: bool) -> bool:
         """Read a table whose header begins with a bar: any line of text could be one otherwise."""
         begin = state.bMarks[start] + state.tShift[start]
         return state.src.startswith("|", begin) and table(state, start, end, silent)
 
-    blocks.at("table", with_bar, {"alt": ["paragraph", "reference"]})
-    parser.inline.ruler2.after("balance_pairs", "distance", _unpair)
+    blocks.at("table", table_with_bar, {"alt": ["paragraph", "reference"]})
     return parser
-
-
-class Marks(Struct):
-    """The positions of the signs of a paragraph that open something: `unclosed` are those that more
-    text may close, `closed` those of which the end is known, too.
-    """
-
-    unclosed: list[int] = field(default_factory=list)
-    closed: list[tuple[int, int]] = field(default_factory=list)
 
 
 def stable_length(content: str) -> int:
     """Return the length of a growing paragraph whose markup no more text can change."""
     marks = Marks()
     markdown().inline.parse(content, markdown(), {"marks": marks}, [])
-    near = len(content) - MAX_DISTANCE
-    end = min([at for at in marks.unclosed if at >= near], default=len(content))
+    end = min(marks.unclosed, default=len(content))
     for begin, close in sorted(marks.closed, reverse=True):
         if begin < end < close:
             end = begin
@@ -135,14 +131,14 @@ def _spans(  # noqa: C901 - one case for each kind of token
             if label == address:
                 spans[begin:] = [Span(address, _join_styles(styles[-1], UNDERLINED), True)]
             else:
-                spans += _address_of(address, theme, styles[-1])
+                spans += _address_spans(address, theme, styles[-1])
         elif kind.endswith("_close"):
             styles.pop()
         elif kind == "image":
             underlined = _join_styles(styles[-1], UNDERLINED)
             spans += _spans(token.children or (), theme, underlined, in_link=True)
             if not (links or in_link):
-                spans += _address_of(str(token.attrs["src"]), theme, styles[-1])
+                spans += _address_spans(str(token.attrs["src"]), theme, styles[-1])
         elif kind in ("softbreak", "hardbreak"):
             spans.append(Span("\n", ""))
         elif kind == "code_inline":
@@ -152,7 +148,7 @@ def _spans(  # noqa: C901 - one case for each kind of token
     return spans
 
 
-def _address_of(address: str, theme: Theme, style: str) -> list[Span]:
+def _address_spans(address: str, theme: Theme, style: str) -> list[Span]:
     """Return what stands behind a link's label."""
     if not address:
         return []
@@ -163,77 +159,34 @@ def _join_styles(style: str, more: str) -> str:
     return f"{style};{more}" if style else more
 
 
-def _bound_rule(rule: Rule) -> Rule:
-    """Return a rule that reads at most `FARTHEST` characters, and notes a sign that it may read
-    once more of the text is there.
+def _marking_rule(rule: Rule, sign: str) -> Rule:
+    """Return a rule for code, links or tags that also marks what it reads, or may read at its
+    `sign` once more of the text is there.
     """
 
-    def bounded(state: StateInline, silent: bool) -> bool:
+    def marking(state: StateInline, silent: bool) -> bool:
         start, tokens = state.pos, len(state.tokens)
         marks: Marks = state.env["marks"]
-        unclosed, closed = len(marks.unclosed), len(marks.closed)
-        if rule(state, True):
-            length, state.pos = state.pos - start, start
-            if length <= MAX_DISTANCE and rule(state, silent):
-                # Only code and tags, which bind tighter, can still close what is open within it.
-                label = start + 2 if state.src[start] == "!" else 0  # is read as a text of its own
-                within = [at + label for at in marks.unclosed[unclosed:]]
-                marks.unclosed[unclosed:] = [at for at in within if state.src[at] in "<`"]
-                del marks.closed[closed:]
-                if not silent and state.src[start] == "`" and len(state.tokens) == tokens:
-                    marks.unclosed.append(start)
-                elif not silent:
-                    marks.closed.append((start, state.pos))
-                return True
-        state.pos = start
-        near = len(state.src) - MAX_DISTANCE
-        known = marks.unclosed and marks.unclosed[-1] >= near  # the first one is what counts
-        if start >= near and not (silent or known) and _may_open(state.src[start:]):
+        was_read = rule(state, silent)
+        if silent:
+            return was_read
+        is_first = not marks.unclosed  # the others do not count
+        if not was_read:
+            if is_first and state.src[start] == sign and _OPEN.match(state.src, start):
+                marks.unclosed.append(start)
+        elif sign == "`" and len(state.tokens) == tokens:  # read as text
             marks.unclosed.append(start)
-        return False
+        else:
+            marks.closed.append((start, state.pos))
+        return was_read
 
-    return bounded
-
-
-def _may_open(text: str) -> bool:
-    """Return True when a text may become a link or a tag as it grows."""
-    if text[0] == "<":
-        return _MAY_BE_TAG.match(text) is not None
-    begin = text.find("[")
-    if begin not in (0, 1) or text[:begin] not in ("", "!"):
-        return text == "!"
-    end = _label_end(text, begin)
-    if not end:
-        return True
-    if text[end : end + 1] != "(":
-        return end == len(text)
-    if re.search("[<\"']", text[end + 1 :]):
-        return True  # a round bracket may stand in what is quoted
-    depth = 0
-    for sign in re.findall(r"\\.|[()]", text[end:], re.DOTALL):
-        depth += {"(": 1, ")": -1}.get(sign, 0)
-        if not depth:
-            return False
-    return True
+    return marking
 
 
-def _label_end(text: str, begin: int) -> int:
-    """Return the position behind a link's label, 0 while more text can change it."""
-    depth = 0
-    for match in _LABEL.finditer(text, begin):
-        sign = match[0]
-        if sign[0] in "`<" and not match[1]:
-            return 0  # a square bracket may stand in code or in a tag
-        depth += {"[": 1, "]": -1}.get(sign, 0)
-        if not depth:
-            return match.end()
-    return 0
+def _delimiter_rule(rule: Rule) -> Rule:
+    """Return a rule for `*`, `_` or `~` that notes the position of each sign in its token."""
 
-
-def _position_rule(rule: Rule) -> Rule:
-    """Return a rule for `*`, `_` or `~` that records the position of each sign."""
-
-    def positioned(state: StateInline, silent: bool) -> bool:
+    def delimiter(state: StateInline, silent: bool) -> bool:
         start, first = state.pos, len(state.delimiters)
         sign = state.src[start]
         around = state.src[max(0, start - 1) : start + 2]
@@ -242,17 +195,15 @@ def _position_rule(rule: Rule) -> Rule:
         if not rule(state, silent):
             return False
         width = (state.pos - start) // max(1, len(state.delimiters) - first)
-        for number, delimiter in enumerate(state.delimiters[first:]):
-            state.tokens[delimiter.token].meta["at"] = start + number * width
+        for number, found in enumerate(state.delimiters[first:]):
+            state.tokens[found.token].meta["at"] = start + number * width
         return True
 
-    return positioned
+    return delimiter
 
 
-def _unpair(state: StateInline) -> None:
-    """Part pairs of signs that are too far from each other, and note the signs that may find their
-    pair.
-    """
+def _mark_delimiters(state: StateInline) -> None:
+    """Mark the pairs of delimiters, and the delimiters that may still find their pair."""
     marks: Marks = state.env["marks"]
     lists = [meta["delimiters"] for meta in state.tokens_meta if meta and "delimiters" in meta]
     for delimiters in (state.delimiters, *lists):
@@ -260,15 +211,12 @@ def _unpair(state: StateInline) -> None:
             at = state.tokens[delimiter.token].meta["at"]
             if delimiter.end >= 0:
                 close = state.tokens[delimiters[delimiter.end].token].meta["at"]
-                if close - at > MAX_DISTANCE:
-                    delimiter.end = -1
-                else:
-                    marks.closed.append((at, close + 1))
-            elif delimiter.open and delimiters is state.delimiters:
+                marks.closed.append((at, close + 1))
+            elif delimiter.open:
                 marks.unclosed.append(at)
 
 
-def _escape(rule: Rule) -> Rule:
+def _escape_rule(rule: Rule) -> Rule:
     """Return a rule that leaves the backslash of a formula."""
 
     def escape(state: StateInline, silent: bool) -> bool:

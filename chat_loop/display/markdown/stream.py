@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from copy import copy
 
 from chat_loop.display.markdown.blocks import Blocks, Line
 from chat_loop.display.markdown.flow import Run, runs_of
 from chat_loop.display.markdown.theme import Theme
 
+PREVIEWED = 200
+"""Characters that are held back before they are previewed."""
 _MAX_DEPTH = 12
 """Quotes and items that one line opens within each other."""
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
@@ -44,6 +47,8 @@ class MarkdownStream:
         """The text from the last block on that may still grow."""
         self._printed = 0
         """The characters of its runs that were sent."""
+        self._held = 0
+        """The characters that came since something was sent."""
         self._dropped = False
         self._style = ""
         self._waiting_rows = 0
@@ -51,7 +56,9 @@ class MarkdownStream:
     def feed(self, text: str) -> str:
         """Return what the terminal is sent for the next piece."""
         self._source += text
-        return self._advance(ended=False)
+        sent = self._advance(ended=False)
+        self._held = 0 if sent else self._held + len(text)
+        return sent
 
     def finish(self) -> str:
         """Return what was held back: the text ends here. What is fed later begins on a line of its
@@ -59,57 +66,48 @@ class MarkdownStream:
         """
         sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
         self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
+        self._held = self._waiting_rows = 0
         return sent
 
     def preview(self) -> str:
-        """Return the rows of a table that may still change, as they would be sent if it ended."""
-        if self._waiting_rows < 2:
+        """Return the text that is held back, as it would be sent if it ended: the rows of a table,
+        or a paragraph with a sign that nothing closes.
+        """
+        if self._waiting_rows < 2 and self._held < PREVIEWED:
             return ""
-        state = self._source, self._printed, self._dropped, self._style, self._waiting_rows
-        rows = self._advance(ended=True)
-        self._source, self._printed, self._dropped, self._style, self._waiting_rows = state
-        return rows
+        return copy(self)._advance(ended=True)
 
     def _advance(self, *, ended: bool) -> str:
-        """Print what is certain by now, and drop the blocks that are."""
+        """Print what is certain by now, and forget the blocks that are."""
         text = self._source if ended else self._source[: _stable_length(self._source)]
-        text = _TOO_DEEP.sub(r"\1\\", text)
         columns = self._columns()
-        blocks = Blocks(text, self._theme, columns, ended=ended)
-        starts = blocks.starts()
+        blocks = Blocks(_TOO_DEEP.sub(r"\1\\", text), self._theme, columns, ended=ended)
+        last_start = max(blocks.starts(), default=0)
+        before_last: int | None = None
         sent: list[str] = []
-        skip = self._printed
-        total = dropped = 0
+        total = 0
         empty, begins = "", not self._dropped
         for line in blocks.lines():
-            if starts and line.source >= starts[-1] and not dropped:
-                dropped = total + 1
+            if line.source >= last_start and before_last is None:
+                before_last = total
             runs = self._runs(line, empty, columns, begins=begins)
             begins = begins and not runs
             empty = "" if runs else f"{empty}\n"
             for run in runs:
+                skip = max(0, self._printed - total)
                 total += len(run.text)
-                if skip >= len(run.text):
-                    skip -= len(run.text)
-                    continue
-                sent.append(self._render(run, skip))
-                skip = 0
+                if skip < len(run.text):
+                    sent.append(self._render(run, skip))
         self._printed = max(total, self._printed)
         self._waiting_rows = blocks.waiting_rows
-        if starts and starts[-1] > 0 and dropped:
-            self._drop(starts[-1], dropped - 1)
-        return "".join(sent)
-
-    def _drop(self, start: int, printed: int) -> None:
-        """Forget the blocks before the line `start`, but for the empty lines that end them."""
         lines = self._source.split("\n")
-        while start and not lines[start - 1].strip(" \t>"):
-            start -= 1
-        if not start:
-            return
-        self._source = "\n".join(lines[start:])
-        self._printed -= printed
-        self._dropped = True
+        while last_start and not lines[last_start - 1].strip(" \t>"):
+            last_start -= 1  # the empty lines that end a block
+        if last_start and before_last is not None:
+            self._source = "\n".join(lines[last_start:])
+            self._printed -= before_last
+            self._dropped = True
+        return "".join(sent)
 
     def _runs(self, line: Line, empty: str, columns: int, *, begins: bool) -> list[Run]:
         """Return the runs of a line behind the newlines of `empty` lines. `begins` says that it is
@@ -129,7 +127,7 @@ class MarkdownStream:
         gap = "" if skip else run.gap
         sent = ""
         if self._style and gap and ("\n" in gap or run.style != self._style):
-            sent, self._style = f"{sent}\x1b[0m", ""
+            sent, self._style = "\x1b[0m", ""
         sent += gap
         if run.style != self._style:
             reset = "0;" if self._style else ""

@@ -17,9 +17,7 @@ MEASURED_LINES = 12
 """Lines of a table that the widths of its columns are taken from; the rows below them are shown as
 they come.
 """
-_COLUMNS = 40
 _BREAK = re.compile(r"<br\s*/?>")
-_BAR = re.compile(r"\\.|\|")
 _BAR_OR_CODE = re.compile(r"\\.|\||(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
 Row = tuple[tuple[Span, ...], ...]
@@ -69,42 +67,39 @@ def layout_of(lines: Sequence[str], columns: int, theme: Theme) -> tuple[Layout,
     """Return the layout of a table for a terminal of so many columns, and its rows. `lines` are
     its source: the header, the line under it, the rows.
     """
-    rules = _cells_of(lines[1])
     sides = tuple(
-        "^" if cell[0] == ":" == cell[-1] else ">" if cell[-1] == ":" else "<" for cell in rules
+        "^" if rule[0] == ":" == rule[-1] else ">" if rule[-1] == ":" else "<"
+        for rule in _cells(lines[1])
     )
-    header = _row_of(lines[0], len(sides), theme, theme.headings[-1])
-    rows = [_row_of(line, len(sides), theme) for line in lines[2:]]
+    header = _row(lines[0], len(sides), theme, theme.headings[-1])
+    rows = [_row(line, len(sides), theme) for line in lines[2:]]
     measured = (header, *rows[: MEASURED_LINES - 2])
     widths = tuple(max(_width(row[at]) for row in measured) for at in range(len(sides)))
     fits = sum(widths) + 3 * (len(widths) - 1) < columns
     return Layout(header, sides, widths if fits else (), theme), rows
 
 
-def _cells_of(line: str, bars: re.Pattern[str] = _BAR) -> list[str]:
-    """Return the cells of a row as they stand, without the bars that lead and end it."""
+def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
+    """Return the row of a line. Cells beyond the table's columns stand in the last one; GitHub
+    would drop them.
+    """
+    texts = _cells(line)
+    texts[count - 1 :] = [" | ".join(texts[count - 1 :])] if len(texts) >= count else []
+    row = [tuple(spans_of(text, theme, style)) for text in texts]
+    return (*row, *(() for _ in range(count - len(row))))
+
+
+def _cells(line: str) -> list[str]:
+    """Return the texts between the bars of a line; a bar within code parts none."""
     line = line.strip(" ").removeprefix("|")
-    cells, begin = [], 0
-    for match in bars.finditer(line):
+    texts, begin = [], 0
+    for match in _BAR_OR_CODE.finditer(line):
         if match[0] == "|":
-            cells.append(line[begin : match.start()])
+            texts.append(line[begin : match.start()])
             begin = match.end()
     if line[begin:].strip(" "):
-        cells.append(line[begin:])
-    return [_BREAK.sub(" ", cell).strip(" ").replace("\\|", "|") for cell in cells]
-
-
-def _row_of(line: str, count: int, theme: Theme, style: str = "") -> Row:
-    """Return the row of a line. Cells beyond the table's columns stand in the last one, after a
-    second look in which a bar within code parts none; GitHub would drop them.
-    """
-    most = min(count, _COLUMNS)
-    cells = _cells_of(line)
-    if len(cells) > most:
-        cells = _cells_of(line, _BAR_OR_CODE)
-        cells[most - 1 :] = [" | ".join(cells[most - 1 :])]
-    row = [tuple(spans_of(cell, theme, style)) for cell in cells]
-    return (*row, *(() for _ in range(count - len(cells))))
+        texts.append(line[begin:])
+    return [_BREAK.sub(" ", text).strip(" ").replace("\\|", "|") for text in texts]
 
 
 def _width(cell: Sequence[Span]) -> int:

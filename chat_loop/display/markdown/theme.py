@@ -8,6 +8,11 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
+THEMES = {
+    "auto": "the terminal's own colors",
+    "dark": "bright colors, for a dark background",
+    "light": "dark colors, for a light background",
+}
 
 
 class Theme(Struct, frozen=True, kw_only=True):
@@ -24,45 +29,22 @@ class Theme(Struct, frozen=True, kw_only=True):
     has_symbols: bool = True
 
 
-def _words(keyword: str, string: str, number: str, comment: str, name: str) -> dict[str, str]:
-    words = {
-        "keyword": keyword,
-        "string": string,
-        "number": number,
-        "comment": comment,
-        "name": name,
-    }
-    return words | {"added": string, "removed": keyword}
+def _colored(main: str, keyword: str, string: str, number: str, comment: str, name: str) -> Theme:
+    words = {"keyword": keyword, "string": string, "number": number, "comment": comment}
+    words |= {"name": name, "added": string, "removed": keyword}
+    headings = (f"1;4;{main}", f"1;{main}", "1")
+    return Theme(name=f"1;{main}", headings=headings, code=main, marks=main, words=words)
 
 
-_THEMES = {
-    "auto": Theme(
-        name="1;36",
-        headings=("1;4;36", "1;36", "1"),
-        code="36",
-        marks="36",
-        words=_words("35", "32", "36", "2", "34"),
-    ),
-    "dark": Theme(
-        name="1;96",
-        headings=("1;4;96", "1;96", "1"),
-        code="96",
-        marks="96",
-        words=_words("95", "92", "93", "90", "94"),
-    ),
-    "light": Theme(
-        name="1;34",
-        headings=("1;4;34", "1;34", "1"),
-        code="34",
-        marks="34",
-        words=_words("35", "32", "31", "90", "34"),
-    ),
+_COLORED = {
+    "auto": _colored("36", "35", "32", "36", "2", "34"),
+    "dark": _colored("96", "95", "92", "93", "90", "94"),
+    "light": _colored("34", "35", "32", "31", "90", "34"),
 }
 _PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
-NAMES = tuple(_THEMES)
 
 
 @cache
-def theme_of(name: str, *, colour: bool = True, has_symbols: bool = True) -> Theme:
-    """Return the theme `name`, one of `NAMES`; without colours it has only attributes."""
-    return replace(_THEMES[name] if colour else _PLAIN, has_symbols=has_symbols)
+def theme_of(name: str, *, color: bool = True, has_symbols: bool = True) -> Theme:
+    """Return the theme `name`, one of `THEMES`; without color it has only attributes."""
+    return replace(_COLORED[name] if color else _PLAIN, has_symbols=has_symbols)

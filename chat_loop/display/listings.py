@@ -1,0 +1,183 @@
+"""Saved sessions on the screen: lists, trees, search hits, and a session or an exchange to read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from chat_loop.display import rows as drawn
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.text import one_line, printable
+from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
+from chat_loop.wording import attached_text, counts_text, plural, when_text
+
+MAX_EXCHANGES = 5
+"""The most exchanges of a session that are shown."""
+MAX_ITEMS = 8
+"""The most items of a list of a summary that are shown."""
+MAX_TEXT = 300
+_ASCII = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
+
+
+def show_sessions(
+    display: DisplayManager,
+    rows: Sequence[SessionRow],
+    more: int,
+    now: datetime,
+    *,
+    first: int = 0,
+    filtered: bool = False,
+    hidden: bool = False,
+    cost: drawn.Cost | None = None,
+) -> None:
+    """Show the numbered list after the `first` rows. `more` counts the older rows; `hidden`: the
+    folder has sessions that are listed only on request.
+    """
+    if not rows:
+        display.line(drawn.nothing_text(filtered=filtered, hidden=hidden))
+        return
+    table = drawn.RowTable(rows, now, cost)
+    for at in range(first, len(rows)):
+        for line in table.lines(at, display.console.width):
+            display.row(*line)
+    if more:
+        hint = "/sessions more shows them, /sessions WORDS filters"
+        display.line(f"… and {more:,} older: {hint}.", "dim")
+
+
+class Branch(Struct, frozen=True):
+    """A session in a tree with the lines before it; `again`: it is already shown above."""
+
+    row: SessionRow
+    stem: str
+    again: bool = False
+
+
+def show_tree(
+    display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime
+) -> None:
+    """Show a chain with its branches, oldest first; `here` is the id of the open session."""
+    dot, arrow = ("●", "  ← you are here") if display.has_symbols else ("*", "  <- you are here")
+    numbers = {
+        branch.row.id: number for number, branch in enumerate(branches, 1) if not branch.again
+    }
+    names = {branch.row.id: branch.row.name for branch in branches}
+    tokens = sum(branch.row.tokens or 0 for branch in branches if not branch.again)
+    display.line(f"{plural(len(numbers), 'session')}, {tokens:,} tokens:", "bold")
+    for number, branch in enumerate(branches, 1):
+        row = branch.row
+        stem, below = branch.stem, branch.stem.replace("├─", "│ ").replace("└─", "  ")
+        if not display.has_symbols:
+            stem, below = stem.translate(_ASCII), below.translate(_ASCII)
+        start = f"{number:>3}  {stem}{dot} "
+        if branch.again:
+            display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
+            continue
+        mark, tags = arrow if row.id == here else "", drawn.tags_text(row)
+        name = one_line(row.name, 200) or row.id
+        if row.words and names.get(row.parent) == row.name:  # its first words tell it from that one
+            name = f"“{one_line(row.words, 200)}”"
+        room = display.console.width - len(start) - len(mark) - len(tags)
+        style = "bold" if row.id == here else ""
+        display.row(
+            (start, ""), (one_line(name, max(room, 10)), style), (tags, "cyan"), (mark, "green")
+        )
+        origin = f"forked at {row.until}" if row.until else ""
+        if row.merged:
+            other = f"number {numbers[row.merged]}" if row.merged in numbers else row.merged
+            origin = f"merged with {other}"
+        counts = drawn.ODD.get(row.state, "")
+        if row.queries is not None:
+            counts = counts_text(row.queries, row.tokens or 0)
+        facts = (origin, row.compaction, when_text(row.updated, now), counts)
+        display.row((f"     {below}  ", ""), (" · ".join(filter(None, facts)), "dim"))
+
+
+def show_hits(
+    display: DisplayManager,
+    hits: Sequence[tuple[SessionRow, Query, bool, Sequence[tuple[str, str]]]],
+    words: Sequence[str],
+    now: datetime,
+) -> None:
+    """Show the numbered hits, best first: row, query, True for one that is only related, and the
+    excerpts by speaker, in which the words are highlighted.
+    """
+    from rich.padding import Padding
+    from rich.text import Text
+
+    if not hits:
+        display.line("No matches. Try different words; /sessions WORDS looks at names.")
+        return
+    for number, (row, query, related, excerpts) in enumerate(hits, 1):
+        when = f" · query {query.number} · {when_text(query.at, now)}"
+        when += " · related" if related else ""
+        name, tags = one_line(row.name or row.id, 100), drawn.tags_text(row)
+        display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
+        speakers = {"User": "You", "Assistant": row.agent or "Assistant"}
+        for who, excerpt in excerpts:
+            text = Text(f"{one_line(speakers.get(who, who), 40)}: {one_line(excerpt, 600)}")
+            text.highlight_words(words, "bold yellow", case_sensitive=False)
+            display.panel(Padding(text, (0, 0, 0, 5), expand=False))
+    display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
+
+
+def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
+    """Show a session: its header, its summary and its last exchanges."""
+    header, totals, restoration = session.header, session.totals, session.restoration
+    pairs = [
+        ("Session ID", header.id),
+        ("Name", session.name or header.title),
+        ("Tags", " ".join(f"#{tag}" for tag in session.tags)),
+        ("Date", f"{header.created:%Y-%m-%d %H:%M}"),
+        ("Agent", header.agent),
+        ("Model", header.model),
+        ("Project", header.project),
+        ("Resumed From", header.parent),
+        ("Forked At", restoration.until if restoration is not None else ""),
+        ("Merged With", restoration.merged if restoration is not None else ""),
+        ("Size", counts_text(totals.queries, totals.combined)),
+    ]
+    display.lines((label, value) for label, value in pairs if value)
+    for sentence in damage[:3]:
+        display.line(one_line(sentence), "yellow")
+    if session.seal is not None and (summary := session.seal.summary) is not None:
+        display.line()
+        for name in ("topics", "decisions", "pending", "pinned"):
+            items = getattr(summary, name)
+            if items:
+                display.line(f"{name.capitalize()}:", "bold")
+            for item in items[:MAX_ITEMS]:
+                display.prose(f"  - {one_line(item, MAX_TEXT)}", indent=4)
+            if more := len(items[MAX_ITEMS:]):
+                display.line(f"    … {more} more", "dim")
+    if earlier := len(session.exchanges[:-MAX_EXCHANGES]):
+        display.line()
+        text = f"… {plural(earlier, 'exchange')} before; /show N QUERY shows one whole."
+        display.line(text, "dim")
+    for exchange in session.exchanges[-MAX_EXCHANGES:]:
+        display.line()
+        query = one_line(exchange.query.text, MAX_TEXT)
+        display.prose(f"[{exchange.query.number}] You: {query}", indent=4)
+        if exchange.reply is not None:
+            reply = one_line(exchange.reply.text, MAX_TEXT)
+            display.prose(f"    {one_line(header.agent, 40)}: {reply}", indent=4)
+
+
+def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:
+    """Show a full exchange."""
+    query = exchange.query
+    display.line(f"{session.header.id}, query {query.number}, {query.at:%Y-%m-%d %H:%M}", "dim")
+    display.line("You:", "bold green")
+    display.line(printable(query.text))
+    if exchange.attached:
+        display.files(
+            [
+                attached_text(file.name, file.size, file.width, file.height)
+                for file in exchange.attached
+            ]
+        )
+    if exchange.reply is not None:
+        display.line(f"{one_line(session.header.agent, 60)}:", "bold cyan")
+        display.reply(exchange.reply.text)
