@@ -19,7 +19,6 @@ from msgspec.structs import replace
 from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
-from chat_loop.conversation.options import Options
 from chat_loop.errors import SaveError, UsageError
 from chat_loop.events import Compacted, SummaryPrepared, Warned
 from chat_loop.sessions import records, summary_block
@@ -142,14 +141,6 @@ class Compaction:
         self._problem = ""
 
     @property
-    def _options(self) -> Options:
-        return self._conversation.options
-
-    @property
-    def _limits(self) -> budget.Limits:
-        return self._options.limits
-
-    @property
     def state(self) -> str:
         """The state of the background summary: `in the making`, `ready`, `failed`, or empty."""
         if self._task is not None:
@@ -219,9 +210,9 @@ class Compaction:
         a limit. A compaction that gains nothing waits until the context has grown; only the limit
         of messages holds in any case.
         """
-        conversation, limits = self._conversation, self._limits
+        conversation, limits = self._conversation, self._conversation.options.limits
         own = conversation.agent.provider
-        writer = self._options.summarizer or own
+        writer = self._conversation.options.summarizer or own
         if writer.name == own.name in ("local", "python") and self.state == MAKING:
             await self.cancel()
         if not limits.enabled:
@@ -257,9 +248,11 @@ class Compaction:
 
     async def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
-        if not (self._limits.enabled and self._options.use_ai_summary):
+        if not (
+            self._conversation.options.limits.enabled and self._conversation.options.use_ai_summary
+        ):
             return
-        conversation, limits = self._conversation, self._limits
+        conversation, limits = self._conversation, self._conversation.options.limits
         if self._failures >= MAX_FAILURES:
             if self._problem:
                 text = f"Three summaries in a row failed ({self._problem}); none is tried in the "
@@ -276,7 +269,7 @@ class Compaction:
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
         span = thread.uncovered(plan.compact)
         done = len(self.prepared(thread.fresh).covered)
-        if span and (not done or await conversation.size_of(span[done:]) >= PREPARED_TOKENS):
+        if span and (not done or await conversation.meter.size_of(span[done:]) >= PREPARED_TOKENS):
             self._deliver_to = None
             self._task = asyncio.ensure_future(self._prepare(thread, len(span)))
 
@@ -284,21 +277,25 @@ class Compaction:
         """Begin the summary that the exit will need, while nobody types; not when little is new or
         a compaction is near.
         """
-        conversation, limits = self._conversation, self._limits
+        conversation, limits = self._conversation, self._conversation.options.limits
         if conversation.on_exit == "later" or self._task or self._failures >= MAX_FAILURES:
             return
         thread, used = conversation.thread, conversation.meter.budget().used
         if limits.enabled and used >= budget.EARLY * conversation.trigger:
             return
         rest = thread.fresh[len(self.prepared(thread.fresh).covered) :]
-        if await conversation.size_of(rest) >= PREPARED_TOKENS:
+        if await conversation.meter.size_of(rest) >= PREPARED_TOKENS:
             self._deliver_to = None
             self._task = asyncio.ensure_future(self._prepare(thread, len(thread.fresh), idle=True))
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
-        said, limits, carried = thread.exchanges, self._limits, len(thread.carried)
+        said, limits, carried = (
+            thread.exchanges,
+            self._conversation.options.limits,
+            len(thread.carried),
+        )
         if used is None:
             return budget.plan_requested(said, window, limits, count, carried)
         restoration = thread.session.restoration
@@ -322,7 +319,7 @@ class Compaction:
         after = draft.compaction.after
         if confirm is not None and after >= used and not await confirm(used, after):
             return None
-        if not self._options.use_ai_summary:
+        if not self._conversation.options.use_ai_summary:
             return draft
         outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus)
         return await summaries.draft(thread, plan, outcome, used, acknowledge=True)

@@ -17,9 +17,8 @@ from chat_loop.agent.tools import Tool
 from chat_loop.attach.reading import QueryFile, read_files
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
-from chat_loop.conversation import attachments
+from chat_loop.conversation import attachments, leaving
 from chat_loop.conversation.compaction import (
-    MAKING,
     ChildPlan,
     Compaction,
     Confirm,
@@ -43,12 +42,6 @@ if TYPE_CHECKING:
     from chat_loop.context.budget import Draft
     from chat_loop.conversation.resume import ChildPlanner
     from chat_loop.library.archive import Archive
-
-SUMMARY_ON_RESUME = "It will be made when you resume the session."
-EXIT_SECONDS = 3.0
-"""How long an exit may wait for a summary before another process makes it."""
-QUICK_TOKENS = 2_000
-"""The size of a conversation whose summary is tried in that time; asking twice costs little."""
 
 
 class Conversation:
@@ -420,12 +413,15 @@ class Conversation:
         if self.live.is_empty:
             self.live.close()
         else:
-            seal = await asyncio.to_thread(self._seal_without_model, reason)
+            seal = await leaving.prepared_seal(self, reason)
+            if seal is None:
+                seal = await asyncio.to_thread(leaving.free_seal, self, reason)
             try:
                 await self.seal(seal, anyway=reason == "exit")
             except errors.SaveError as error:
                 hint = f"This session is not left. {error.hint}"
                 raise errors.SaveError(error.message, hint) from error
+        await self.compaction.cancel()
         if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
@@ -466,14 +462,6 @@ class Conversation:
                 summary=seal.source,
             )
         )
-
-    def _seal_without_model(self, reason: SealReason) -> Seal:
-        """Return a seal that costs nothing. An empty child passes on its parent's block."""
-        at, thread = self.sessions.now(), self.thread
-        costs = bool(thread.fresh) and self.options.use_ai_summary
-        if costs or not (thread.fresh or thread.inherited or thread.pins):
-            return Seal(at=at, reason=reason)
-        return budget.Outcome().seal(at, reason, self.compaction.summaries.cover(thread))
 
     def begin_child(self, plan: ChildPlan, reason: str) -> None:
         """Begin the planned child. Its file comes with its first words, that of a merge at once."""
@@ -524,14 +512,14 @@ class Conversation:
         seal = Seal(at=self.sessions.now(), reason="exit")
         detach = None
         try:
-            if ready := await self._final_seal():
+            if ready := await leaving.final_seal(self, can_detach=self._detach is not None):
                 seal = ready
             else:
                 detach = self._detach
                 self.show(events.SummaryEnded(source="background"))
         except asyncio.CancelledError:
             uncancel()
-            problem = f"Summary skipped. {SUMMARY_ON_RESUME}"
+            problem = f"Summary skipped. {leaving.SUMMARY_ON_RESUME}"
             self.show(events.SummaryEnded(source="none", problem=problem))
         await self.compaction.cancel()
         await run_to_completion(self.seal(seal, anyway=True))
@@ -540,63 +528,7 @@ class Conversation:
                 detach(self.live.header.id)
             except OSError as error:
                 text = f"No process can be started for the summary: {errors.os_reason(error)}."
-                self.show(events.Warned(text, SUMMARY_ON_RESUME))
-
-    async def _final_seal(self) -> Seal | None:
-        """Return the seal of the exit; None when another process is to make the summary."""
-        fresh, mode, summaries = self.thread.fresh, self.on_exit, self.compaction.summaries
-        answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
-        if mode == "later" or not answered:
-            return await asyncio.to_thread(self._seal_without_model, "exit")
-        in_time = mode == "background" and self._detach is not None
-        try:
-            async with asyncio.timeout(EXIT_SECONDS if in_time else None):
-                if in_time and (seal := await self._ready_seal()):
-                    return seal
-                if in_time and await self.size_of(fresh) > QUICK_TOKENS:
-                    return None
-                outcome = await summaries.narrate(
-                    self.thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True
-                )
-        except TimeoutError:
-            return None
-        if outcome.narrative is None:
-            usage, seconds, at = outcome.usage, outcome.seconds, self.sessions.now()
-            return Seal(at=at, reason="exit", usage=usage, seconds=seconds)
-        summary = await asyncio.to_thread(summaries.cover, self.thread, outcome)
-        return outcome.seal(self.sessions.now(), "exit", summary)
-
-    async def size_of(self, exchanges: Sequence[Exchange]) -> int:
-        """Return the tokens of exchanges, counted in a worker thread."""
-
-        def size() -> int:
-            return sum(budget.exchange_size(one, self.count, self.window) for one in exchanges)
-
-        return await asyncio.to_thread(size)
-
-    async def _ready_seal(self) -> Seal | None:
-        """Return a seal with the summary that was prepared in the background, if there is one. The
-        few exchanges since then are not covered: a resume takes them along in their own words.
-        """
-        thread, compaction = self.thread, self.compaction
-        started = events.SummaryStarted(parts=1, optional=True)
-        if is_made := compaction.state == MAKING:
-            self.show(started)
-            await compaction.wait()
-        ready = compaction.prepared(thread.fresh)
-        rest = thread.fresh[len(ready.covered) :]
-        own = all(one.depth == self.session.depth for one in rest)
-        if ready.narrative is None or not own:
-            return None
-        if await self.size_of(rest) > min(8_000, self.window // 8):
-            return None
-        if not is_made:
-            self.show(started)
-        make = compaction.summaries.block
-        made = await asyncio.to_thread(make, thread, ready, ready.covered, rest)
-        self.show(events.SummaryEnded(source="model", usage=ready.usage, seconds=ready.seconds))
-        seal = ready.seal(self.sessions.now(), "exit", made.summary)
-        return replace(seal, covers=rest[0].query.number - 1 if rest else None)
+                self.show(events.Warned(text, leaving.SUMMARY_ON_RESUME))
 
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -40,16 +41,6 @@ class ContextMeter:
         self._truncation_shown = False
         self._shortened = 0
 
-    @property
-    def _limits(self) -> budget.Limits:
-        return self._conversation.options.limits
-
-    @property
-    def _truncates(self) -> bool:
-        """True when words are left out because nothing is compacted automatically."""
-        some = self._limits.max_messages or self._limits.max_tokens
-        return not self._limits.enabled and bool(some)
-
     def note_model(self) -> None:
         """Forget how the previous model counted."""
         self._ratio = 1.0
@@ -65,7 +56,12 @@ class ContextMeter:
         agent, thread = self._conversation.agent, self._conversation.thread
         state = (
             *(thread.session.header.id, len(thread.session.entries), thread.edited),
-            *(agent, agent.provider.window, self._limits, *self._block_limits.items()),
+            *(
+                agent,
+                agent.provider.window,
+                self._conversation.options.limits,
+                *self._block_limits.items(),
+            ),
             self._count("0123456789"),  # otherwise once the encoding is loaded
         )
         if self._budget is None or self._budget[0] != state:
@@ -112,6 +108,15 @@ class ContextMeter:
         size += sum(budget.exchange_size(one, count, window, tools=False) for one in words)
         return round(size * self._ratio)
 
+    async def size_of(self, exchanges: Sequence[records.Exchange]) -> int:
+        """Return the tokens of exchanges as they are sent, counted in a worker thread."""
+        count, window = self._count, self._conversation.window
+
+        def size() -> int:
+            return sum(budget.exchange_size(one, count, window) for one in exchanges)
+
+        return await asyncio.to_thread(size)
+
     def left_out(self) -> int:
         """Return how many exchanges the limits leave out of the next request."""
         thread = self._conversation.thread
@@ -125,8 +130,9 @@ class ContextMeter:
 
     def request(self) -> tuple[Message, ...]:
         """Return the messages of the next request. Raises ContextFull when they do not fit."""
-        conversation, limits = self._conversation, self._limits
-        if not self._truncation_shown and (left_out := self.left_out()):
+        conversation, limits = self._conversation, self._conversation.options.limits
+        truncates = not (limits.enabled or self._truncation_shown)
+        if truncates and (left_out := self.left_out()):
             self._truncation_shown = True
             setting = "max_history_messages" if limits.max_messages else "max_history_tokens"
             text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
@@ -174,7 +180,7 @@ class ContextMeter:
 
     def _reported(self) -> int | None:
         """Return the next request's tokens by the last report; None when all is to be estimated."""
-        if self.left_out():
+        if not self._conversation.options.limits.enabled and self.left_out():
             return None
         longest = budget.room(self._conversation.window) // 2
         used = budget.reported(self._conversation.live.session, self._count, longest)
@@ -195,12 +201,17 @@ class ContextMeter:
     def _fit(self, thread: Thread) -> tuple[Thread, int]:
         """Return a thread as it is sent, and how many of its texts are shortened for it."""
         limit = self._block_limit(thread.session)
-        newest = self._within_limits(thread)
+        enabled = self._conversation.options.limits.enabled
+        newest = thread if enabled else self._within_limits(thread)
         return messages.fit(newest, self._conversation.window, self._count, limit)
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
-        window, limits, session = self._conversation.window, self._limits, thread.session
+        window, limits, session = (
+            self._conversation.window,
+            self._conversation.options.limits,
+            thread.session,
+        )
         if limits.enabled or not (limits.max_messages or limits.max_tokens):
             return thread
         newest = budget.newest_within(thread.exchanges, window, limits, self._count)

@@ -37,7 +37,6 @@ class ChildPlanner:
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
         self._conversation = conversation
         self._sessions = conversation.sessions
-        self._options = conversation.options
         self._quick = quick
         # a summary that covers a part of its session is made anew, which asks a model
         self._covers_all = conversation.options.compact_on_resume and not quick
@@ -77,7 +76,9 @@ class ChildPlanner:
             return await self._whole(loaded, thread)
         if _stored_summary(session) is None and (self._quick or self._must_be_quick(session)):
             self._quick = True
-            last = max(last, self._options.limits.preserve_recent // 2)  # no model tells of them
+            last = max(
+                last, self._conversation.options.limits.preserve_recent // 2
+            )  # no model tells of them
         return await self._summarized(loaded, thread, last)
 
     def _must_be_quick(self, session: Session) -> bool:
@@ -180,7 +181,7 @@ class ChildPlanner:
         """Return the newest of `words` that stay below the trigger beside a block."""
         conversation = self._conversation
         count, window = conversation.count, conversation.window
-        free = budget.trigger(window, self._options.limits)
+        free = budget.trigger(window, self._conversation.options.limits)
         free -= conversation.meter.child_size(summary_block.render(summary), ())
         start = len(words)
         while start:
@@ -208,7 +209,7 @@ class ChildPlanner:
             show(Warned("The session's summary has an invalid format; it is made anew."))
         if self._quick or not thread.fresh:
             return self._summaries.cover(thread), ()
-        if self._options.use_ai_summary:
+        if self._conversation.options.use_ai_summary:
             try:
                 outcome = await self._summaries.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
@@ -248,7 +249,7 @@ class ChildPlanner:
             )
         if not thread.fresh:
             raise SessionError(f"Nothing was said in session {identity} that could be summarized.")
-        if self._options.use_ai_summary:
+        if self._conversation.options.use_ai_summary:
             stays = "What stands in the file stays."
             outcome = await self._summaries.narrate(thread, thread.fresh, focus, fallback=stays)
             if outcome.narrative is None:

@@ -14,7 +14,6 @@ from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread, shorten_block
 from chat_loop.conversation.compaction import run_to_completion
-from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.sessions import marker, summary_block
@@ -32,13 +31,9 @@ class SummaryWriter:
         self._conversation = conversation
 
     @property
-    def _options(self) -> Options:
-        return self._conversation.options
-
-    @property
     def ledger_room(self) -> int:
         """The tokens that the ledger of a block may take."""
-        return budget.ledger_room(self._conversation.window, self._options.limits)
+        return budget.ledger_room(self._conversation.window, self._conversation.options.limits)
 
     async def narrate(
         self,
@@ -81,9 +76,9 @@ class SummaryWriter:
     ) -> Outcome:
         """Ask the models for the narrative of `span`; when `quiet`, show nothing of it."""
         conversation, own = self._conversation, self._conversation.agent.provider
-        first = self._options.summarizer
+        first = self._conversation.options.summarizer
         routes = (own,) if first is None else (first, own)
-        options, limits = self._options.summary, conversation.agent.limits
+        options, limits = self._conversation.options.summary, conversation.agent.limits
         options = replace(options, limits=limits, optional=optional, retry=not quiet)
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
             options = replace(options, limit=max(options.limit, 600.0))
@@ -153,7 +148,7 @@ class SummaryWriter:
                 whole, after = summary_block.parse(block), size_with(block)
             cost: float | None = 0.0
             if outcome.usage is not None:
-                cost = self._options.cost(outcome.model, outcome.usage)
+                cost = self._conversation.options.cost(outcome.model, outcome.usage)
             archived = {value for line in made.archived for value in ledger.read(line.text).values}
             compaction = Compaction(
                 first=(span or plan.compact)[0].ref,

@@ -13,7 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, failing
-from chat_loop.conversation import conversation as module
+from chat_loop.conversation import leaving
 from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded
 from chat_loop.events import Event, SessionFound, SummaryEnded, SummaryPrepared, Warned
@@ -63,6 +63,23 @@ def test_a_prepared_summary_is_used_without_a_call(tmp_path: Path) -> None:
     assert seal.covers is None
     [prepared] = kinds(talk, SummaryPrepared)
     assert prepared == SummaryPrepared(usage=seal.usage, cost=0.25)
+
+
+def test_a_fresh_session_leaves_the_old_one_with_the_prepared_summary(tmp_path: Path) -> None:
+    talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
+    conversation, path = talk.conversation, talk.path
+
+    async def run() -> None:
+        await conversation.ask(LONG)
+        await conversation.compaction.prepare_exit()
+        await conversation.compaction.wait()
+        await conversation.leave("clear")
+
+    asyncio.run(run())
+    seal = talk.sessions.load(path).session.seal
+    assert seal is not None
+    assert (seal.source, seal.reason) == ("model", "clear")
+    assert conversation.compaction.state == ""
 
 
 def test_what_was_said_since_the_summary_goes_along_in_its_own_words(tmp_path: Path) -> None:
@@ -122,7 +139,7 @@ def test_a_long_conversation_is_left_to_another_process(tmp_path: Path) -> None:
 def test_a_slow_summary_is_waited_for_briefly(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "EXIT_SECONDS", 0.05)
+    monkeypatch.setattr(leaving, "EXIT_SECONDS", 0.05)
     detached: list[str] = []
     talk = Talk(tmp_path, "Yes.", Says(then="silence"), options=PRICE)
     left(talk, "Hi", detached=detached)

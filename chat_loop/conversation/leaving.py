@@ -1,0 +1,94 @@
+"""The seal of a session that is left: with the summary that was prepared, with one that is made in
+time, or without one, so that another process or the next resume makes it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+
+from chat_loop.context.budget import Outcome
+from chat_loop.conversation.compaction import MAKING
+from chat_loop.events import SummaryEnded, SummaryStarted
+from chat_loop.sessions.records import Seal, SealReason
+
+if TYPE_CHECKING:
+    from chat_loop.conversation.conversation import Conversation
+
+SUMMARY_ON_RESUME = "It will be made when you resume the session."
+EXIT_SECONDS = 3.0
+"""How long an exit may wait for a summary that another process can make."""
+QUICK_TOKENS = 2_000
+"""The size of a conversation whose summary is tried in that time; asking twice costs little."""
+REST_TOKENS = 8_000
+"""The most tokens that a prepared summary may leave uncovered."""
+
+
+async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | None:
+    """Return the seal of the exit; None when another process is to make the summary, which is
+    possible where `can_detach`.
+    """
+    mode, compaction = conversation.on_exit, conversation.compaction
+    thread, fresh = conversation.thread, conversation.thread.fresh
+    answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
+    if mode == "later" or not answered:
+        return await asyncio.to_thread(free_seal, conversation, "exit")
+    hurries = mode == "background" and can_detach
+    try:
+        async with asyncio.timeout(EXIT_SECONDS if hurries else None):
+            if hurries and (seal := await _prepared_in_time(conversation)):
+                return seal
+            if hurries and await conversation.meter.size_of(fresh) > QUICK_TOKENS:
+                return None
+            outcome = await compaction.summaries.narrate(
+                thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True
+            )
+    except TimeoutError:
+        return None
+    at = conversation.sessions.now()
+    if outcome.narrative is None:
+        return Seal(at=at, reason="exit", usage=outcome.usage, seconds=outcome.seconds)
+    summary = await asyncio.to_thread(compaction.summaries.cover, thread, outcome)
+    return outcome.seal(at, "exit", summary)
+
+
+async def _prepared_in_time(conversation: Conversation) -> Seal | None:
+    """Return a seal with the summary that is prepared, or about to be, and show that it is."""
+    started = SummaryStarted(parts=1, optional=True)
+    if waits := conversation.compaction.state == MAKING:
+        conversation.show(started)
+        await conversation.compaction.wait()
+    seal = await prepared_seal(conversation, "exit")
+    if seal is not None:
+        if not waits:
+            conversation.show(started)
+        conversation.show(SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds))
+    return seal
+
+
+async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal | None:
+    """Return a seal with the summary that was prepared in the background, if there is one. The few
+    exchanges since then are not covered: a resume takes them along in their own words.
+    """
+    thread, compaction = conversation.thread, conversation.compaction
+    ready = compaction.prepared(thread.fresh)
+    rest = thread.fresh[len(ready.covered) :]
+    if ready.narrative is None or any(one.depth != thread.session.depth for one in rest):
+        return None
+    if await conversation.meter.size_of(rest) > min(REST_TOKENS, conversation.window // 8):
+        return None
+    block = compaction.summaries.block
+    made = await asyncio.to_thread(block, thread, ready, ready.covered, rest)
+    seal = ready.seal(conversation.sessions.now(), reason, made.summary)
+    return replace(seal, covers=rest[0].query.number - 1 if rest else None)
+
+
+def free_seal(conversation: Conversation, reason: SealReason) -> Seal:
+    """Return a seal that costs nothing. An empty child passes on its parent's block."""
+    at, thread = conversation.sessions.now(), conversation.thread
+    costs = bool(thread.fresh) and conversation.options.use_ai_summary
+    if costs or not (thread.fresh or thread.inherited or thread.pins):
+        return Seal(at=at, reason=reason)
+    return Outcome().seal(at, reason, conversation.compaction.summaries.cover(thread))
