@@ -113,8 +113,8 @@ def test_branches_of_one_conversation_are_told_apart_everywhere(tmp_path: Path) 
     newest, other = listed(tmp_path)
     assert newest["branch"] == {"at": "1.1", "words": "Now on port 6000."}
     assert other["branch"] == {"at": "1.2", "words": "Now on port 5544."}
-    assert (newest["queries"], newest["tokens"], newest["shared_queries"]) == (2, 220, 1)
-    assert (other["queries"], other["tokens"], other["shared_queries"]) == (3, 330, 1)
+    assert (newest["queries"], newest["tokens"]) == (2, 220)
+    assert (other["queries"], other["tokens"]) == (3, 330)
     assert [row["number"] for row in listed(tmp_path, "--unfold")].count(None) >= 1
     printed = run(tmp_path, "sessions", "list").stdout.decode()
     assert "Kitchen ⑂1.1 “Now on port 6000.”" in printed

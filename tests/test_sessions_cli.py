@@ -100,7 +100,6 @@ ROW = {
     "sessions": 2,
     "compactions": 1,
     "branch": None,
-    "shared_queries": 0,
 }
 
 

@@ -10,7 +10,6 @@ import json
 import os
 import sqlite3
 import stat
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from importlib import resources
@@ -30,7 +29,6 @@ FILE = ".index.sqlite"
 VERSION = 10
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
-MAX_WORD = 200  # characters of a word in `lexicon`; longer words are found whole only
 
 _SUMMARIES = "FROM message_summaries"
 FIGURES = {
@@ -255,12 +253,11 @@ class Index:
 
     def put(self, sessions: Sequence[IndexedSession]) -> None:
         """Replace sessions."""
-        words = Counter[str]()
         with self._writing():
             keys = self.keys([session.row.id for session in sessions])
             # before the removal, which may free the key of a session that comes later here
             [(last_key,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
-            self._remove(keys.values(), words)
+            self._remove(keys.values())
             [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
             rows, summaries, exchanges, sentences = [], [], [], []
             for session in sessions:
@@ -279,20 +276,16 @@ class Index:
                     texts = msgspec.json.encode(one.texts).decode()
                     exchanges.append((*place, content, one.at, texts))
                     sentences.append((last, one.lines))
-                    words.update(_distinct_words(one.lines))
             self._insert("sessions", rows)
             self._insert("message_summaries", summaries)
             self._insert("exchanges", exchanges)
             self._insert("sentences (rowid, words)", sentences)
-            self._count(words)
 
     def drop(self, ids: Sequence[str]) -> None:
         """Delete sessions, and the vectors of texts that are nowhere else."""
-        words = Counter[str]()
         with self._writing():
-            self._remove(self.keys(ids).values(), words)
+            self._remove(self.keys(ids).values())
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
-            self._count(words)
 
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
         """Store vectors as (digest of an exchange's texts, space, concatenated vectors)."""
@@ -332,32 +325,14 @@ class Index:
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
 
-    def _remove(self, sessions: Iterable[int], words: Counter[str]) -> None:
-        """Delete sessions and subtract their words."""
+    def _remove(self, sessions: Iterable[int]) -> None:
+        """Delete sessions with their words."""
         session_keys = ", ".join(str(int(key)) for key in sessions)
         keys = f"SELECT key FROM exchanges WHERE session IN ({session_keys})"
-        for (lines,) in self.ask(f"SELECT words FROM sentences WHERE rowid IN ({keys})"):
-            words.subtract(_distinct_words(str(lines)))
         self.ask(f"DELETE FROM sentences WHERE rowid IN ({keys})")
         for table in ("exchanges", "message_summaries"):
             self.ask(f"DELETE FROM {table} WHERE session IN ({session_keys})")
         self.ask(f"DELETE FROM sessions WHERE key IN ({session_keys})")
-
-    def _count(self, words: Counter[str]) -> None:
-        """Update how many exchanges contain each word; delete unused words."""
-        changed = [(word, count) for word, count in sorted(words.items()) if count]
-        [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM lexicon")
-        self._for_each(
-            "INSERT INTO lexicon (word, held) VALUES (?1, ?2) "
-            "ON CONFLICT (word) DO UPDATE SET held = held + ?2",
-            changed,
-        )
-        gone = "SELECT key FROM lexicon WHERE held < 1"
-        for table in ("parts", "stems"):
-            added = "SELECT key, word FROM lexicon WHERE key > ?"
-            self.ask(f"INSERT INTO {table} (rowid, word) {added}", (last,))
-            self.ask(f"DELETE FROM {table} WHERE rowid IN ({gone})")
-        self.ask("DELETE FROM lexicon WHERE held < 1")
 
 
 def _columns(session: IndexedSession) -> tuple[object, ...]:
@@ -462,7 +437,3 @@ def _damage_error(path: Path, why: str) -> IndexUnavailable:
 
 def _version(database: sqlite3.Connection) -> int:
     return int(database.execute("PRAGMA user_version").fetchone()[0])
-
-
-def _distinct_words(lines: str) -> set[str]:
-    return {word for word in lines.split() if len(word) <= MAX_WORD}

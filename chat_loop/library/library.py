@@ -225,11 +225,6 @@ def _conversation(
     for part in parts.values():
         for model, usage in part.spent or ():
             spent[model] = spent.get(model, Usage()) + usage
-    shared = [
-        min(parts[one].queries or 0, number, numbers[one][-2])
-        for one, number in last_queries.items()
-        if len(numbers[one]) > 1
-    ]
     branch = None
     if line := fork(identity, links, numbers):
         *own, parent = (sessions[one] for one in line)
@@ -246,7 +241,6 @@ def _conversation(
         spent=None if any(part.spent is None for part in parts.values()) else (*spent.items(),),
         folded=len(older),
         compactions=sum(part.compacted for part in parts.values()),
-        shared=sum(shared),
         branch=branch,
     )
 

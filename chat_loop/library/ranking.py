@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import log, sqrt
+from operator import mul
 
 from msgspec import Struct
 
-from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term
+from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
 
 Position = tuple[int, int]
 """A session and the position of an exchange in it."""
@@ -25,11 +26,10 @@ _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words th
 
 
 class QueryTerm(Struct, frozen=True):
-    """A term, its weight, the certainty of each of its forms, and their FTS5 expression."""
+    """A term, its weight, and the FTS5 expression for it and its other forms."""
 
     term: Term
     weight: float
-    forms: Mapping[str, float]
     match: str
 
 
@@ -46,7 +46,7 @@ class MatchedSentence(Struct, frozen=True):
 
     number: int
     marks: str
-    certainty: dict[int, float]
+    certainty: Sequence[float]
 
 
 class RankedExchange(Struct, frozen=True):
@@ -73,23 +73,35 @@ def rank(
     question: Question, lines: Mapping[Position, str], candidates: Iterable[Position]
 ) -> list[RankedExchange]:
     """Return the candidates, best first, of equals the last; `lines` also has those around."""
-    words: dict[str, dict[int, float]] = {}
-    phrases: dict[str, dict[int, float]] = {}
-    for term, one in enumerate(question.terms):
-        for form, surely in one.forms.items():
-            (phrases if " " in form else words).setdefault(form, {})[term] = surely
+    asked = [one.term for one in question.terms]
+    nothing = [0.0] * len(asked)
+    certainties: dict[str, list[float]] = {}  # of each term, by words and phrases
+    alike: dict[str, list[int]] = {}  # the terms that words with this beginning or end may mean
+    for at, term in enumerate(asked):
+        if len(term.words) > 1:
+            phrase = certainties.setdefault(" ".join(term.words), nothing[:])
+            phrase[at] = 1.0
+        else:
+            for edge in {term.words[0][:3], term.words[0][-4:]}:
+                alike.setdefault(edge, []).append(at)
+    phrases = list(certainties)
+    for word in {word for text in lines.values() for word in text.split()}:
+        if edges := (*alike.get(word[:3], ()), *alike.get(word[-4:], ())):
+            certainty = {at: related(asked[at], word) for at in edges}
+            if any(certainty.values()):
+                certainties[word] = [certainty.get(at, 0.0) for at in range(len(asked))]
     sentences: dict[Position, list[MatchedSentence]] = {}
     for position, text in lines.items():
         sentences[position] = []
         for number, line in enumerate(text.split("\n")):
             marks, _, spoken = line.partition(" ")
-            held = [words[word] for word in words.keys() & set(spoken.split(" "))]
-            held += [phrases[one] for one in phrases if f" {one} " in f" {spoken} "]
+            held = [certainties[word] for word in certainties.keys() & set(spoken.split(" "))]
+            held += [certainties[one] for one in phrases if f" {one} " in f" {spoken} "]
             if held:
-                best = _highest(held) if len(held) > 1 else held[0]
-                sentences[position].append(MatchedSentence(number, marks, best))
+                sentences[position].append(MatchedSentence(number, marks, _highest(held)))
     whole = {
-        position: _highest([one.certainty for one in each]) for position, each in sentences.items()
+        position: _highest([nothing, *(one.certainty for one in each)])
+        for position, each in sentences.items()
     }
     ranked = [
         _scored(question, position, sentences[position], whole)
@@ -115,37 +127,35 @@ def fuse(
     return sorted(ranked, key=lambda one: (-one.exact, -worth(one)))
 
 
-def _highest(several: Iterable[Mapping[int, float]]) -> dict[int, float]:
+def _highest(several: Sequence[Sequence[float]]) -> list[float]:
     """Return the highest certainty of each term."""
-    held: dict[int, float] = {}
-    for one in several:
-        for term, surely in one.items():
-            if surely > held.get(term, 0.0):
-                held[term] = surely
-    return held
+    return [max(each) for each in zip(*several, strict=True)]
 
 
 def _scored(
     question: Question,
     position: Position,
     sentences: Sequence[MatchedSentence],
-    whole: Mapping[Position, Mapping[int, float]],
+    whole: Mapping[Position, Sequence[float]],
 ) -> RankedExchange:
     """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
-    asked, (session, at) = question.terms, position
-    weights = [one.weight for one in asked]
-    around = [(whole.get((session, at + step), {}), weight) for step, weight in AROUND]
-    near = [
-        max(weight * held.get(term, 0.0) for held, weight in around) for term in range(len(asked))
+    (session, at), here = position, whole[position]
+    weights = [one.weight for one in question.terms]
+    around = [
+        [weight * surely for surely in whole[session, at + step]]
+        for step, weight in AROUND
+        if (session, at + step) in whole
     ]
-    beside = sum(weight * near[term] for term, weight in enumerate(weights))
+    near = _highest(around)
+    beside = sum(map(mul, weights, near))
     scores: dict[int, float] = {}
-    for sentence in sentences:
-        score = beside
-        for term, surely in sentence.certainty.items():
-            score += weights[term] * max(0.0, surely - near[term])
-        score *= _ASKING if QUESTION_MARK in sentence.marks else 1.0
-        scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
+    for one in sentences:
+        held = [
+            max(0.0, surely - before) for surely, before in zip(one.certainty, near, strict=True)
+        ]
+        score = beside + sum(map(mul, weights, held))
+        score *= _ASKING if QUESTION_MARK in one.marks else 1.0
+        scores[one.number] = score * (_TELLING if VALUE_MARK in one.marks else 1.0)
     ordered = sorted(sentences, key=lambda one: (-scores[one.number], one.number))
     best = scores[ordered[0].number] if ordered else 0.0
     strength = 0.0
@@ -154,14 +164,13 @@ def _scored(
         marks = ordered[0].marks
         rarest = rarity(question.total, 1)
         limited = [min(weight, rarest) for weight in weights]
-        held = sum(limited[term] * surely for term, surely in ordered[0].certainty.items())
+        part = sum(map(mul, limited, ordered[0].certainty))
         likely = (0.6 if QUESTION_MARK in marks else 1.0) * (1.0 if VALUE_MARK in marks else 0.8)
-        chance = min(1.0, held / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
-        strength = min(1.0, likely * held / (sum(limited) or 1.0) * chance)
-    here = whole[position]
+        chance = min(1.0, part / (_RARE_WORDS * max(rarest, _LEAST_RARITY)))
+        strength = min(1.0, likely * part / (sum(limited) or 1.0) * chance)
     return RankedExchange(
         position=position,
-        exact=sum(one.term.exact and here.get(term, 0.0) >= 1.0 for term, one in enumerate(asked)),
+        exact=sum(one.term.exact and here[term] >= 1.0 for term, one in enumerate(question.terms)),
         score=best,
         coverage=max(best, beside) / (sum(weights) or 1.0),
         strength=strength,

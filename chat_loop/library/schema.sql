@@ -39,11 +39,6 @@ CREATE TABLE message_summaries (
 );
 -- The words of an exchange under its key, a line for each sentence: `terms.lines`.
 CREATE VIRTUAL TABLE sentences USING fts5 (words, tokenize='porter ascii');
--- Every distinct word, how many exchanges hold it, its trigrams and its English stem.
-CREATE TABLE lexicon (key INTEGER PRIMARY KEY, word TEXT NOT NULL UNIQUE, held INTEGER NOT NULL);
-CREATE INDEX lexicon_gone ON lexicon (key) WHERE held < 1;
-CREATE VIRTUAL TABLE parts USING fts5 (word, columnsize=0, tokenize='trigram');
-CREATE VIRTUAL TABLE stems USING fts5 (word, columnsize=0, tokenize='porter ascii');
 -- They stay when everything is read anew: they are expensive, and the digest says of what they are.
 CREATE TABLE IF NOT EXISTS vectors (
     content BLOB PRIMARY KEY,   -- as in `exchanges`

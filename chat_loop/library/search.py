@@ -25,8 +25,6 @@ CANDIDATES = 150
 """Of the facts of `benchmarks.archive` 100 hold 86 %, 150 hold 92 %, and 300 no more."""
 _LIKELY = 300  # exchanges of which those around them are looked at
 _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
-_MAX_RELATED = 12
-_MAX_RELATED_WORD = 40
 _PLACES = 5
 _PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
 _TEXTS = msgspec.json.Decoder(Texts)
@@ -192,43 +190,28 @@ def _question(index: Index, text: str) -> Question:
     for term in telling or everything:
         if term.of in present:  # `key`, where there is `s3.key`
             continue
-        forms = {" ".join(term.words): 1.0} | _related_words(index, term, term.text in present)
-        match = " OR ".join(_quoted(form) for form in forms)
-        [(count,)] = index.ask(f"SELECT count(*) FROM ({holds} {_COUNTED})", (match,))
+        match = _match(term, is_present=term.text in present)
+        [(count,)] = index.ask(
+            f"SELECT count(*) FROM ({holds} {_COUNTED})", (_quoted(*term.words),)
+        )
         weight = ranking.rarity(total, count)
         if term.plain and term.text.isdigit():  # "give me 3 of them"
             weight /= 2
-        asked.append(ranking.QueryTerm(term, weight, forms, match))
+        asked.append(ranking.QueryTerm(term, weight, match))
     return Question(tuple(asked), not telling, total)
 
 
-def _related_words(index: Index, term: terms.Term, is_found: bool) -> dict[str, float]:
-    """Return other forms, compounds and longer ids, with how surely they mean `term`, 0 to 1."""
-
-    def words(statement: str, value: str) -> list[str]:
-        return [word for (word,) in index.ask(f"SELECT {statement} LIMIT 400", (value,))]
-
-    containing = "word FROM parts WHERE parts MATCH ?"
-    word = term.text
+def _match(term: terms.Term, *, is_present: bool) -> str:
+    """Return the FTS5 expression for a term, its other forms, its parts, and longer ids."""
+    word, match = term.text, _quoted(*term.words)
     if term.exact:
-        if len(word) < 3 or is_found:
-            return {}
-        longer = words(containing, _quoted(word.translate(terms.WIDE)))
-        return dict.fromkeys(longer[:_MAX_RELATED], 0.6)
-    if not term.plain or not 4 <= len(word) <= _MAX_RELATED_WORD:
-        return {}
-    pieces = {piece for at in range(4, len(word) - 2) for piece in (word[:at], word[-at:])}
-    in_lexicon = "value FROM json_each(?) WHERE value IN (SELECT word FROM lexicon)"
-    same = words("word FROM stems WHERE stems MATCH ?", _quoted(word))
-    sure = dict.fromkeys(same, terms.SAME)
-    for other in (
-        *words(containing, _quoted(word[: max(4, ceil(terms.ALIKE * len(word)))])),
-        *words(in_lexicon, json.dumps([*pieces])),
-    ):
-        sure[other] = max(sure.get(other, 0.0), terms.related(word, other))
-    sure.pop(word, None)
-    best = sorted(sure.items(), key=lambda pair: (-pair[1], pair[0]))[:_MAX_RELATED]
-    return {other: surely for other, surely in best if surely}
+        return match if is_present or len(word) < 3 else f"{match} *"
+    if not term.plain or not 4 <= len(word) <= terms.MAX_WORD:
+        return match
+    parts = [part for at in range(4, len(word) - 2) for part in (word[:at], word[-at:])]
+    start = word[: max(4, ceil(terms.ALIKE * len(word)))]
+    starts = (f"{_quoted(one)} *" for one in (start, word[::-1]))
+    return " OR ".join((match, *starts, *map(_quoted, parts)))
 
 
 def _candidates(

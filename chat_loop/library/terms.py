@@ -17,6 +17,13 @@ QUESTION_MARK, VALUE_MARK = "?", "#"
 SAME = 0.9  # how surely two forms of one word mean the same
 _FORM, ALIKE, _PART = 0.8, 0.65, 0.45
 """Shares of the longer word that are equal in forms of one word, in words alike, in compounds."""
+_ENDINGS = {
+    *("", "s", "es", "e", "d", "ed", "ing", "ning", "ting", "y", "ies", "ied"),
+    *("n", "en", "er", "ly"),
+}
+"""Endings that forms of one word differ by, beside what they share."""
+COMPOUND, MAX_WORD = 8, 40  # letters of a word that is also found by its end
+_LONGER_ID = 0.6  # how surely an id means what it begins with
 _ENDS = 4_000  # characters that are read at a query's beginning and at its end
 
 _UNSPACED = (
@@ -67,10 +74,12 @@ def fold(text: str) -> str:
 
 def words(text: str) -> list[str]:
     """Return the words of a text, and behind them hyphenated words joined, the verbs of German
-    participles (`eingeschult` -> `einschult`), and ids of several words as one.
+    participles (`eingeschult` -> `einschult`), ids of several words as one, and long words from
+    their end: by it `Verwaltung` finds `Hausverwaltung`.
     """
     folded = fold(text)
     result = _WORD.findall(folded)
+    result += [word[::-1] for word in result if COMPOUND <= len(word) <= MAX_WORD]
     if len(result) > 1 and _JOINT.search(folded):
         result += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
@@ -123,19 +132,24 @@ def drop_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
     return tuple(term for term in found if not term.plain or tells(term.text))
 
 
-def related(one: str, other: str) -> float:
-    """Return how likely two words mean the same, 0 to 1, by a common prefix or as a part."""
-    if one == other:
+def related(term: Term, word: str) -> float:
+    """Return how surely a word means a term, 0 to 1: as another form, a part, or a longer id."""
+    one = term.words[0]
+    if one == word:
         return 1.0
-    short, long = sorted((one, other), key=len)
+    if term.exact:
+        return _LONGER_ID if word.startswith(one) else 0.0
+    short, long = sorted((one, word), key=len)
     shared = next((at for at, char in enumerate(short) if long[at] != char), len(short))
+    if shared >= 3 and short[shared:] in _ENDINGS and long[shared:] in _ENDINGS:
+        return SAME
     if len(short) < 4:
         return 0.0
     if shared >= max(4.0, _FORM * len(long)):
         return SAME
-    alike = shared >= max(4.0, ALIKE * len(long))
-    part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
-    return max(0.5 * alike, (0.6 if len(short) >= 5 else 0.4) * part)
+    is_alike = shared >= max(4.0, ALIKE * len(long))
+    is_part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
+    return max(0.5 * is_alike, (0.6 if len(short) >= 5 else 0.4) * is_part)
 
 
 @cache

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
-
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -20,11 +18,10 @@ class Chain(Struct, frozen=True):
 
 
 class ChainReader:
-    """Reads chains; caches the last one, so that only changed files are read again."""
+    """Reads chains from the files of a folder."""
 
     def __init__(self, sessions: SessionManager) -> None:
         self._sessions = sessions
-        self._cache: dict[str, tuple[tuple[int, int], LoadedSession]] = {}
         self._seen: set[str] = set()
         self._broken = ""
 
@@ -41,7 +38,6 @@ class ChainReader:
                 oldest_first.append(one)
             elif one not in self._seen and (second := self._load(one, main=False)) is not None:
                 pending += [second, *self._line(second.session, main=False)]
-        self._cache = {name: one for name, one in self._cache.items() if name in self._seen}
         return Chain(tuple(oldest_first[::-1]), self._broken)
 
     def _line(self, session: Session, *, main: bool) -> list[LoadedSession | str]:
@@ -59,7 +55,7 @@ class ChainReader:
             session = loaded.session
 
     def _load(self, parent: str, *, main: bool) -> LoadedSession | None:
-        """Load a parent, from memory while its file is the same. None: the line ends here."""
+        """Load a parent; None: the line ends here."""
         problem = ""
         if not ID_PATTERN.fullmatch(parent):
             problem = "The chain ends at a parent with an invalid id."
@@ -67,14 +63,8 @@ class ChainReader:
             problem = f"The chain ends at {parent}: it would begin again there." if main else ""
         else:
             self._seen.add(parent)
-            path, stamp = self._sessions.session_file(parent), (-1, -1)
-            with suppress(OSError):  # `load` says why a file cannot be looked at
-                status = path.lstat()
-                stamp = status.st_size, status.st_mtime_ns
             try:
-                if self._cache.get(parent, ((), None))[0] != stamp:
-                    self._cache[parent] = stamp, self._sessions.load(path)
-                return self._cache[parent][1]
+                return self._sessions.load(self._sessions.session_file(parent))
             except SessionError as error:
                 problem = f"The chain ends before {parent}: {error.message}"
         self._broken = self._broken or problem

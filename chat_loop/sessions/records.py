@@ -492,7 +492,6 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     compaction: str = ""  # the sizes of the compaction that ended it: `compacted 61K → 9.4K`
     compactions: int = 0
     folded: int = 0  # the number of older sessions of its chain behind it
-    shared: int = 0  # the number of queries that belong to other conversations as well
     branch: Branch | None = None  # the place where its chain leaves that of another conversation
     behind: str = ""  # the id of the conversation's newest session, where it is listed below that
     current: bool = False

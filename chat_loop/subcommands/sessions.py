@@ -103,7 +103,7 @@ class SessionActions:
                 values = {**row_values(row, numbers.get(row.id)), "cost": price}
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
-                    values |= {"branch": row.branch, "shared_queries": row.shared}
+                    values["branch"] = row.branch
                 printed.append(values)
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: printed, "older": more})

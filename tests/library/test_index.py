@@ -89,18 +89,14 @@ def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
         "before, after, cost FROM message_summaries LEFT JOIN sessions ON key = session",
     }
     found = {name: set(index.ask(statement)) for name, statement in tables.items()}
-    found["lexicon"] = set(index.ask("SELECT word, held FROM lexicon"))
-    words = {word for (word,) in index.ask("SELECT word FROM parts")}
-    assert words == {word for word, _ in found["lexicon"]}
-    found["words"] = {
-        (word, identity, position)
-        for word in words
-        for identity, position in index.ask(
-            "SELECT id, position FROM sentences JOIN exchanges ON exchanges.key = sentences.rowid "
-            "JOIN sessions ON sessions.key = session WHERE sentences MATCH ?",
-            (f'"{word}"',),
+    index.ask("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, sentences, instance)")
+    found["words"] = set(
+        index.ask(
+            "SELECT term, id, position, offset FROM temp.vocabulary "
+            "JOIN exchanges ON exchanges.key = doc JOIN sessions ON sessions.key = session"
         )
-    }
+    )
+    index.ask("DROP TABLE temp.vocabulary")
     index.ask("INSERT INTO sentences (sentences) VALUES ('integrity-check')")
     assert index.ask("PRAGMA integrity_check") == [("ok",)]
     return found

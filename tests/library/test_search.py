@@ -14,7 +14,7 @@ from benchmarks.support.exchanges import ExchangeIndex
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, START, conversation, exchange
 from chat_loop.library.ranking import MatchedSentence, RankedExchange, fuse
 from chat_loop.library.search import Hit
-from chat_loop.library.terms import MAX_TERMS, fold, is_question, lines, related, terms
+from chat_loop.library.terms import MAX_TERMS, Term, fold, is_question, lines, related, terms
 from chat_loop.sessions.records import Call, Exchange, Result, Use
 from tests.strategies import texts as hostile
 
@@ -74,9 +74,9 @@ NOISE = (
         ("The Wi-Fi of the cabin is slow.", "wifi"),
         ("Use client_max_body_size in /etc/nginx/nginx.conf for it.", "nginx.conf"),
         ("See commit 9f3c2ab for that.", "9f3c"),
-        ("The repository is sftp:backup@nas.local:/srv/restic now.", "kup@nas.lo"),
+        ("The repository is sftp:backup@nas.local:/srv/restic now.", "backup@nas"),
         ("It costs 18,500 euros.", "18,500"),
-        ("Look at XOPS-22178-b today.", "ops-2217"),
+        ("Look at XOPS-22178-b today.", "xops-2217"),
         ("Réunion à 14 h 20.", "reunion"),
     ],
 )
@@ -208,8 +208,8 @@ def test_a_long_query_has_few_terms() -> None:
     ],
 )
 def test_how_surely_words_are_related(one: str, other: str, least: float, most: float) -> None:
-    assert least <= related(one, other) <= most
-    assert related(one, other) == related(other, one)
+    assert least <= related(Term(one, (one,)), other) <= most
+    assert related(Term(one, (one,)), other) == related(Term(other, (other,)), one)
 
 
 @pytest.mark.parametrize(
@@ -323,7 +323,7 @@ def test_nothing_is_strong_for_chatter(planted: ExchangeIndex) -> None:
 
 
 def scored(position: int, coverage: float, exact: int = 0) -> RankedExchange:
-    held = (MatchedSentence(0, "", {0: 1.0}),) if coverage else ()
+    held = (MatchedSentence(0, "", [1.0]),) if coverage else ()
     return RankedExchange((1, position), exact, coverage, coverage, coverage, held)
 
 

@@ -43,24 +43,6 @@ def test_a_session_without_a_parent_has_no_ancestors(tmp_path: Path) -> None:
     assert chain_exchanges(Chain(), 1) == ()
 
 
-def test_only_files_that_changed_are_read_again(tmp_path: Path) -> None:
-    sessions = Counting(tmp_path)
-    live = chained(sessions, ["a"], ["b"], ["live"])
-    reader = ChainReader(sessions)
-    first = reader.read(live)
-    assert len(sessions.told()) == 2
-    assert reader.read(live) == first
-    child = session(sessions, "s4", live.header.id, ["c"], 4)
-    assert ids(reader.read(child)) == ["s3", "s2", "s1"]
-    assert sessions.told() == [live.header.id]
-    path = next(tmp_path.glob("s1_*"))
-    path.write_bytes(path.read_bytes().replace(b"**You:** a", b"**You:** A"))
-    os.utime(path, ns=(1, 1))
-    chain = reader.read(child)
-    assert sessions.told() == [path.stem]
-    assert chain_exchanges(chain, 4)[0][0].query.text == "A"
-
-
 def gone(path: Path) -> None:
     path.unlink()
 
