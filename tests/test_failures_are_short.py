@@ -176,8 +176,8 @@ def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
             tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
         ) as terminal:
             terminal.line("hello")
-            terminal.wait_for(re.compile(r"Trying again.*\(2/5\): "))
-            terminal.wait_for(re.compile(r"Trying again.*\(3/5"))
+            terminal.wait_for(re.compile(r"Trying again in 1 s \(2/5\)"))
+            terminal.wait_for(re.compile(r"\(3/5\)"))
             terminal.wait_for("You said: hello")
             terminal.wait_for("Time: ")
             assert "Trying again" not in terminal.text()

@@ -89,6 +89,27 @@ def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
     assert waiting.next_turn() == TURN_SECONDS
 
 
+@pytest.mark.parametrize(
+    ("columns", "seconds", "line"),
+    [
+        (80, 1.2, "It is overloaded. Trying again in 3 s (2/5) 1 s - Esc to stop"),
+        (80, 4.2, "It is overloaded. Trying (2/5) 4 s - Esc to stop"),
+        (60, 1.2, "It is ove... Trying again in 3 s (2/5) 1 s - Esc to stop"),
+        (34, 1.2, "Trying again in 3 s (2/5) 1 s"),
+    ],
+)
+def test_the_time_until_another_attempt_runs_down(columns: int, seconds: float, line: str) -> None:
+    clock = Clock()
+    waiting = Waiting(clock)
+    waiting.begin()
+    waiting.count_down("It is overloaded.", "2/5", 4.0)
+    clock.seconds = seconds
+    assert waiting.line("Sally …", columns, symbols=False) == line
+    waiting.begin()
+    clock.seconds += 1
+    assert waiting.line("Sally …", 80, symbols=False) == "Sally ... 1 s - Esc to stop"
+
+
 @given(STYLED, st.integers(1, 100), st.integers(1, 8))
 def test_everything_is_printed_once_and_in_order(
     pieces: list[str], columns: int, rows: int

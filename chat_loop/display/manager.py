@@ -334,14 +334,13 @@ class DisplayManager:
 
     def _retrying(self, event: events.Retrying) -> None:
         """Show why a request failed and when it is retried; a pipe gets only the first reason."""
-        reason = one_line(event.reason, 300)
-        when = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
-        attempt = f"{event.attempt}/{event.attempts}"
+        reason, attempt = one_line(event.reason, 300), f"{event.attempt}/{event.attempts}"
         if self._redraws:
             if self._in_reply or self._in_thinking or not self.waiting.lasts:
                 self.begin_waiting()
-            self.waiting.more = f" Trying {when} ({attempt}): {reason}"
+            self.waiting.count_down(reason, attempt, event.seconds)
         elif event.attempt == events.FIRST_RETRY:
+            when = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
             self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)
 
     def _tool_returned(self, event: events.ToolReturned) -> None:

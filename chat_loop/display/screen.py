@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
+from math import ceil
 from typing import TextIO
 
 from chat_loop.display.text import cells, cut_to
@@ -33,15 +34,21 @@ class Waiting:
         self.lasts = False
         self._clock = clock
         self._since = self._delay = 0.0
+        self._retry = ("", "", 0.0)  # a sentence, the attempt as `2/5`, and when it begins
 
     def begin(self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False) -> None:
         """Start to wait; the line appears after a short delay, or at once."""
         self.text, self.more, self.hint, self.lasts = text, "", hint, True
+        self._retry = ("", "", 0.0)
         self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
 
     def put_off(self) -> None:
         """Hide the line until nothing has come for a while: a part of the reply is here."""
         self._since, self._delay = self._clock(), PAUSE_SECONDS
+
+    def count_down(self, reason: str, attempt: str, seconds: float) -> None:
+        """Show why a request failed, and how long it is until the next attempt."""
+        self.more, self._retry = "", (reason, attempt, self._clock() + seconds)
 
     def count(self, done: int, of: int) -> None:
         """Show that sessions are read; safe in any thread."""
@@ -67,6 +74,11 @@ class Waiting:
         if not self.lasts or seconds < self._delay:
             return ""
         text, hint = f"{self.text or default}{self.more}", self.hint
+        reason, attempt, at = self._retry
+        if reason and not self.more:
+            left = ceil(at - self._clock())
+            when = f" Trying again in {left} s ({attempt})" if left > 0 else f" Trying ({attempt})"
+            text = (cut_to(reason, columns - len(when) - len(hint) - 10) + when).lstrip()
         if not symbols:
             text = text.replace("…", "...").encode("ascii", "backslashreplace").decode()
             hint = hint.replace("·", "-")
