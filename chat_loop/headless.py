@@ -7,7 +7,6 @@ import shlex
 import signal
 import sys
 from collections.abc import Callable
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -15,15 +14,12 @@ from chat_loop import errors, events
 from chat_loop.agent.tools import STEP_LIMIT_RESULT
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.references import find_session
-from chat_loop.config import expand_home
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
-from chat_loop.display.plain import event_object, out, out_json, reply_writers, tell
-from chat_loop.display.text import one_line
+from chat_loop.display.plain import event_object, out_json, reply_writers, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
-from chat_loop.sessions.files import Files
 from chat_loop.sessions.naming import validate_name
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import plural
@@ -51,25 +47,7 @@ STDIN = "-"
 
 def run(app: App) -> int:
     """Answer one question on standard output, and save the session; return the exit code."""
-    options = app.options
-    question = whole_question(options.question)
-    target = target_of(options.output, force=options.force)
-    run = Run(app, question, to_file=target is not None)
-    written = target is None
-    try:
-        code, whole = asyncio.run(run.ask())
-        if target is not None and whole:
-            write = Files().replace if options.force else Files().write_new
-            try:
-                write(target, "".join(run.text).encode("utf-8", "replace"))
-            except OSError as error:
-                message = f"{target} cannot be written: {errors.os_reason(error)}."
-                raise errors.SaveError(message) from error
-            written = True
-        return code
-    finally:
-        if not written and not options.json:  # what came of it is not lost
-            out("".join(run.text))
+    return asyncio.run(Run(app, whole_question(app.options.question)).ask())
 
 
 def whole_question(question: str) -> str:
@@ -88,37 +66,15 @@ def whole_question(question: str) -> str:
     return question
 
 
-def target_of(file: str, *, force: bool) -> Path | None:
-    """Return the file that the reply goes to; None is standard output. Raises UsageError."""
-    if file in ("", STDIN):
-        return None
-    try:
-        path = expand_home(file).absolute().resolve()
-        exists = path.exists()
-        rules = {
-            f"There is no folder {path.parent}.": path.parent.is_dir(),
-            f"{path} is not a file.": path.is_file() or not exists,
-            f"{path} is there already.": force or not exists,
-        }
-    except (OSError, RuntimeError, ValueError):  # such as a loop of links, or a NUL
-        path, rules = Path(file), {f"{one_line(file)} cannot be a file.": False}
-    for message, kept in rules.items():
-        if not kept:
-            hint = "--output takes a file in a folder that is there; --force replaces one."
-            raise errors.UsageError(message, hint)
-    return path
-
-
 class Run:
-    """One question and its reply. `text` is the reply where it goes `to_file`."""
+    """One question and its reply."""
 
-    def __init__(self, app: App, question: str, *, to_file: bool) -> None:
-        self.text: list[str] = []
+    def __init__(self, app: App, question: str) -> None:
         self._app, self._agent, self._servers = app, app.agent(), app.servers()
         self._question = question
-        self._json, self._to_file = app.options.json, to_file
+        self._json = app.options.json
         look = app.config.display
-        as_written = to_file or self._json or app.options.plain or not look.markdown
+        as_written = self._json or app.options.plain or not look.markdown
         theme = "" if as_written else look.theme
         self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
         self._started = self._after_tools = False
@@ -130,8 +86,8 @@ class Run:
         self._output_error: errors.OutputError | None = None
         self._task: asyncio.Future[None] | None = None
 
-    async def ask(self) -> tuple[int, bool]:
-        """Return the exit code, and True when the reply came to its end."""
+    async def ask(self) -> int:
+        """Print the reply, and return the exit code."""
         app, agent = self._app, self._agent
         memory = app.memory(agent, self._show)
         if memory is not None and memory.warning:
@@ -153,8 +109,8 @@ class Run:
                 self._show(events.Warned(*INCOMPLETE_STOPS[self._stop]))
         except asyncio.CancelledError:
             if self._pipe_closed:
-                return 0, False
-            return SIGNAL_EXIT_BASE + (received[0] if received else signal.SIGINT), False
+                return 0
+            return SIGNAL_EXIT_BASE + (received[0] if received else signal.SIGINT)
         except errors.ChatLoopError as error:
             if isinstance(error, errors.ContextTooLong | errors.ContextFull):
                 error.hint = "Ask for less at once, or take a model with a larger window (--model)."
@@ -170,7 +126,7 @@ class Run:
             if self._servers is not None:
                 await self._servers.close()
             await agent.provider.close()
-        return self._code(), True
+        return self._code()
 
     def _code(self) -> int:
         """Return the exit code of a reply that came to its end. Raises OutputError."""
@@ -255,9 +211,7 @@ class Run:
             tell(event)
 
     def _write_text(self, text: str) -> None:
-        if self._to_file:
-            self.text.append(text)
-        elif not self._json:
+        if not self._json:
             self._write(self._put, text)
 
     def _write(self, write: Callable[..., object], *values: object) -> None:

@@ -206,8 +206,6 @@ def _add_chat_options(made: argparse.ArgumentParser) -> None:
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
     _value(question, "--system", "TEXT", "replace the agent's system prompt", default=None)
-    _value(question, "--output", "FILE", "write the reply to this file once it is complete")
-    _flag(question, "--force", "with --output: replace an existing file")
     _flag(question, "--no-save", "don't save the session", dest="save", action="store_false")
 
 
@@ -419,7 +417,6 @@ def check(options: argparse.Namespace) -> None:
         options.as_json, options.json = True, False
     only_with_p = {
         "--system": options.system is not None,
-        "--output": options.output,
         "--no-save": not options.save,
         "--json": options.json,
         "--yes": options.allow,  # in a chat the user is asked
@@ -433,7 +430,6 @@ def check(options: argparse.Namespace) -> None:
         "--continue and --resume start a chat: they do not go with a command.": resume and command,
         "--name goes with a chat; chat-loop sessions rename names a saved one.": options.title
         and command,
-        "--force goes with --output.": options.force and not options.output,
         "--no-save does not go with --continue and --resume.": resume and not options.save,
         "Which session? With -p --resume needs one.": asks and resume == BROWSE,
         "There is no terminal that can show the browser.": chooses and not on_terminal,

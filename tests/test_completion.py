@@ -11,7 +11,6 @@ from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.view import KEYS
 from chat_loop.config import AutoCompactConfig, parse
-from chat_loop.display.markdown.theme import THEMES
 from tests.screens import Screen
 from tests.stocked import ALL, OLD, SECOND, put
 from tests.talking import SUMMARY, Model
@@ -84,11 +83,6 @@ def test_help(screen: Screen) -> None:
     assert offered(screen, "/help k") == ["/help keys"]
 
 
-def test_themes(screen: Screen) -> None:
-    choices = [*CommandCompleter(screen.chat).choices("/theme ")]
-    assert [(choice.text, choice.note) for choice in choices] == [*THEMES.items()]
-
-
 def test_the_keys_are_told(tmp_path: Path) -> None:
     told = Screen(tmp_path, ["/help keys"]).text
     readme = (Path(__file__).parent.parent / "README.md").read_text("utf-8")
@@ -157,8 +151,7 @@ EXPECTED = {
     "quote": (OLD.header.id[:-1], OLD.header.id),
     "sessions": ("", "all"),
     "resume": ("", "last"),
-    "config": ("them", ""),
-    "theme": ("", "auto"),
+    "config": ("displax", ""),
     "export": ("", "html"),
     "import": ("", "notes.md"),
     "help": ("", "agents"),

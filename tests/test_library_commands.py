@@ -44,7 +44,6 @@ def test_lists_and_their_filters(tmp_path: Path) -> None:
         "/sessions --since 9999-12-31 --unfold",
         "/sessions --since soon",
         "/sessions --before 2026-11-22 --unfold",
-        "/sessions more",
     ]
     assert run(tmp_path, *lines, hours=5) == (
         """\
@@ -83,8 +82,6 @@ You: /sessions --since soon
 You: /sessions --before 2026-11-22 --unfold
 1  Kitchen #home  3h  2 queries  220 tokens
 2  Kitchen #home  4h  2 queries  220 tokens
-You: /sessions more
-No more sessions.
 Goodbye!
 """
     )
@@ -629,27 +626,14 @@ def numbers(text: str, command: str) -> list[str]:
     return [line.split()[0] for line in after.split("\n") if line[:3].strip().isdigit()]
 
 
-def test_pages_go_on_where_they_ended_whatever_is_shown_between(tmp_path: Path) -> None:
+def test_a_page_and_all_sessions(tmp_path: Path) -> None:
     notes(tmp_path, 45)
-    lines = [
-        "sessions",
-        "/tree n7",
-        "/show 1",
-        "/sessions more",
-        "/show 21",
-        "/search note",
-        "/sessions  more",
-    ]
-    text = run(tmp_path, *lines, "/sessions more", "/show 45", "/sessions all", "/show 46", hours=1)
+    text = run(tmp_path, "sessions", "/show 1", "/sessions all", "/show 45", "/show 46", hours=1)
     assert numbers(text, "sessions") == [str(number) for number in range(1, 21)]
-    assert "… and 25 older: /sessions more shows them, /sessions WORDS filters." in text
-    assert text.partition("You: /show 1\n")[2].startswith("Session ID: n7\n")
-    assert numbers(text, "/sessions more") == [str(number) for number in range(21, 41)]
-    assert text.partition("You: /show 21\n")[2].startswith("Session ID: n25\n")
-    assert numbers(text, "/sessions  more") == [str(number) for number in range(41, 46)]
-    assert "You: /sessions more\nNo more sessions.\n" in text
-    assert text.partition("You: /show 45\n")[2].startswith("Session ID: n1\n")
+    assert "… and 25 older: /sessions all lists them, /sessions WORDS filters." in text
+    assert text.partition("You: /show 1\n")[2].startswith("Session ID: n45\n")
     assert numbers(text, "/sessions all") == [str(number) for number in range(1, 46)]
+    assert text.partition("You: /show 45\n")[2].startswith("Session ID: n1\n")
     assert "✗ There is no session 46: the numbers go from 1 to 45." in text
 
 

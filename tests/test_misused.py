@@ -4,7 +4,6 @@ over the prompt.
 
 from __future__ import annotations
 
-import os
 import sys
 from pathlib import Path
 
@@ -67,40 +66,3 @@ def test_nothing_is_printed_over_the_prompt(tmp_path: Path, arguments: tuple[str
         assert "You:" not in chat.text()
         assert chat.text().rstrip().endswith("--help shows how.")
         assert settings(chat) == before
-
-
-@pytest.mark.skipif(not hasattr(os, "link"), reason="hard links")
-def test_a_reply_is_written_where_no_file_can_be_linked(tmp_path: Path) -> None:
-    """As on FAT: a process that the system refuses every link, and every rename of another name."""
-    (tmp_path / "sitecustomize.py").write_text(
-        "import os\ndef no(*_, **__):\n    raise PermissionError(1, 'no')\nos.link = no\n"
-    )
-    reply = tmp_path / "reply.md"
-    result = run(
-        tmp_path, *ECHO, "-p", "hello", "--output", str(reply), keys={"PYTHONPATH": str(tmp_path)}
-    )
-    assert (result.returncode, result.stdout, result.stderr) == (0, b"", b"")
-    assert (reply.read_text(), reply.stat().st_mode & 0o777) == ("You said: hello\n", 0o600)
-    again = run(tmp_path, *ECHO, "-p", "hello", "--output", str(reply))
-    assert again.returncode == 2
-
-
-@pytest.mark.skipif(not Path("/bin/bash").exists(), reason="a limit of a file's size")
-def test_a_part_of_a_reply_is_not_left_in_its_file(tmp_path: Path) -> None:
-    reply = tmp_path / "reply.md"
-    question = "x" * 300_000
-    limited = ("/bin/bash", "-c", 'trap "" XFSZ; ulimit -f 200; "$@"', "bash")
-    result = run(
-        tmp_path,
-        *ECHO,
-        "--no-save",
-        "-p",
-        "-",
-        "--output",
-        str(reply),
-        stdin=question.encode(),
-        prefix=limited,
-    )
-    assert result.returncode == 1
-    assert b"cannot be written: file too large." in result.stderr
-    assert not reply.exists()

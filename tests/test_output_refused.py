@@ -60,12 +60,6 @@ def test_a_reply_that_cannot_be_written_is_saved(
     )
 
 
-def test_a_reply_whose_file_takes_it_needs_no_standard_output(tmp_path: Path) -> None:
-    done = shell(tmp_path, (*ECHO, "-p", "hello", "--output", str(tmp_path / "reply")), ">&-")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert (tmp_path / "reply").read_text() == "You said: hello\n"
-
-
 def test_nothing_is_said_to_be_saved_that_was_not(tmp_path: Path) -> None:
     done = shell(tmp_path, (*ECHO, "-p", "hello", "--no-save"), "> /dev/full")
     assert (done.returncode, done.stderr) == (1, f"{FULL}\n")

@@ -79,7 +79,7 @@ def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
         os.utime(tmp_path / f"note{number}.md", (number, number))
     screen = Screen(tmp_path, ["sessions", "/sessions all", "resume 22", "/sessions today"])
     lines = screen.text.splitlines()
-    assert lines[21] == "… and 2 older: /sessions more shows them, /sessions WORDS filters."
+    assert lines[21] == "… and 2 older: /sessions all lists them, /sessions WORDS filters."
     assert [line.split()[0] for line in lines[23:45]] == [str(number) for number in range(1, 23)]
     assert lines[45:] == [
         "You: resume 22",

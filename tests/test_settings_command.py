@@ -109,7 +109,7 @@ def test_a_setting_is_changed_for_this_run(tmp_path: Path) -> None:
     )
     assert "auto_compact.enabled: false, until you quit." in screen.text
     assert "Automatic compaction is off" in screen.text
-    assert screen.chat.display.theme == "light"
+    assert screen.chat.config.display.theme == "light"
     assert not (tmp_path / "config.yaml").exists()
 
 

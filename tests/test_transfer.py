@@ -48,17 +48,16 @@ def test_a_live_session_is_exported_as_it_is_now_and_goes_on(tmp_path: Path) -> 
         "How do I sort?",
         "/export now.json",
         "And in place?",
-        "/export --as markdown",
         "/export md then.md",
         "/export",
     ]
     found = screen(tmp_path, *lines, steps=("With sorted().", "list.sort()", SUMMARY))
     here = tmp_path / "here"
-    assert folder(here) == ["how_do_i_sort.html", "how_do_i_sort.md", "now.json", "then.md"]
+    assert folder(here) == ["how_do_i_sort.html", "now.json", "then.md"]
     assert shown(found, "/export now.json")[0].startswith("Exported 1 session to now.json (")
     assert shown(found, "/export")[0].startswith("Exported 1 session to how_do_i_sort.html (")
     [early] = imported((here / "now.json").read_bytes(), "now.json").sessions
-    [late] = imported((here / "how_do_i_sort.md").read_bytes(), "x.md").sessions
+    [late] = imported((here / "then.md").read_bytes(), "x.md").sessions
     assert [len(one.exchanges) for one in (early, late)] == [1, 2]
     [path] = (tmp_path / "sessions").glob("*.md")
     whole = SessionManager(tmp_path / "sessions").load(path).session
@@ -103,7 +102,6 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
     [
         ("/export", "✗ Nothing to export yet."),
         ("/export talk.pdf", "✗ There is no export as “.pdf”."),
-        ("/export --as word", "✗ There is no export as “word”."),
         ("/export --all", "✗ /export has no option --all."),
         ("/export --session 9 x.md", "✗ There is no session 9: the numbers go from 1 to 3."),
         ("/export --session 1 taken.md", "✗ taken.md is there already: nothing is written."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -56,8 +56,6 @@ class Chat(Struct, kw_only=True):
     agents: AgentRegistry | None = None
     templates: Templates = field(default_factory=Templates)
     config: Config = field(default_factory=Config)
-    list_more: Callable[[], Awaitable[None]] | None = None
-    """Lists the next page of the last list."""
     listed: list[str] = field(default_factory=list)
     """The ids that the numbers of the last list stand for."""
     hits: list[tuple[str, int]] = field(default_factory=list)

@@ -14,7 +14,6 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
 from chat_loop.commands.transfer import COPY_CHOICES
-from chat_loop.display.markdown.theme import THEMES
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
@@ -28,7 +27,6 @@ MAX_CHOICES = 50
 """The most choices of one kind."""
 FIXED = {
     "copy": COPY_CHOICES,
-    "theme": THEMES,
     "history": {"--full": "every message whole"},
     "sessions": {"all": "all of them", "more": "the next ones", "browse": "on the whole screen"},
     "--as": dict.fromkeys(("markdown", "json", "html"), ""),

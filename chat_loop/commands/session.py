@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +44,7 @@ async def sessions(chat: Chat, argument: str) -> None:
     """List conversations, most recent first; resume takes the numbers, * is the open one.
 
     /sessions WORDS         with these words in the name, id, agent, tags, project or summary
-    /sessions all           all of them; /sessions more: the next page
+    /sessions all           all of them
     /sessions browse        in a full-screen browser, with previews
     --unfold                list each session of a conversation separately
     --all                   include -p runs and conversations without a reply
@@ -55,8 +54,6 @@ async def sessions(chat: Chat, argument: str) -> None:
     first, _, rest = words.partition(" ")
     if first == "browse":
         await _browse(chat, rest)
-    elif words == "more":
-        await (chat.list_more or partial(_list, chat))()
     else:
         page, words = (None, "") if words == "all" else (PAGE, words)
         filters, fold = filter_of(options, chat.sessions.now(), words), "unfold" not in options
@@ -73,25 +70,19 @@ async def _browse(chat: Chat, words: str = "") -> None:
         await resume(chat, f"{row.id} --quick")
 
 
-async def _list(chat: Chat, page: int | None = PAGE, first: int = 0, **which: Any) -> None:
-    """Show the next `page` rows after the `first`; `which` are arguments of `Library.rows`."""
-    limit = None if page is None else first + page
+async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
+    """Show the newest `limit` rows; `which` are arguments of `Library.rows`."""
     (rows, more), trouble = await chat.look(
         lambda library: library.rows(limit, here=chat.here_id, **which)
     )
     if trouble:
         chat.display.line(trouble, "dim")
-    if first and len(rows) <= first:
-        chat.display.line("No more sessions.", "dim")
-        return
     chat.number_rows(rows)
-    chat.list_more = partial(_list, chat, page, len(rows), **which)
     listings.show_sessions(
         chat.display,
         rows,
         more,
         chat.sessions.now(),
-        first=first,
         filtered=bool(which.get("wanted")),
         hidden=not rows and bool(newest_first(chat.sessions.directory)),
         cost=chat.conversation.options.cost,

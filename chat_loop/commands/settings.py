@@ -90,10 +90,12 @@ def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
         save_setting(path, key, value, text)
         where = f"in {path}" if follows else f"in {path}, from the next start on"
     if follows:
-        chat.config, conversation = new, chat.conversation
-        before = conversation.options
-        conversation.configure(options_of(new, before.summarizer, before.semantic))
-        chat.display.theme = new.display.theme
+        chat.config, before = new, chat.conversation.options
+        if section not in ("status", "display"):
+            options = options_of(new, before.summarizer, before.semantic)
+            chat.conversation.configure(options)
+        if key == "display.theme" and chat.display.theme:  # else replies are not rendered
+            chat.display.use_theme(new.display.theme)
     shown, _ = settings_of(new)[key]
     chat.display.prose(f"{key}: {shown}, {where}.", "dim")
 

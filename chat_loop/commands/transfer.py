@@ -28,7 +28,7 @@ EXPORT_FORMATS = {"html": "html", "md": "markdown", "markdown": "markdown", "jso
 async def copy(chat: Chat, argument: str) -> None:
     """Copy the last reply, your last message, everything, or a block of code.
 
-    /copy code              the code block of the last reply; choose one if there are several
+    /copy code              the code block of the last reply; list them if there are several
     /copy code 2            the second of them
     Uses wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or without these, the terminal's own
     clipboard (OSC 52), which takes 75 KB.
@@ -38,9 +38,8 @@ async def copy(chat: Chat, argument: str) -> None:
         raise usage_error("copy")
     name, text = await asyncio.to_thread(_text_of, chat, what)
     if what == "code":
-        chosen = await _choose_block(chat, text, number.strip())
+        chosen = _code_block(chat, text, number.strip())
         if chosen is None:
-            chat.display.line("Nothing is copied.", "dim")
             return
         name, text = chosen
     how = await asyncio.to_thread(clipboard.put, chat.display, text)
@@ -74,8 +73,8 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     raise UsageError("Nothing to copy yet.")
 
 
-async def _choose_block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
-    """Return the name and text of the block of code with a number, or that the user chooses."""
+def _code_block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
+    """Return the name and text of a block of code; list them when `number` has to say which."""
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
 
     blocks = code_blocks(text)
@@ -86,9 +85,8 @@ async def _choose_block(chat: Chat, text: str, number: str) -> tuple[str, str] |
             about = ", ".join(filter(None, (one_line(language, 20), _lines_text(code))))
             first = one_line(code.lstrip().partition("\n")[0], 60)
             chat.display.prose(f"{position:>3}  {first}  ({about})", indent=5)
-        number = await chat.ask(f"Which one? (1 to {len(blocks)}, Enter for none) ")
-        if not number:
-            return None
+        chat.display.line("/copy code N copies one of them.", "dim")
+        return None
     texts = [code for _, code in blocks]
     place = pick("copy", texts, number or "1")
     return f"block {place + 1} of {len(blocks)}", texts[place]
@@ -102,7 +100,7 @@ def _lines_text(text: str) -> str:
     "export [html|md|json] [FILE]",
     "Sessions",
     flags=("one", "secrets"),
-    valued=("as", "session"),
+    valued=("session",),
 )
 async def export(chat: Chat, argument: str) -> None:
     """Export this conversation as an HTML page, markdown or JSON.
@@ -110,7 +108,6 @@ async def export(chat: Chat, argument: str) -> None:
     /export                 an HTML page in the working directory, under the conversation's name
     /export md notes.md     as markdown, to this file
     /export talk.json       the ending says the format
-    --as FORMAT             the same as a first word: html, markdown or json
     --session N             another conversation
     --one                   only its newest session
     --secrets               keep keys and passwords, which are left out otherwise
@@ -118,8 +115,7 @@ async def export(chat: Chat, argument: str) -> None:
     words, options = registry.arguments("export", argument)
     name, _, rest = words.partition(" ")
     target = (rest if name in EXPORT_FORMATS else words).strip("\"'")
-    name = options.get("as", "") or EXPORT_FORMATS.get(name, "")
-    form = exporting.export_format(name, target)
+    form = exporting.export_format(EXPORT_FORMATS.get(name, ""), target)
     if "session" not in options and not chat.own_id:
         raise UsageError("Nothing to export yet.", "--session N exports a saved conversation.")
     loaded = chat.load(options.get("session", "."))

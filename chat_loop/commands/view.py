@@ -11,7 +11,6 @@ from chat_loop.context.budget import messages_in
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.display import panels
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.markdown.theme import THEMES
 from chat_loop.display.rows import Cost, cost_of
 from chat_loop.display.status import Status
 from chat_loop.display.text import one_line
@@ -274,28 +273,3 @@ def status_of(conversation: Conversation, cost: Cost) -> Status:
         unsaved=not live.is_empty and not live.is_saved,
         summary=conversation.compaction.state,
     )
-
-
-@registry.command("theme [NAME]", "View")
-async def theme(chat: Chat, argument: str) -> None:
-    """Show the color themes, or switch until you quit.
-
-    /theme light            for a light background
-    The default is display.theme in the config. Without colors (NO_COLOR) all are the same: bold
-    and underlined.
-    """
-    display, name = chat.display, argument.strip().lower()
-    if name and name not in THEMES:
-        raise UsageError(f"There is no theme {argument[:40]}.", f"Themes: {', '.join(THEMES)}.")
-    if not display.theme:
-        hint = "Output that is no terminal, TERM=dumb or display.markdown: false prevents it."
-        raise UsageError("Replies are not rendered here: a theme would change nothing.", hint)
-    if name:
-        display.use_theme(name)
-        text = f"Replies have {THEMES[name]} until you quit."
-    else:
-        for one, about in THEMES.items():
-            display.line(f"{one:<5}  {about}{' (in use)' if one == display.theme else ''}")
-        text = "/theme NAME switches for this session."
-    default = f"The default (display.theme in the config): {chat.config.display.theme}."
-    display.prose(f"{text} {default}", "dim")

@@ -27,23 +27,22 @@ def show_sessions(
     more: int,
     now: datetime,
     *,
-    first: int = 0,
     filtered: bool = False,
     hidden: bool = False,
     cost: drawn.Cost | None = None,
 ) -> None:
-    """Show the numbered list after the `first` rows. `more` counts the older rows; `hidden`: the
-    folder has sessions that are listed only on request.
+    """Show the numbered list. `more` counts the older rows; `hidden`: the folder has sessions that
+    are listed only on request.
     """
     if not rows:
         display.line(drawn.nothing_text(filtered=filtered, hidden=hidden))
         return
     table = drawn.RowTable(rows, now, cost)
-    for at in range(first, len(rows)):
+    for at in range(len(rows)):
         for line in table.lines(at, display.console.width):
             display.row(*line)
     if more:
-        hint = "/sessions more shows them, /sessions WORDS filters"
+        hint = "/sessions all lists them, /sessions WORDS filters"
         display.line(f"… and {more:,} older: {hint}.", "dim")
 
 

@@ -8,11 +8,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
-THEMES = {
-    "auto": "the terminal's own colors",
-    "dark": "bright colors, for a dark background",
-    "light": "dark colors, for a light background",
-}
+THEMES = ("auto", "dark", "light")
 
 
 class Theme(Struct, frozen=True, kw_only=True):
