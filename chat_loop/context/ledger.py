@@ -57,16 +57,11 @@ _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
 """The loss if a value were gone, by its kind: a bare number, a measure; for all others 3."""
 
 
-class Points(Struct, frozen=True, kw_only=True):
-    """Points that a line can score. The benchmark sets one to nothing to show what it earns."""
-
-    label: float = 3.0  # for a label, and the same for a decision or an open point
-    shape: tuple[float, ...] = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
-    words: float = 8.0  # for 18 words; a shorter sentence gets a part, since asides are short
-    newer_first: bool = True  # an older value does not stay without the newer one
-
-
-POINTS = Points()
+LABEL_POINTS = 3.0  # of a line for its label, and the same for a decision or an open point
+SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
+WORD_POINTS = 8.0  # for 18 words; a shorter sentence gets a part, since asides are short
+NEWER = 0.16
+"""The likeness from which a line counts as a newer value, without which the older one goes."""
 
 
 class Line(Struct, frozen=True):
@@ -447,20 +442,19 @@ def _fitting(
     """Return the lines of the highest scores that fit, of equal ones the newer. A line that may
     have replaced another goes in before it.
     """
-    points = POINTS
     for entry in lines:
         sentence = entry.sentence
         entry.score = (
-            points.label * (bool(sentence.label) + (entry.section != "key_facts"))
-            + points.shape[sentence.exactness]
-            + points.words * min(1.0, len(sentence.words) / 18)
+            LABEL_POINTS * (bool(sentence.label) + (entry.section != "key_facts"))
+            + SHAPE_POINTS[sentence.exactness]
+            + WORD_POINTS * min(1.0, len(sentence.words) / 18)
         )
     candidates = {entry for entry in lines if entry.section != "pending"}
-    for new in lines if points.newer_first else ():
+    for new in lines:
         older = [old for old in new.older if old in candidates and old.line.ref != new.line.ref]
         scored = [(index.likeness(new.sentence, old.sentence), at) for at, old in enumerate(older)]
         likeness, at = max(scored, default=(0.0, 0))
-        if likeness >= 0.16 and not new.line.pasted:
+        if likeness >= NEWER and not new.line.pasted:
             older[at].newer = new
             new.score = max(new.score, older[at].score)
     selected: set[_Entry] = set()

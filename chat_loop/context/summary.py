@@ -52,12 +52,11 @@ _HEADINGS = {
 _HEADING_LINE = re.compile(r"[#>*_\s]*([A-Za-z][A-Za-z ]{3,30}?)[*_\s]*(?::[*_\s]*(.*))?")
 _BULLET = re.compile(r"\s*(?:[-*•+]|\d{1,2}[.)])\s+")
 _NOTHING = re.compile(
-    r"[-.(*\s]*(?:none|nothing|n/a|no (?:(?:specific|further|other|new|pending|open) "
-    r")?(?:topics?|decisions?|pending"
-    r"|items?|tasks?|points?|questions?|issues?))?(?: (?:were|was|are|is|have been))?"
-    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|pending|left|open|yet|so "
-    r"far)){0,3}"
-    r"[-.)*\s]*(?:\[[\d.]+\][\s.]*)?",
+    r"\W*(?:none|nothing|n/a|no(?: specific| further| other| new| pending| open)? "
+    r"(?:topics?|decisions?|pending|items?|tasks?|points?|questions?|issues?))?"
+    r"(?: (?:were|was|are|is|have been))?"
+    r"(?: \(?(?:made|discussed|recorded|noted|identified|mentioned|left|open|yet|so far)){0,3}"
+    r"\W*(?:\[[\d.]+\]\W*)?",
     re.IGNORECASE,
 )
 """A bullet that says that there is nothing to list; "No database is needed" says something."""
