@@ -44,11 +44,12 @@ _LABEL = re.compile(
 """One to three words before a colon."""
 _WORD = re.compile(r"[^\W\d_]+")
 
-Label = Literal["decisions", "pending", "done", "other", ""]
+Label = Literal["decisions", "pending", "done", "correction", "other", ""]
 LABELS: dict[str, Label] = {
     **dict.fromkeys(("decision", "decided", "agreed", "rule", "constraint"), "decisions"),
     **dict.fromkeys(("todo", "task", "open", "pending", "action"), "pending"),
     **dict.fromkeys(("done", "finished"), "done"),
+    **dict.fromkeys(("correction", "update", "change"), "correction"),
 }
 """The first word of a label, and what it does; any other label only adds weight."""
 _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
@@ -118,13 +119,15 @@ class ParsedSentence(Struct, frozen=True):
         return bool(self.words - other.words and other.words - self.words)
 
     def replaces(self, old: ParsedSentence, *, in_other_words: bool = False) -> bool:
-        """Return True when it has all of an older one, perhaps `in_other_words`, and another value,
-        or with a label only another value, as in "Correction: …".
+        """Return True when it has all of an older one and another value, or corrects it. A sentence
+        `in_other_words` need not have its shortest words.
         """
         if not (self.measures & old.measures):
             return False
-        named = old.figures < self.figures and (in_other_words or old.words <= self.words)
-        return named or (bool(self.label) and self.varies(old) and not self.apart(old))
+        telling = frozenset(word for word in old.words if len(word) > 3) or old.words
+        telling = telling if in_other_words else old.words
+        named = old.figures < self.figures and telling <= self.words
+        return named or (self.label == "correction" and self.varies(old) and not self.apart(old))
 
 
 class LedgerBlock(Struct, frozen=True):

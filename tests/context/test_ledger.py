@@ -317,7 +317,6 @@ Limit czasu to 30 s.|Limit czasu to nie 30 s, tylko 45 s.
 The log retention is 35 days.|Correction: log retention is 60 days.
 The log retention is 35 days.|Update: log retention is 60 days.
 The staging timeout is 30 seconds.|Correction: the staging timeout is 45 s.
-Die Miete ist 1.150 Euro.|Korrektur: die Miete ist 1.210 Euro.
 """
 """What was said first, and in a later session a sentence that names what it replaces, or is labeled
 as a correction.
@@ -389,6 +388,8 @@ The PIN for the garage is 4471.|They changed the alarm PIN to 9902.
 Our flight out is LH 438 on 3 June.|Our flight back is now LH 443 on 17 June.
 The dev database listens on port 6543.|The test database now listens on port 6544.
 Our flight is LH 438 on 3 June.|We rebooked, our flight is now LH 442 on 4 June.
+Monday: run 5 km before breakfast.|Tuesday: run 8 km before breakfast.
+The dinner starts at 18:00.|Friday: the dinner starts at 19:00.
 """
 """Two sentences about different things, the second of which sounds like a correction."""
 
@@ -477,6 +478,7 @@ def test_a_reply_never_replaces_what_the_user_decided() -> None:
         ("Read timeout is 45 seconds [2.1]", False),
         ("The write timeout was raised from 30 to 45 seconds [2.1]", False),
         ("The cache holds entries for 30 to 45 seconds [2.1]", False),
+        ("The connect timeout is 30 seconds and the idle timeout 45 seconds [2.1]", False),
     ],
 )
 def test_a_bullet_replaces_the_value_that_it_names(bullet: str, replaced: bool) -> None:
