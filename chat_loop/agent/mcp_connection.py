@@ -134,10 +134,12 @@ class McpConnection:
         self._scope.deadline = math.inf
         self._client, self.state = client, replace(self.state, state="connected")
         self.ready.set()
-        with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
-            async with client.listen(tools_list_changed=True) as changes:
-                async for _ in changes:
-                    self._tools_changed = True
+        tools = client.server_capabilities.tools
+        if tools is not None and tools.list_changed:
+            with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
+                async with client.listen(tools_list_changed=True) as changes:
+                    async for _ in changes:
+                        self._tools_changed = True
         await anyio.sleep_forever()
 
     async def _receive(self, message: IncomingMessage) -> None:
