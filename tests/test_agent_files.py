@@ -24,7 +24,7 @@ from chat_loop.agent.registry import AgentRegistry, NamedAgent
 from chat_loop.config import Config, Paths, parse, split_front
 from chat_loop.errors import AgentError, ConfigError
 
-LISTED = "chat-loop agents lists those that have a name."
+LISTED = "chat-loop agents lists them."
 MARKDOWN = """\
 ---
 name: Simple Sally
@@ -238,8 +238,8 @@ def test_paths_that_lead_to_no_agent(tmp_path: Path) -> None:
     )
     for name, message in {
         "none.md": "The agent {} cannot be read: no such file or directory. " + LISTED,
-        "no.txt": f"{{}} is no agent. {forms}",
-        "empty": f"{{}} is no agent. {forms}",
+        "no.txt": f"{{}} is not an agent file. {forms}",
+        "empty": f"{{}} is not an agent file. {forms}",
         "loop.md": "The agent {} cannot be read: too many levels of symbolic links. " + LISTED,
         "no.txt/x.md": "The agent {} cannot be read: not a directory. " + LISTED,
         "x\0y.md": "The agent {} cannot be read: it is not a regular file. " + LISTED,
@@ -304,8 +304,7 @@ def test_a_name_that_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     for reference, message in {
         "sally": f"The agent {file} cannot be read: no such file or directory. {LISTED}",
         "saly": "There is no agent saly. Did you mean sally?",
-        "xyz": "There is no agent xyz. chat-loop agents lists those that have a name; a path "
-        "works, too.",
+        "xyz": "There is no agent xyz. chat-loop agents lists them; a path works, too.",
         "here": "There is no agent here. For the one in this directory: ./here",
     }.items():
         with pytest.raises(AgentError) as caught:

@@ -18,7 +18,7 @@ from chat_loop.errors import AgentError
 
 FAILED = "F/agent.py failed while it was loaded: "
 NOTHING_TO_ASK = (
-    "F/agent.py has no agent that can be asked, by the name agent or root_agent. "
+    "F/agent.py has no usable agent named agent or root_agent. "
     'For example: from chat_loop import Agent; agent = Agent(system_prompt="…")'
 )
 RUNS = ("to run",)

@@ -60,7 +60,7 @@ def test_always_is_for_all_calls_of_a_tool() -> None:
         True,
     ]
     assert user.approve("write_file", "diff 1") is False
-    asked = "Run it? (y, n, a = always, until you leave: {}) "
+    asked = "Run? [y]es / [n]o / [a]lways this session ({}) "
     edit, write = asked.format("edit_file"), asked.format("write_file")
     assert user.seen == [
         *(
@@ -84,14 +84,14 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
     user = User("a", "n", "n")
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
-    assert "Run it? (y, n, a = always, until you leave: exactly this) " in user.seen
+    assert "Run? [y]es / [n]o / [a]lways this session (this exact call) " in user.seen
 
 
 def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
     user = User("", "what?", "y")
     assert user.approve("edit_file", "diff") is True
     assert len(user.seen) == 4
-    assert [line.startswith("Please answer y, n or a. ") for line in user.seen] == [
+    assert [line.startswith("Answer y, n or a. ") for line in user.seen] == [
         False,
         False,
         True,

@@ -168,7 +168,7 @@ def test_there_is_a_limit_of_files(here: Path) -> None:
         (here / f"{number}.txt").write_text("x")
     text = " ".join(f"@{number}.txt" for number in range(MAX_FILES))
     assert len(named_files(text, here)[0]) == MAX_FILES
-    with pytest.raises(UsageError, match="takes 20 files, and this one names 21"):
+    with pytest.raises(UsageError, match="can have 20 files; this one names 21"):
         named_files(f"{text} @{MAX_FILES}.txt", here)
 
 
@@ -210,17 +210,17 @@ def test_a_text_file(here: Path) -> None:
         (b" \n", "x.txt is empty."),
         (
             b"\xff\xfenope"[:3],
-            "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP).",
+            "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP).",
         ),
-        (b"a\0b", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
-        (b"caf\xe9", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
-        (b"%PDF-1.7\n", "x.txt is neither a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)."),
-        (b"x" * (MAX_TEXT + 1), "x.txt has 4.2 MB: text files can have up to 4.2 MB."),
-        (png(noise=bytes(MAX_IMAGE)), "x.txt has 3.9 MB: images can have up to 3.9 MB."),
-        (huge_png(60_000, 60_000), "x.txt has 60,000 × 60,000 pixels: models take up to 8,000 each way."),
-        (huge_png(8_001, 1), "x.txt has 8,001 × 1 pixels: models take up to 8,000 each way."),
-        (png()[:-5], "x.txt is damaged: it begins as an image, and is cut off."),
-        (png(0, 3), "x.txt is damaged: it begins as an image, and is cut off."),
+        (b"a\0b", "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)."),
+        (b"caf\xe9", "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)."),
+        (b"%PDF-1.7\n", "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)."),
+        (b"x" * (MAX_TEXT + 1), "x.txt is too large: 4.2 MB. The limit for text files is 4.2 MB."),
+        (png(noise=bytes(MAX_IMAGE)), "x.txt is too large: 3.9 MB. The limit for images is 3.9 MB."),
+        (huge_png(60_000, 60_000), "x.txt is too large: 60,000 × 60,000 pixels. Models accept up to 8,000 each way."),
+        (huge_png(8_001, 1), "x.txt is too large: 8,001 × 1 pixels. Models accept up to 8,000 each way."),
+        (png()[:-5], "x.txt is damaged: the image is cut off."),
+        (png(0, 3), "x.txt is damaged: the image is cut off."),
     ],
 )  # fmt: skip
 def test_what_is_refused(here: Path, data: bytes, message: str) -> None:
@@ -231,7 +231,8 @@ def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
     (here / "x.txt").write_text("x")
     os.truncate(here / "x.txt", 1 << 40)
     with pytest.raises(
-        UsageError, match=r"x\.txt has 1,099\.51 GB: text files can have up to 4\.2 MB\."
+        UsageError,
+        match=r"x\.txt is too large: 1,099\.51 GB\. The limit for text files is 4\.2 MB\.",
     ):
         read("x.txt", here / "x.txt", here)
 

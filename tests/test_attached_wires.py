@@ -357,7 +357,8 @@ def test_a_chat_by_a_pipe_says_what_was_attached(tmp_path: Path, server: Loopbac
     shown = result.stdout.decode()
     assert "📎 photo.png, 640×480 · my notes.txt, 13 bytes\n" in shown
     assert (
-        "✗ There is no file missing.txt.\n  A backslash before the @ sends it as text.\n" in shown
+        "✗ There is no file missing.txt.\n  To send it as text, put a backslash before the @.\n"
+        in shown
     )
     assert [exchange.query.number for exchange in saved(home)[0].exchanges] == [1, 2]
     assert len(list((home / "sessions" / "attachments").iterdir())) == 1

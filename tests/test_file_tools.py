@@ -97,10 +97,10 @@ def test_reading(bench: Bench) -> None:
         ("src", "!src: it is not a regular file."),
         (".", "!.: it is not a regular file."),
         ("src/a.py/b", "!src/a.py/b: not a directory."),
-        ("picture.png", "!picture.png is no text in UTF-8."),
+        ("picture.png", "!picture.png is not UTF-8 text."),
         ("zeros", "!zeros is a binary file."),
-        ("", "!This is no path. Paths are relative to the working directory."),
-        ("a\0b", "!This is no path. Paths are relative to the working directory."),
+        ("", "!This is not a path. Paths are relative to the working directory."),
+        ("a\0b", "!This is not a path. Paths are relative to the working directory."),
         ("x" * 300, f"!{'x' * 300}: file name too long."),
         ("circle", "!"),
         ("pipe", "!pipe"),
@@ -117,7 +117,7 @@ def test_a_file_that_is_too_large_is_not_read(
 ) -> None:
     monkeypatch.setattr(builtin, "MAX_FILE_BYTES", 1_000_000)
     (bench.root / "large").write_text("x" * 1_000_001)
-    assert bench.use("read_file", path="large") == "!large is too large to be read: 1.0 MB."
+    assert bench.use("read_file", path="large") == "!large is too large to read: 1.0 MB."
 
 
 def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     assert bench.use("list_files", pattern="a.py", path="src") == "src/a.py"
     assert bench.use("list_files", path=".git") == ".git/config"
     assert bench.use("list_files", pattern="*.c") == "(nothing)"
-    assert bench.use("list_files", path="zeros") == "!zeros is no folder."
+    assert bench.use("list_files", path="zeros") == "!zeros is not a folder."
     monkeypatch.setattr(builtin, "MAX_LISTED", 2)
     assert bench.use("list_files").endswith(
         "[cut: there are more than these 2 files; a narrower pattern finds them]"
@@ -150,7 +150,7 @@ def test_searching(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert bench.use("search_files", text="secret") == "(nothing)"
     assert bench.use("search_files", text="a.*b") == "(nothing)"
-    assert bench.use("search_files", text="") == "!The text must be a part of one line."
+    assert bench.use("search_files", text="") == "!The text must be part of one line."
     monkeypatch.setattr(builtin, "MAX_MATCHES", 1)
     assert (
         bench.use("search_files", text="PORT")
@@ -190,7 +190,7 @@ def test_overwriting_shows_a_diff_and_keeps_the_mode(bench: Bench) -> None:
         "import os\n\nPORT = 5544\n",
         0o750,
     )
-    again = "!src/a.py holds exactly this already."
+    again = "!src/a.py already has exactly this content."
     assert bench.use("write_file", path="src/a.py", text="import os\n\nPORT = 5544\n") == again
     assert len(bench.asked) == 1
 
@@ -262,22 +262,22 @@ def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
         (
             "8442",
             "1",
-            "!The old text does not stand in src/a.py. It must be exactly as in the file.",
+            "!The old text is not in src/a.py. It must match the file exactly.",
             None,
         ),
         (
             "",
             "1",
-            "!The old text does not stand in src/a.py. It must be exactly as in the file.",
+            "!The old text is not in src/a.py. It must match the file exactly.",
             None,
         ),
         (
             "O",
             "1",
-            "!The old text stands in src/a.py more than once. Give more of what is around it.",
+            "!The old text occurs more than once in src/a.py. Include more of the text around it.",
             None,
         ),
-        ("os", "os", "!src/a.py holds exactly this already.", None),
+        ("os", "os", "!src/a.py already has exactly this content.", None),
     ],
 )  # fmt: skip
 def test_editing(bench: Bench, old: str, new: str, text: str, hunk: str | None) -> None:
@@ -409,9 +409,9 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         return denied
 
     assert asyncio.run(calls()) == [False, False, True]
-    assert [question.partition("leave: ")[2] for question in asked] == [
+    assert [question.partition("session (")[2] for question in asked] == [
         "write_file) ",
-        "exactly this) ",
+        "this exact call) ",
     ]
 
 
@@ -449,7 +449,7 @@ def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(
         [returned] = [event async for event in box.run([call])]
         return returned.text
 
-    turned = "new/a.txt now leads elsewhere. Call the tool again."
+    turned = "new/a.txt now points elsewhere. Call the tool again."
     assert asyncio.run(call()) == f"{ALLOWED}\n{turned}"
     assert not (tmp_path / "a.txt").exists()
 
@@ -462,7 +462,7 @@ def test_the_program_s_own_files_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "way").symlink_to(sessions)
     bench = Bench(tmp_path, sessions, tmp_path / "config.yaml")
     for path in ("sessions/one.md", "config.yaml", "way/one.md", str(sessions / "one.md")):
-        refused = f"!{path} belongs to chat-loop itself: tools do not touch it."
+        refused = f"!{path} belongs to chat-loop itself; tools cannot use it."
         assert bench.use("read_file", path=path) == refused
         assert bench.use("write_file", path=path, text="x") == refused
         assert bench.use("edit_file", path=path, old="what", new="x") == refused
@@ -474,7 +474,7 @@ def test_the_program_s_own_files_are_not_touched(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("picture.png", "!picture.png is no text in UTF-8."),
+        ("picture.png", "!picture.png is not UTF-8 text."),
         ("src", "!src: it is not a regular file."),
         ("locked.txt", "!locked.txt is write-protected."),
         ("src/a.py/new", "!src/a.py/new"),

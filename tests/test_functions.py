@@ -232,9 +232,9 @@ async def streaming() -> AsyncIterator[int]:
     [
         (undocumented, "The function undocumented has no docstring. It tells the model what the tool is for."),
         (untyped, "The argument a of the function untyped has no type. For example: str."),
-        (variable, "The function variable takes *parts: a tool names its arguments."),
-        (keywords, "The function keywords takes **more: a tool names its arguments."),
-        (nameless, "The function nameless takes a: a tool names its arguments."),
+        (variable, "The function variable takes *parts; a tool needs named arguments."),
+        (keywords, "The function keywords takes **more; a tool needs named arguments."),
+        (nameless, "The function nameless takes a; a tool needs named arguments."),
         (
             foreign_type,
             (
@@ -253,11 +253,11 @@ async def streaming() -> AsyncIterator[int]:
         ),
         (größe, "A tool cannot be called größe. Give it a name of up to 64 letters, digits and _."),
         (lambda: 1, "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _."),
-        (functools.partial(paint), "partial is no Python function: it cannot be a tool."),
-        (print, "print is no Python function: it cannot be a tool."),
-        (Node, "Node is no Python function: it cannot be a tool."),
-        (counting, "The function counting yields: a tool returns its result."),
-        (streaming, "The function streaming yields: a tool returns its result."),
+        (functools.partial(paint), "partial is not a Python function and cannot be a tool."),
+        (print, "print is not a Python function and cannot be a tool."),
+        (Node, "Node is not a Python function and cannot be a tool."),
+        (counting, "The function counting yields; a tool must return its result."),
+        (streaming, "The function streaming yields; a tool must return its result."),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_tool_is_told_to_the_user(
@@ -474,7 +474,7 @@ def test_a_function_that_hangs_is_left_behind() -> None:
 
     [result] = asyncio.run(returned(box(tool_of(hangs), seconds=0.01), "{}"))
     assert (result.text, result.failed) == (
-        "hangs took longer than 0 seconds and is not waited for; it may go on in the background.",
+        "hangs took longer than 0 seconds and may still run in the background.",
         True,
     )
     go_on.set()

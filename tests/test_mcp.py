@@ -162,7 +162,7 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: P
 def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Path) -> None:
     async def act(offered: Offered) -> None:
         assert list(offered.tools) == ["good_echo", "good_quit"]
-        again = "Its tools are not there; /mcp restart {} tries again."
+        again = "Its tools are unavailable; /mcp restart {} tries again."
         assert offered.servers.notices() == (
             (
                 "The MCP server none cannot be connected: No such file or directory: /does/not/exist.",
@@ -248,7 +248,7 @@ def test_a_server_that_dies_is_started_again_by_the_next_call(tmp_path: Path) ->
         assert await offered.again() == []
         assert not offered.servers.state("raw").reconnects
         assert offered.servers.notices() == (
-            (died, "Its tools are not there; /mcp restart raw tries again."),
+            (died, "Its tools are unavailable; /mcp restart raw tries again."),
         )
         broken.unlink()
         assert (await offered.servers.restart("raw")).state == "connected"
@@ -349,7 +349,7 @@ def test_too_many_tools_are_said(tmp_path: Path) -> None:
             "tools have their names."
         )
         assert offered.servers.notices() == (
-            (notice, "mcp.NAME.tools in the config names those that are wanted."),
+            (notice, "mcp.NAME.tools in the config selects the ones you want."),
         )
 
     with_servers(

@@ -184,7 +184,7 @@ def test_a_signal_while_a_tool_runs_leaves_no_process(
 def test_a_server_that_is_not_there_is_said_and_the_question_is_answered(tmp_path: Path) -> None:
     configured(tmp_path, command="/does/not/exist")
     sentence = "The MCP server raw cannot be connected: No such file or directory: /does/not/exist."
-    hint = "Its tools are not there; /mcp restart raw tries again."
+    hint = "Its tools are unavailable; /mcp restart raw tries again."
     with Loopback() as server:
         code, out, err = answer(tmp_path, server, "-p", "hello")
         assert (code, out) == (0, "You said: hello\n")

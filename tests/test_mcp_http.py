@@ -186,7 +186,7 @@ def problem_of(server: McpServer, environment: dict[str, str] | None = None) -> 
             Answers(
                 200, gzip.compress(b"{}"), content_type="application/json", content_encoding="gzip"
             ),
-            "cannot be connected: its answer is compressed, though that was not asked for.",
+            "cannot be connected: its answer is compressed, which was not requested.",
         ),
         (Answers(307, location="http://127.0.0.2/elsewhere"), f"cannot be connected: {REDIRECT}"),
         (

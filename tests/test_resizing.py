@@ -87,8 +87,8 @@ def test_while_a_question_stands(tmp_path: Path) -> None:
             terminal.mark()
             terminal.resize(rows, cols)
             terminal.wait_for("\x1b[J", PATIENCE, output=True)
-        terminal.wait_for(f"{ASKED}exactly this)", PATIENCE)
-        assert "\n".join(terminal.screen()).count("Run it?") == 1
+        terminal.wait_for(f"{ASKED}this exact call)", PATIENCE)
+        assert "\n".join(terminal.screen()).count("Run? ") == 1
         terminal.mark()
         terminal.line("y")
         at_prompt(terminal)

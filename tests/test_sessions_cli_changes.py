@@ -236,8 +236,8 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
         (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
         (("clean", "--older-than", "30d"), "Nobody is there to agree.\n"),
-        (("export", "1", "talk.pdf"), "There is no export as “.pdf”.\n"),
-        (("export", "1", "--as", "pdf"), "There is no export as “pdf”.\n"),
+        (("export", "1", "talk.pdf"), "Unknown export format “.pdf”.\n"),
+        (("export", "1", "--as", "pdf"), "Unknown export format “pdf”.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -345,7 +345,7 @@ def test_export_to_files(home: Path, tmp_path: Path) -> None:
     assert page.read_bytes().startswith(b"<!DOCTYPE html>")
     assert page.stat().st_mode & 0o777 == 0o600
     before = page.read_bytes()
-    assert f"{page} is there already: nothing is written.\n" in failure(
+    assert f"{page} already exists; nothing was written.\n" in failure(
         home, "export", "2", str(page)
     )
     assert page.read_bytes() == before

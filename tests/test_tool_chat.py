@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 
 PATIENCE = 20
 PROMPT = re.compile(r"You:.*context ", re.DOTALL)
-ASKED = "Run it? (y, n, a = always, until you leave: "
+ASKED = "Run? [y]es / [n]o / [a]lways this session ("
 TOOLS = "read_file,write_file,edit_file,run_command"
 
 
@@ -162,12 +162,12 @@ def test_keys_typed_before_the_question_are_no_answer(tmp_path: Path, server: Lo
         chat.line("n")
         chat.line("no")
         server.release()
-        chat.wait_for(f"{ASKED}exactly this)", PATIENCE)
+        chat.wait_for(f"{ASKED}this exact call)", PATIENCE)
         assert not (tmp_path / "project" / "done").exists()
         assert "  $ touch done" in "\n".join(chat.screen())
         chat.mark()
         chat.line("")
-        chat.wait_for("Please answer", PATIENCE)
+        chat.wait_for("Answer y, n or a", PATIENCE)
         chat.line("y")
         chat.wait_for("Ran.", PATIENCE)
         assert (tmp_path / "project" / "done").exists()
@@ -237,7 +237,7 @@ def test_a_narrow_terminal_and_a_text_that_is_longer_than_the_screen(
     with chatting(tmp_path, server, cols=40, rows=15) as chat:
         chat.line("go")
         chat.wait_for("scroll up", PATIENCE)
-        chat.wait_for("Run it?", PATIENCE)
+        chat.wait_for("Run? ", PATIENCE)
         whole = chat.text()
         assert all(f"+line {number} of the file" in whole for number in range(100))
         chat.line("y")

@@ -108,10 +108,7 @@ def test_whatever_functions_do_the_conversation_goes_on(
     assert told == {
         "c1": ("raises failed: LookupError: no such invoice [2J", True),
         "c2": (
-            (
-                "hangs took longer than 1 seconds and is not waited for; it may go on in the "
-                "background."
-            ),
+            "hangs took longer than 1 seconds and may still run in the background.",
             True,
         ),
         "c3": (f"{HOSTILE}\n\nIt printed:\n\x1b]0;title\x07\x1b[2J\u202e", False),
@@ -181,7 +178,7 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
         *("write_file", "list_files", "write_file"),
     ]
     schema = json.dumps(server.requests[0].body["tools"])
-    assert "All that the file is to hold." in schema
+    assert "The full content of the file." in schema
 
 
 def test_a_resumed_session_runs_nothing_again(tmp_path: Path, server: Loopback) -> None:

@@ -142,7 +142,7 @@ def resolve_agent_path(path: Path) -> Path:
     except (OSError, ValueError, RuntimeError) as error:
         raise _read_error(path, error) from error
     if real.suffix.lower() not in KINDS:
-        raise AgentError(f"{path} is no agent.", _FILE_HINT)
+        raise AgentError(f"{path} is not an agent file.", _FILE_HINT)
     return real
 
 
@@ -165,7 +165,7 @@ def read_bytes(path: Path) -> bytes:
 
 def _read_error(path: Path, error: Exception) -> AgentError:
     reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
-    hint = "chat-loop agents lists those that have a name."
+    hint = "chat-loop agents lists them."
     return AgentError(f"The agent {path} cannot be read: {reason}.", hint)
 
 
@@ -248,7 +248,7 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
     if isinstance(agent, type) or not any(callable(getattr(agent, way, None)) for way in ways):
         raise AgentError(
-            f"{path} has no agent that can be asked, by the name agent or root_agent.",
+            f"{path} has no usable agent named agent or root_agent.",
             'For example: from chat_loop import Agent; agent = Agent(system_prompt="…")',
         )
     name = short_name(str(getattr(agent, "name", "")))

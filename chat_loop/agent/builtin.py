@@ -49,30 +49,30 @@ _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
         "last": ("integer", "The last line; 0 reads to the end.", 0),
     },
     "list_files": {
-        "pattern": ("string", 'Such as "*.py", looked for in every folder, or "src/*.py".', "*"),
+        "pattern": ("string", '"*.py" matches in every folder, "src/*.py" only in src.', "*"),
         "path": _FOLDER,
     },
     "search_files": {
-        "text": ("string", "What is looked for, as it stands; no regular expression."),
-        "pattern": ("string", 'Only in such files, for example "*.py".', "*"),
+        "text": ("string", "The literal text to find; not a regular expression."),
+        "pattern": ("string", 'Search only the files that match, for example "*.py".', "*"),
         "path": _FOLDER,
-        "ignore_case": ("boolean", "Find capital letters for small ones, and small ones.", False),
+        "ignore_case": ("boolean", "Treat capital and small letters alike.", False),
     },
     "write_file": {
-        "path": ("string", "Relative to the working directory. Folders are made."),
-        "text": ("string", "All that the file is to hold."),
+        "path": ("string", "Relative to the working directory. Missing folders are created."),
+        "text": ("string", "The full content of the file."),
     },
     "edit_file": {
         "path": _PATH,
         "old": (
             "string",
-            "The text that is replaced, with enough around it that it stands in the file once.",
+            "The text to replace, with enough around it to occur only once in the file.",
         ),
-        "new": ("string", "What stands there afterwards."),
+        "new": ("string", "The text that replaces it."),
     },
     "run_command": {
-        "command": ("string", "As it is typed."),
-        "seconds": ("integer", "The longest it may take, at most 600; 0: as usual.", 0),
+        "command": ("string", "The command line."),
+        "seconds": ("integer", "The time limit, at most 600; 0 is the default.", 0),
     },
 }
 """The arguments of each tool: type, description, and the default if any."""
@@ -142,12 +142,12 @@ class Place(Struct, frozen=True):
             with open_regular(self.path) as (file, status):
                 if status.st_size > MAX_FILE_BYTES:
                     size = size_text(status.st_size)
-                    raise ChatLoopError(f"{self.display_path} is too large to be read: {size}.")
+                    raise ChatLoopError(f"{self.display_path} is too large to read: {size}.")
                 text = file.read(MAX_FILE_BYTES + 1).decode()
         except OSError as error:
             raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
         except UnicodeDecodeError as error:
-            raise ChatLoopError(f"{self.display_path} is no text in UTF-8.") from error
+            raise ChatLoopError(f"{self.display_path} is not UTF-8 text.") from error
         if "\0" in text:
             raise ChatLoopError(f"{self.display_path} is a binary file.")
         return text
@@ -183,13 +183,15 @@ class Workspace:
     def place(self, path: str) -> Place:
         """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
         if not path.strip() or "\0" in path or len(path) > 4096:
-            raise ChatLoopError("This is no path.", "Paths are relative to the working directory.")
+            raise ChatLoopError(
+                "This is not a path.", "Paths are relative to the working directory."
+            )
         try:
             real = (self.root / Path(path).expanduser()).resolve()
         except (RuntimeError, OSError) as error:  # an unknown home, links in a circle
-            raise ChatLoopError(f"The path {path} leads nowhere.") from error
+            raise ChatLoopError(f"The path {path} cannot be resolved.") from error
         if self._protects(real):
-            raise ChatLoopError(f"{path} belongs to chat-loop itself: tools do not touch it.")
+            raise ChatLoopError(f"{path} belongs to chat-loop itself; tools cannot use it.")
         if not real.is_relative_to(self.root):
             return Place(real, str(real), outside=True)
         return Place(real, real.relative_to(self.root).as_posix())
@@ -215,7 +217,7 @@ class Workspace:
 
         def run_if_unchanged() -> str:
             if self.place(path) != place:
-                raise ChatLoopError(f"{path} now leads elsewhere.", "Call the tool again.")
+                raise ChatLoopError(f"{path} now points elsewhere.", "Call the tool again.")
             return act()
 
         async def run() -> str:
@@ -243,7 +245,7 @@ class Workspace:
             diff = "\n".join([f"{title} {shown}:", f"--- {source}", f"+++ {shown}", *lines])
             new = new.replace("\n", "\r\n") if crlf else new
             if new == before:
-                raise ChatLoopError(f"{shown} holds exactly this already.")
+                raise ChatLoopError(f"{shown} already has exactly this content.")
             return before, new, diff, result
 
         before, _, diff, _ = compute()
@@ -273,7 +275,7 @@ class Workspace:
         return f"{part}\n[lines {start} to {end} of {total}]"
 
     def list_files(self, folder: Place, pattern: str = "*") -> str:
-        """Lists the files of a folder and of the folders in it."""
+        """Lists the files in a folder and its subfolders."""
         names: list[str] = []
         cut: list[str] = []
         for place in self._files(folder, pattern):
@@ -287,12 +289,12 @@ class Workspace:
     def search_files(
         self, folder: Place, text: str, pattern: str = "*", ignore_case: bool = False
     ) -> str:
-        """Finds the lines that hold a text, in the files of a folder and of the folders in it:
-        path:line: text.
+        """Finds the lines that contain a text, in the files of a folder and its subfolders.
+        Returns path:line: text.
         """
         wanted = text.lower() if ignore_case else text
         if not wanted or "\n" in wanted:
-            raise ChatLoopError("The text must be a part of one line.")
+            raise ChatLoopError("The text must be part of one line.")
         matches: list[str] = []
         characters = 0
         for place in self._files(folder, pattern):
@@ -316,7 +318,7 @@ class Workspace:
         if len(pattern) > MAX_LINE:
             raise ChatLoopError("The pattern is too long.")
         if not folder.path.is_dir():
-            raise ChatLoopError(f"{folder.display_path} is no folder.")
+            raise ChatLoopError(f"{folder.display_path} is not a folder.")
         prefix = "" if folder.display_path == "." else f"{folder.display_path}/"
         patterns = {pattern, pattern.replace("**/", "")}
         visited = 0
@@ -343,21 +345,19 @@ class Workspace:
                     yield Place(file, f"{prefix}{inner}")
 
     def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
-        """Writes a text file: a new one, or in the place of what it holds now. Small changes are
-        for edit_file.
-        """
+        """Creates a text file, or replaces all of its text. Use edit_file for small changes."""
         count = len(text.split("\n")) - (not text or text.endswith("\n"))
         return text, f"Wrote {place.display_path}: {plural(count, 'line')}."
 
     def edit_file(self, place: Place, text: str, old: str, new: str) -> tuple[str, str]:
-        """Replaces a text in a file, exactly as it stands there and only there, by another one."""
+        """Replaces a text that occurs exactly once in a file with another one."""
         start = text.find(old) if old else -1
         if start < 0:
-            problem = f"The old text does not stand in {place.display_path}."
-            raise ChatLoopError(problem, "It must be exactly as in the file.")
+            problem = f"The old text is not in {place.display_path}."
+            raise ChatLoopError(problem, "It must match the file exactly.")
         if text.find(old, start + 1) >= 0:
-            problem = f"The old text stands in {place.display_path} more than once."
-            raise ChatLoopError(problem, "Give more of what is around it.")
+            problem = f"The old text occurs more than once in {place.display_path}."
+            raise ChatLoopError(problem, "Include more of the text around it.")
         line = text.count("\n", 0, start) + 1
         edited = text[:start] + new + text[start + len(old) :]
         return edited, f"Edited {place.display_path} at line {line}."

@@ -70,12 +70,12 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     name = getattr(function, "__name__", "") or type(function).__name__
     docstring = docstring_parser.parse(inspect.getdoc(function) or "")
     if not (inspect.isfunction(function) or inspect.ismethod(function)):
-        raise ConfigError(f"{name} is no Python function: it cannot be a tool.")
+        raise ConfigError(f"{name} is not a Python function and cannot be a tool.")
     if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name):
         hint = "Give it a name of up to 64 letters, digits and _."
         raise ConfigError(f"A tool cannot be called {name}.", hint)
     if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise ConfigError(f"The function {name} yields: a tool returns its result.")
+        raise ConfigError(f"The function {name} yields; a tool must return its result.")
     if not docstring.description:
         hint = "It tells the model what the tool is for."
         raise ConfigError(f"The function {name} has no docstring.", hint)
@@ -105,7 +105,7 @@ def _adapter_of(name: str, function: Callable[..., object]) -> TypeAdapter[Any]:
     for key, parameter in signature.parameters.items():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
             shown = str(parameter).partition(":")[0]
-            raise ConfigError(f"The function {name} takes {shown}: a tool names its arguments.")
+            raise ConfigError(f"The function {name} takes {shown}; a tool needs named arguments.")
         if key not in hints:
             missing = f"The argument {key} of the function {name} has no type."
             raise ConfigError(missing, "For example: str.")

@@ -102,7 +102,7 @@ class McpConnection:
         json = result.model_dump(mode="json", by_alias=True, exclude_none=True)
         text = mcp_tools.result_text(json)
         if result.is_error:
-            raise ChatLoopError(text or f"{tool} failed, and does not say why.")
+            raise ChatLoopError(text or f"{tool} failed without a reason.")
         return text
 
     async def _run(self) -> None:
@@ -254,7 +254,7 @@ class McpConnection:
         if response.request.method == "POST":
             self._status = response.status_code
         if response.headers.get("content-encoding", "identity") != "identity":
-            raise httpx2.DecodingError("its answer is compressed, though that was not asked for")
+            raise httpx2.DecodingError("its answer is compressed, which was not requested")
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)
             response.stream = _LimitedStream(response.stream)

@@ -214,12 +214,12 @@ class McpServers:
         notices = {MISSING: install_hint("mcp")} if self._package_missing else {}
         for state in () if self._package_missing else self.states():
             if state.state == "failed" and not state.reconnects:
-                again = f"Its tools are not there; /mcp restart {state.name} tries again."
+                again = f"Its tools are unavailable; /mcp restart {state.name} tries again."
                 notices[state.problem] = again
         if self._omitted:
             many = f"The model is not offered {plural(self._omitted, 'tool')} of the MCP servers"
             why = f"{many}: there are too many, or other tools have their names."
-            notices[why] = "mcp.NAME.tools in the config names those that are wanted."
+            notices[why] = "mcp.NAME.tools in the config selects the ones you want."
         new = tuple(item for item in notices.items() if item[0] not in self._reported)
         self._reported = set(notices)
         return new

@@ -105,7 +105,7 @@ class AgentRegistry:
         if name.lower() in agents:
             return agents[name.lower()]
         near = difflib.get_close_matches(name.lower(), agents, 1)
-        hint = "chat-loop agents lists those that have a name; a path works, too."
+        hint = "chat-loop agents lists them; a path works, too."
         hint = f"Did you mean {agents[near[0]].name}?" if near else hint
         hint = f"For the one in this directory: ./{name}" if os.path.lexists(name) else hint
         raise AgentError(f"There is no agent {name[:80]}.", hint)
@@ -119,7 +119,7 @@ class AgentRegistry:
             aliases = msgspec.convert(read_yaml(text, str(self.aliases_file)) or {}, dict[str, str])
         except (AgentError, ConfigError, msgspec.ValidationError) as error:
             message = f"{self.aliases_file} must hold lines NAME: PATH. {error}"
-            raise AgentError(message, "Set it right, or delete it.") from error
+            raise AgentError(message, "Fix or delete it.") from error
         return {name: path for name, path in aliases.items() if name.lower() != without.lower()}
 
     def _write_aliases(self, aliases: dict[str, str]) -> None:

@@ -52,10 +52,9 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 async def run_command(
     command: str, root: Path, environment: Mapping[str, str], seconds: float
 ) -> str:
-    """Runs a shell command (sh) in the working directory; gives its exit code and what it prints.
+    """Runs a shell command (sh) in the working directory; returns its exit code and its output.
 
-    There is no terminal and nobody who answers questions. What it leaves in the background is
-    stopped.
+    There is no terminal and no input. What it leaves in the background is stopped.
     """
     loop = asyncio.get_running_loop()
     output = _Output()

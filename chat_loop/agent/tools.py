@@ -89,10 +89,10 @@ def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[st
         if covered in always:
             return True
         show(name, text)
-        scope = "exactly this" if exact else name
-        question = f"Run it? (y, n, a = always, until you leave: {scope}) "
+        scope = "this exact call" if exact else name
+        question = f"Run? [y]es / [n]o / [a]lways this session ({scope}) "
         for number in range(MAX_ANSWERS):
-            again = "Please answer y, n or a. " if number else ""
+            again = "Answer y, n or a. " if number else ""
             answer = (await ask(again + question)).strip().lower()
             if answer in ("a", "always"):
                 always.add(covered)
@@ -173,7 +173,7 @@ class Toolbox(Struct):
         except TimeoutError as error:
             if not limit.expired():
                 raise  # the tool's own
-            left = "is not waited for; it may go on in the background"
+            left = "may still run in the background"
             ended = "was stopped" if tool.cancellable else left
             late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and {ended}."
             raise ChatLoopError(late) from error

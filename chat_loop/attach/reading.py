@@ -27,7 +27,7 @@ MAX_TEXT = 4 << 20
 """Bytes; the window sets a limit of its own."""
 MAX_SIDE = 8_000
 """Pixels of an image in either direction, as Anthropic's wire takes them."""
-AS_TEXT = "A backslash before the @ sends it as text."
+AS_TEXT = "To send it as text, put a backslash before the @."
 
 
 class QueryFile(Struct, frozen=True):
@@ -85,7 +85,7 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
         if mention.is_doubtful:
             doubtful.append(name)
     if len(paths) > MAX_FILES:
-        text = f"A message takes {MAX_FILES} files, and this one names {len(paths)}."
+        text = f"A message can have {MAX_FILES} files; this one names {len(paths)}."
         raise UsageError(text, "Nothing was sent.")
     return tuple((name, path) for path, name in paths.items()), tuple(doubtful)
 
@@ -110,7 +110,7 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
     """
     real = Path(os.path.realpath(path))
     if path.is_relative_to(directory) and not real.is_relative_to(os.path.realpath(directory)):
-        hint = f"Name that file itself if it is meant: @{real}"
+        hint = f"To send that file, name it: @{real}"
         raise UsageError(f"{name} is a link to {real}.", hint)
     try:
         data, status = read_part(real, max(MAX_TEXT, MAX_IMAGE) + 1)
@@ -119,13 +119,13 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
         if len(data) > limit:
             size = size_text(max(status.st_size, len(data)))
             kind = "images" if is_image else "text files"
-            text = f"{name} has {size}: {kind} can have up to {size_text(limit)}."
-            raise UsageError(text, "Scale it down, or take a part of it.")
+            text = f"{name} is too large: {size}. The limit for {kind} is {size_text(limit)}."
+            raise UsageError(text, "Scale it down, or send a part of it.")
         picture = read_header(data)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
     except DamagedImage:
-        problem = f"{name} is damaged: it begins as an image, and is cut off."
+        problem = f"{name} is damaged: the image is cut off."
         raise UsageError(problem, AS_TEXT) from None
     media = picture.media if picture is not None else "text/plain"
     digest = sha256(data).hexdigest()
@@ -135,7 +135,7 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
         return QueryFile(replace(file, text=text), secret=redact_text(text) != text)
     if max(picture.width, picture.height) > MAX_SIDE:
         size = f"{picture.width:,} × {picture.height:,} pixels"
-        text = f"{name} has {size}: models take up to {MAX_SIDE:,} each way."
+        text = f"{name} is too large: {size}. Models accept up to {MAX_SIDE:,} each way."
         raise UsageError(text, "Scale it down.")
     return QueryFile(replace(file, width=picture.width, height=picture.height), data)
 
@@ -150,6 +150,6 @@ def _decode(name: str, data: bytes) -> str:
     except UnicodeDecodeError:
         text = "\0"
     if "\0" in text or text.startswith("%PDF-"):
-        kinds = "a text in UTF-8 nor an image that models take (PNG, JPEG, GIF, WebP)"
+        kinds = "UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)"
         raise UsageError(f"{name} is neither {kinds}.", AS_TEXT)
     return text.replace("\r\n", "\n")

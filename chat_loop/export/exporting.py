@@ -60,8 +60,8 @@ def export_format(name: str, target: str) -> ExportFormat:
     for form in SUFFIXES:
         if form == (name or "html"):
             return form
-    hint = f"It takes {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
-    raise UsageError(f"There is no export as “{name[:40]}”.", hint)
+    hint = f"Use {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
+    raise UsageError(f"Unknown export format “{name[:40]}”.", hint)
 
 
 def images_of(chain: Sequence[LoadedSession]) -> tuple[dict[str, bytes], list[str]]:
@@ -146,7 +146,7 @@ def write_export(
     try:
         Files().write_new(path, data)
     except FileExistsError:
-        message = f"{path} is there already: nothing is written."
+        message = f"{path} already exists; nothing was written."
         raise SaveError(message, "Name another file.") from None
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {os_reason(error)}.") from error

@@ -49,7 +49,7 @@ class StoredImport(Struct, frozen=True):
 def file_path(text: str) -> Path:
     """Return the path that a user means; `~` is the home directory. Raises UsageError."""
     if "\0" in text:
-        raise UsageError("That is not the name of a file.")
+        raise UsageError("That is not a file name.")
     return Path(os.path.expanduser(text))  # noqa: PTH111 - Path's own fails where there is no home
 
 
@@ -81,11 +81,11 @@ class Importer:
         except OSError as error:
             raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
         if not files:
-            self._complain(path.name, ["No file in the folder ends in .md."])
+            self._complain(path.name, ["The folder has no .md files."])
         for file in files:
             try:
                 if file.is_symlink() or not file.is_file():
-                    problem = "It is a link, a folder or a device, and is left out."
+                    problem = "Skipped: it is a link, a folder or a device."
                     self._complain(file.name, [problem])
                 else:
                     self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name)
@@ -124,7 +124,7 @@ class Importer:
         self.complaints += (f"{shown}: {problem}" for problem in problems[:_MAX_COMPLAINTS])
         if len(problems) > _MAX_COMPLAINTS:
             more = len(problems) - _MAX_COMPLAINTS
-            self.complaints.append(f"{shown}: There are {more:,} more faults.")
+            self.complaints.append(f"{shown}: There are {more:,} more problems.")
 
     def _read(self, data: bytes, name: str, problems: list[str]) -> list[Session]:
         """Return the sessions of a document, with valid ids. Raises ImportRefused."""

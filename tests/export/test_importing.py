@@ -329,10 +329,10 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
     ]
     assert complaints == [
         "damaged.md: It is neither an export nor a transcript.",
-        "folder.md: It is a link, a folder or a device, and is left out.",
-        "link.md: It is a link, a folder or a device, and is left out.",
+        "folder.md: Skipped: it is a link, a folder or a device.",
+        "link.md: Skipped: it is a link, a folder or a device.",
         "notes.md: It is neither an export nor a transcript.",
-        "pipe.md: It is a link, a folder or a device, and is left out.",
+        "pipe.md: Skipped: it is a link, a folder or a device.",
     ]
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
@@ -344,7 +344,7 @@ def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
         imported(tmp_path / "missing.md")
     folder = tmp_path / "none"
     folder.mkdir()
-    assert imported(folder) == Imported(complaints=("none: No file in the folder ends in .md.",))
+    assert imported(folder) == Imported(complaints=("none: The folder has no .md files.",))
     (folder / "one.json").write_bytes(export_bytes(loaded(FIRST), "json", secrets=True))
     assert imported(folder / "one.json") == Imported((FIRST,))
 
