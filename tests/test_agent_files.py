@@ -17,7 +17,6 @@ from chat_loop.agent.agent_files import (
     agent_config,
     default_name,
     read_file,
-    resolve_agent_path,
     short_name,
 )
 from chat_loop.agent.registry import AgentRegistry, NamedAgent
@@ -219,11 +218,11 @@ def test_which_file_a_path_means(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         (tmp_path / name).write_text("x")
     link = tmp_path / "link.md"
     link.symlink_to(tmp_path / "agent.md")
-    assert resolve_agent_path(tmp_path) == tmp_path / "agent.py"
-    assert resolve_agent_path(tmp_path / "other.yaml") == tmp_path / "other.yaml"
-    assert resolve_agent_path(link) == tmp_path / "agent.md"
+    assert read_file(tmp_path).path == tmp_path / "agent.py"
+    assert read_file(tmp_path / "other.yaml").path == tmp_path / "other.yaml"
+    assert read_file(link).path == tmp_path / "agent.md"
     monkeypatch.chdir(tmp_path)
-    assert resolve_agent_path(Path("agent.md")) == tmp_path / "agent.md"
+    assert read_file(Path("agent.md")).path == tmp_path / "agent.md"
     assert default_name(tmp_path / "agent.md") == short_name(tmp_path.name.replace("_", " "))
 
 
@@ -264,8 +263,8 @@ def test_names_are_given_kept_in_a_private_readable_file_and_taken_away(tmp_path
     names.add("SALLY", file)
     assert names.aliases_file.read_text() == f'"SALLY": "{file}"\n"Yes": "{file}"\n'
     assert stat.S_IMODE(names.aliases_file.stat().st_mode) == 0o600
-    assert names.find("sally") == file
-    assert names.find("yes") == file
+    assert names.read("sally").path == file
+    assert names.read("yes").path == file
     assert names.remove("Sally") == NamedAgent("SALLY", file, True)
     assert [place.name for place in names.all()] == ["Yes"]
     assert file.exists()
@@ -287,9 +286,9 @@ def test_the_users_folder_holds_agents_by_their_names(tmp_path: Path) -> None:
     (names.folder / "empty").mkdir()
     found = {place.name: place.path.name for place in names.all()}
     assert found == {"both": "both.py", "plain": "plain.md", "poet": "agent.yaml"}
-    assert names.find("poet") == names.folder / "poet" / "agent.yaml"
+    assert names.read("poet").path == names.folder / "poet" / "agent.yaml"
     names.add("plain", names.folder / "both.md")
-    assert names.find("plain") == names.folder / "both.md"
+    assert names.read("plain").path == names.folder / "both.md"
     with pytest.raises(AgentError, match="both is no alias but the file"):
         names.remove("both")
 
@@ -308,7 +307,7 @@ def test_a_name_that_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         "here": "There is no agent here. For the one in this directory: ./here",
     }.items():
         with pytest.raises(AgentError) as caught:
-            names.find(reference)
+            names.read(reference)
         assert f"{caught.value.message} {caught.value.hint}" == message
 
 
@@ -326,7 +325,7 @@ def test_a_damaged_file_of_names_is_named_and_stays_as_it_is(tmp_path: Path, tex
     names.aliases_file.parent.mkdir()
     names.aliases_file.write_bytes(text)
     with pytest.raises(AgentError, match=r"aliases.yaml"):
-        names.find("sally")
+        names.read("sally")
     with pytest.raises(AgentError, match=r"aliases.yaml"):
         names.add("sally", tmp_path / "a.md")
     assert names.aliases_file.read_bytes() == text
@@ -393,5 +392,5 @@ def test_the_names_are_json_inside_yaml(tmp_path: Path) -> None:
     names, file = places(tmp_path), tmp_path / 'odd "na\\me: #\n.md'
     file.write_text("Hi")
     names.add("odd", file)
-    assert names.find("odd") == file
+    assert names.read("odd").path == file
     assert json.loads(names.aliases_file.read_text().partition(": ")[2]) == str(file)

@@ -131,42 +131,24 @@ def _setting_lines(key: str, value: object) -> Iterator[str]:
         yield f"{key}: {value}"
 
 
-def resolve_agent_path(path: Path) -> Path:
-    """Return the agent file at a path, or in the folder there. Raises AgentError."""
+def read_file(path: Path) -> AgentFile:
+    """Read the agent file at a path, or in the folder there. Raises AgentError."""
     try:
         real = Path(os.path.realpath(path.expanduser(), strict=True))
         if real.is_dir():
             inside = [real / f"agent{suffix}" for suffix in KINDS]
             file = next((file for file in inside if file.exists()), real)
             real = Path(os.path.realpath(file, strict=True))
+        if real.suffix.lower() not in KINDS:
+            raise AgentError(f"{path} is not an agent file.", _FILE_HINT)
+        source, _ = read_part(real, MAX_BYTES + 1)
     except (OSError, ValueError, RuntimeError) as error:
-        raise _read_error(path, error) from error
-    if real.suffix.lower() not in KINDS:
-        raise AgentError(f"{path} is not an agent file.", _FILE_HINT)
-    return real
-
-
-def read_file(path: Path) -> AgentFile:
-    """Read the agent file at a path. Raises AgentError."""
-    path = resolve_agent_path(path)
-    return AgentFile(path=path, source=read_bytes(path))
-
-
-def read_bytes(path: Path) -> bytes:
-    """Read a file of at most 256 KB. Raises AgentError."""
-    try:
-        data, _ = read_part(path, MAX_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise _read_error(path, error) from error
-    if len(data) > MAX_BYTES:
+        reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
+        text = f"The agent {path} cannot be read: {reason}."
+        raise AgentError(text, "chat-loop agents lists them.") from error
+    if len(source) > MAX_BYTES:
         raise AgentError(f"The agent {path} is larger than {MAX_BYTES // 1024} KB.")
-    return data
-
-
-def _read_error(path: Path, error: Exception) -> AgentError:
-    reason = os_reason(error) if isinstance(error, OSError) else "it is not a regular file"
-    hint = "chat-loop agents lists them."
-    return AgentError(f"The agent {path} cannot be read: {reason}.", hint)
+    return AgentFile(path=real, source=source)
 
 
 def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:

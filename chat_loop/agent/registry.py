@@ -51,15 +51,11 @@ class AgentRegistry:
         self.aliases_file = paths.config.parent / "aliases.yaml"
         self._approvals = paths.config.parent / "approved-agents"
 
-    def find(self, reference: str) -> Path:
-        """Return the file of an agent, by its name or its path. Raises AgentError."""
-        if re.match(r"[.~]|.*[/\\]", reference) or reference.endswith((*KINDS,)):
-            return agent_files.resolve_agent_path(Path(reference))
-        return agent_files.resolve_agent_path(self._named(reference).path)
-
     def read(self, reference: str) -> AgentFile:
         """Read the file of an agent, by its name or its path. Raises AgentError."""
-        return agent_files.read_file(self.find(reference))
+        if re.match(r"[.~]|.*[/\\]", reference) or reference.endswith((*KINDS,)):
+            return agent_files.read_file(Path(reference))
+        return agent_files.read_file(self._named(reference).path)
 
     def open(self, reference: str, consent: Consent) -> Definition:
         """Return an agent by name or path, with consent. Raises AgentError and ConfigError."""
@@ -87,7 +83,7 @@ class AgentRegistry:
         if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name) or Path(name).suffix in KINDS:
             hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
             raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
-        file = agent_files.resolve_agent_path(path)
+        file = agent_files.read_file(path).path
         self._write_aliases({**self._aliases(without=name), name: str(file)})
         return file
 
@@ -115,9 +111,9 @@ class AgentRegistry:
         if not os.path.lexists(self.aliases_file):
             return {}
         try:
-            text = agent_files.read_bytes(self.aliases_file)
+            text, _ = read_part(self.aliases_file, MAX_BYTES)
             aliases = msgspec.convert(read_yaml(text, str(self.aliases_file)) or {}, dict[str, str])
-        except (AgentError, ConfigError, msgspec.ValidationError) as error:
+        except (OSError, ValueError, ConfigError) as error:
             message = f"{self.aliases_file} must hold lines NAME: PATH. {error}"
             raise AgentError(message, "Fix or delete it.") from error
         return {name: path for name, path in aliases.items() if name.lower() != without.lower()}
