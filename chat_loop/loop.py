@@ -111,7 +111,7 @@ class ChatLoop:
                 case Call(command, argument):
                     if argument and not command.argument:
                         hint = "To send it as text, start with a space."
-                        raise UsageError(f"/{command.name} takes nothing after it.", hint)
+                        raise UsageError(f"/{command.name} takes no argument.", hint)
                     if chat.replacing is not None:
                         self._cancel_edit()
                     await self._command(command.run(chat, argument))
@@ -197,7 +197,7 @@ class ChatLoop:
             self._show_failure(error)
             self._reader.hold()
         if any(exchange.failed for exchange in conversation.session.exchanges[-1:]):
-            note = "This message is not sent again with the next one; /retry asks it anew."
+            note = "The model will not see this message again; /retry resends it."
             display.prose(note, "dim")
         if conversation.options.limits.enabled:
             return  # long conversations are compacted automatically

@@ -92,7 +92,7 @@ def test_nothing_to_ask_again(tmp_path: Path) -> None:
     nothing = "✗ There is no message to send again in this session.\n"
     assert screen.text == (
         f"You: /retry\n{nothing}You: /edit\n{nothing}"
-        "You: /retry now\n✗ /retry takes nothing after it.\n"
+        "You: /retry now\n✗ /retry takes no argument.\n"
         "  To send it as text, start with a space.\nGoodbye!\n"
     )
 

@@ -263,7 +263,7 @@ Time: 2.0s | Failed
 
 ✗ The key is not valid.
   Set ANTHROPIC_API_KEY.
-This message is not sent again with the next one; /retry asks it anew.
+The model will not see this message again; /retry resends it.
 You: Tell me
 Sally: I will
 Time: 2.0s | Tokens: ~10 (in: 8, out: 2) | Failed

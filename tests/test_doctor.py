@@ -71,7 +71,7 @@ def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
     assert one(found, "Model")[1].startswith("scripted:echo would answer now, window ")
     assert one(found, "Config") == (
         "ok",
-        f"there is no {tmp_path / 'config.yaml'}: the defaults hold",
+        f"no {tmp_path / 'config.yaml'}; using defaults",
         "",
     )
 

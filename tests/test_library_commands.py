@@ -375,7 +375,7 @@ You: /undo
 ✗ Nothing was said in this session that could be undone.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /undo 3
-✗ /undo takes nothing after it.
+✗ /undo takes no argument.
   To send it as text, start with a space.
 You: /uncompact
 ✗ Two sessions were merged here, sally_20261122_003015 and sally_20261121_233015: nothing was compacted.
@@ -427,15 +427,15 @@ def test_names_and_tags(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7) == (
         """\
 You: /fork
-✗ This conversation has not begun.
+✗ This conversation has no messages yet.
   Send a message first, or name a session.
 You: /undo
 ✗ Nothing was said in this session that could be undone.
 You: /tree
-✗ This conversation has not begun.
+✗ This conversation has no messages yet.
   Send a message first, or name a session.
 You: /merge 1
-✗ This conversation has not begun.
+✗ This conversation has no messages yet.
   Send a message first, or name a session.
 You: /tag a,b C
 Tags: #a #b #c
@@ -760,7 +760,7 @@ def test_delete_of_the_open_session_starts_a_new_one(tmp_path: Path) -> None:
 
 
 def test_delete_before_the_first_message_says_what_is_missing(tmp_path: Path) -> None:
-    assert "✗ This conversation has not begun." in run(tmp_path, "/delete", hours=0)
+    assert "✗ This conversation has no messages yet." in run(tmp_path, "/delete", hours=0)
 
 
 def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:

@@ -173,8 +173,8 @@ def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
         "   The key is [REDACTED:anthropic:1]\n"
     )
     assert screen.text == (
-        f"{asked}Note it so? (y/n) n\nNothing is noted.\n"
-        f"{asked}Note it so? (y/n) y\nNoted in ./MEMORY.md (2 facts).\nGoodbye!\n"
+        f"{asked}Save it like this? [y/N] n\nNot saved.\n"
+        f"{asked}Save it like this? [y/N] y\nSaved in ./MEMORY.md (2 facts).\nGoodbye!\n"
     )
     assert noted(tmp_path) == "- one\n- The key is [REDACTED:anthropic:1]\n"
 
@@ -184,8 +184,8 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     lines = ["/remember " + "a lot " * 80, "/memory", "Hi"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path, 100))
     assert (
-        "Noted in ./MEMORY.md (3 facts).\n"
-        "⚠️  There is no room for it: the memory takes 100 tokens, and the model gets what "
+        "Saved in ./MEMORY.md (3 facts).\n"
+        "⚠️  It does not fit: the memory holds 100 tokens, and the model gets what "
         "comes first in the file. "
         "/memory shows what is left out, /forget makes room.\n"
     ) in screen.text

@@ -160,7 +160,7 @@ def test_filters_keep_the_numbers_of_the_list(
         (("list", "--limit", "0"), 2, "“0” is not a number above 0"),
         (("list", "--limit", "-3"), 2, "“-3” is not a number above 0"),
         (("search", "nowhere"), 1, "No matches.\n"),
-        (("search",), 2, "the following arguments are required: WORDS"),
+        (("search",), 2, "Missing: WORDS."),
         (
             ("show", "9"),
             1,
@@ -180,9 +180,8 @@ def test_filters_keep_the_numbers_of_the_list(
         (("show", "a/b"), 1, "That is not a session id"),
         (("show", ""), 1, "That is not a session id"),
         (("tree", "9"), 1, "There is no session 9"),
-        (("frobnicate",), 2, "invalid choice: 'frobnicate'"),
+        (("frobnicate",), 2, "Unknown action “frobnicate”."),
         (("browse",), 2, "There is no terminal that can show the browser.\n"),
-        ((), 2, "the following arguments are required: ACTION"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )
@@ -414,7 +413,7 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
         shown = run(tmp_path, *options, "show", "last")
         assert (shown.returncode, shown.stderr.decode().partition("\n")[0]) == (
             1,
-            "There is no session to go on with.",
+            "There is no session to continue.",
         )
         assert run(tmp_path, *options, "search", "x").returncode == 1
         assert set(json.loads(run(tmp_path, *options, "stats", "--json").stdout).values()) == {0}

@@ -95,7 +95,7 @@ def test_tag_and_rename(home: Path) -> None:
         "Monads, briefly",
         ("old",),
     )
-    assert done(home, "rename", "3") == f"{OLD.header.id}: no name of its own\n"
+    assert done(home, "rename", "3") == f"{OLD.header.id}: automatic name\n"
     assert done(home, "tag", "3", "old", "--remove") == f"{OLD.header.id}: no tags\n"
     assert listed(home)[0] == OPEN.header.id, "describing is no use: the order stays"
     assert "is not a tag" in failure(home, "tag", "3", "two words", code=2)
@@ -202,10 +202,7 @@ def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server
 
 
 def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -> None:
-    told = (
-        f"The summary of {SECOND.header.id} is deleted; it is made anew when the session is "
-        "resumed.\n"
-    )
+    told = f"The summary of {SECOND.header.id} is deleted; resuming the session makes a new one.\n"
     assert done(home, "delete-summary", "2") == told
     deleted = load(home, SECOND.header.id)
     assert deleted.seal is not None
@@ -235,7 +232,10 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         (("clean",), "Missing: --older-than."),
         (("clean", "--older-than", "soon", "--yes"), "“soon” is not a date.\n"),
         (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
-        (("clean", "--older-than", "30d"), "Nobody is there to agree.\n"),
+        (
+            ("clean", "--older-than", "30d"),
+            "This needs your consent, and there is no terminal to ask on.\n",
+        ),
         (("export", "1", "talk.pdf"), "Unknown export format “.pdf”.\n"),
         (("export", "1", "--as", "pdf"), "Unknown export format “pdf”.\n"),
     ],
@@ -415,7 +415,7 @@ def test_trash_and_restore(home: Path) -> None:
     assert done(home, "trash") == ""
     path = home / "sessions" / f"{OLD.header.id}.md"
     before = path.read_bytes()
-    told = "{0} is in the trash; chat-loop sessions restore {0} brings it back.\n"
+    told = "{0} is in the trash; chat-loop sessions restore {0} restores it.\n"
     assert done(home, "trash", "1", "3", "3") == told.format(OPEN.header.id) + told.format(
         OLD.header.id
     )
@@ -435,7 +435,7 @@ def test_trash_and_restore(home: Path) -> None:
     both = run(home, "sessions", "restore", "../x", OLD.header.id, OPEN.header.id)
     assert (both.returncode, both.stdout.decode()) == (
         1,
-        f"{OLD.header.id} is back.\n{OPEN.header.id} is back.\n",
+        f"{OLD.header.id} is restored.\n{OPEN.header.id} is restored.\n",
     )
     assert path.read_bytes() == before
     assert listed(home)[0] == OPEN.header.id
@@ -463,7 +463,7 @@ def test_an_id_that_is_taken_again_is_not_overwritten(home: Path) -> None:
 
 def test_a_child_of_what_goes_to_the_trash_is_named(home: Path) -> None:
     told = (
-        f"{SECOND.header.id} goes on from {FIRST.header.id}: it has the summary, the words are "
+        f"{SECOND.header.id} continues {FIRST.header.id}: it keeps the summary, the words are "
         "in the trash.\n"
     )
     result = run(home, "sessions", "trash", FIRST.header.id)
@@ -517,11 +517,14 @@ def test_clean_moves_whole_conversations_that_nobody_used(tmp_path: Path) -> Non
     assert (wet.returncode, wet.stdout) == (0, dry.stdout)
     assert (
         wet.stderr
-        == b"2 sessions moved to the trash; chat-loop sessions restore ID brings one back.\n"
+        == b"2 sessions moved to the trash; chat-loop sessions restore ID restores one.\n"
     )
     assert listed(tmp_path) == ["goes_on", "archive", "future"]
     assert run(tmp_path, *clean, "--yes").stderr == b"There is nothing to clean.\n"
-    assert done(tmp_path, "restore", "dead_1", "dead_2") == "dead_1 is back.\ndead_2 is back.\n"
+    assert (
+        done(tmp_path, "restore", "dead_1", "dead_2")
+        == "dead_1 is restored.\ndead_2 is restored.\n"
+    )
 
 
 def test_clean_leaves_the_archive_of_what_is_open(tmp_path: Path) -> None:
@@ -535,8 +538,8 @@ def test_clean_leaves_the_archive_of_what_is_open(tmp_path: Path) -> None:
     assert result.stderr.decode() == (
         "Session dead_2 is open in another process. Close it there, or resume it once it has "
         "ended.\n"
-        "dead_1 stays: a session that stays goes on from it.\n"
-        "Nothing is moved.\n"
+        "dead_1 stays: another session that stays continues it.\n"
+        "Nothing was moved.\n"
     )
 
 
@@ -545,7 +548,7 @@ def test_clean_asks_on_a_terminal(tmp_path: Path) -> None:
     env = {"CHAT_LOOP_HOME": str(tmp_path), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
     command = [sys.executable, "-m", "chat_loop", "sessions", "clean", "--older-than", "30d"]
     for answer, code, told in (
-        ("n", 1, "Nothing is moved."),
+        ("n", 1, "Nothing was moved."),
         ("y", 0, "2 sessions moved to the trash"),
     ):
         with PtyChat(command, env=env, cols=120) as terminal:
@@ -717,7 +720,7 @@ def test_compact_of_little_declines_where_nobody_can_be_asked(home: Path) -> Non
         asked = [request for request in server.requests if request.path.endswith("completions")]
     assert result.returncode == 1
     assert re.fullmatch(
-        r"Not compacted: \d+ tokens now, about \d+ after\. --force compacts all the same\.\n",
+        r"Not compacted: \d+ tokens now, about \d+ after\. --force compacts anyway\.\n",
         result.stderr.decode(),
     )
     assert asked == []

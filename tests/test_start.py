@@ -222,7 +222,7 @@ def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
 
 
 def test_continue_without_any_session_begins_one(tmp_path: Path) -> None:
-    with started(tmp_path, "--continue", until="There is no session to go on with.") as terminal:
+    with started(tmp_path, "--continue", until="There is no session to continue.") as terminal:
         terminal.line("hello")
         terminal.wait_for("You said: hello")
         leave(terminal)
@@ -321,7 +321,7 @@ def test_auto_resume(tmp_path: Path, how: str) -> None:
         (path.parent / ".current").unlink()
     told = {
         "fine": FOUND,
-        "missing": "There is no session to go on with.",
+        "missing": "There is no session to continue.",
         "damaged": "Session can't be resumed:",
         "empty": "Session can't be resumed:",
     }

@@ -39,7 +39,7 @@ class BrowsedSessions(Struct):
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
         move_to_trash(row.path)
-        return f"{row.id} is in the trash; chat-loop sessions restore {row.id} brings it back."
+        return f"{row.id} is in the trash; chat-loop sessions restore {row.id} restores it."
 
     async def edit(self, row: SessionRow) -> None:
         """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""

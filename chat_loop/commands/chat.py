@@ -104,7 +104,7 @@ class Chat(Struct, kw_only=True):
         if reference == ".":
             if not self.here_id:
                 hint = "Send a message first, or name a session."
-                raise UsageError("This conversation has not begun.", hint)
+                raise UsageError("This conversation has no messages yet.", hint)
             return self.sessions.session_file(self.here_id)
         if " " in reference and all(word.isdigit() for word in reference.split()):
             raise UsageError("Which session? One number or id is wanted.", "sessions lists them.")

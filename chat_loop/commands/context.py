@@ -43,7 +43,7 @@ async def compact(chat: Chat, argument: str) -> None:
         display.line("Every sentence with an exact value is in the context.", "dim")
         return
     display.prose(
-        f"{plural(len(sentences), 'sentence')} with exact values stand in the archive only:"
+        f"{plural(len(sentences), 'sentence')} with exact values are in the archive only:"
     )
     for line in sentences[:MAX_SENTENCES]:
         display.prose(f"- {line}", indent=2)
@@ -55,7 +55,7 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
     """Ask about a compaction that would not make the context smaller."""
     sizes = f"{before:,} tokens now, about {after:,} after."
     if not chat.can_ask:
-        chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts all the same.")
+        chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts anyway.")
         return False
     agreed = await chat.confirm(f"{sizes} Compact anyway? [y/N] ")
     if not agreed:
@@ -94,7 +94,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
     if plan.left_out:
         newest = plural(len(plan.carried), "exchange")
         chat.display.prose(
-            f"All the words would not fit: the newest {newest} would stand in their own words, "
+            f"Not everything fits: the newest {newest} would be restored word for word, "
             f"the {plural(plan.left_out, 'exchange')} before them stay summarized."
         )
         if not await chat.confirm("Continue? [y/N] "):

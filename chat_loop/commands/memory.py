@@ -24,8 +24,8 @@ async def remember(chat: Chat, argument: str) -> None:
     if safe != fact:
         chat.display.warn("Secrets are not written into the memory. Without it:")
         chat.display.line(f"   {safe}")
-        if not await chat.confirm("Note it so? (y/n) "):
-            chat.display.line("Nothing is noted.", "dim")
+        if not await chat.confirm("Save it like this? [y/N] "):
+            chat.display.line("Not saved.", "dim")
             return
     where = memory.place.display_path(path)
     if not memory.add(path, safe):
@@ -34,10 +34,10 @@ async def remember(chat: Chat, argument: str) -> None:
     chat.conversation.remember()
     state = memory.state
     where = memory.place.display_path(state.path)
-    chat.display.line(f"Noted in {where} ({plural(len(state.facts), 'fact')}).", "dim")
+    chat.display.line(f"Saved in {where} ({plural(len(state.facts), 'fact')}).", "dim")
     if len(state.facts) - 1 in state.left_out:
         chat.display.warn(
-            f"There is no room for it: the memory takes {memory.place.room:,} tokens, "
+            f"It does not fit: the memory holds {memory.place.room:,} tokens, "
             "and the model gets what comes first in the file.",
             "/memory shows what is left out, /forget makes room.",
         )

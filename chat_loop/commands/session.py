@@ -11,6 +11,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.display import listings
+from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
@@ -298,7 +299,9 @@ async def rewind(chat: Chat, argument: str) -> None:
 async def delete(chat: Chat, argument: str) -> None:
     """Move this session, or another one, to the trash; asks first."""
     path = chat.path(argument or ".")
-    if not await chat.confirm(f"Move {path.stem} to the trash? [y/N] "):
+    row = chat.library.rows_of([path.stem]).get(path.stem)
+    name = name_text(row, 60) if row is not None else path.stem
+    if not await chat.confirm(f"Move “{name}” to the trash? [y/N] "):
         chat.display.line("Not moved.", "dim")
         return
     if path.stem == chat.here_id:

@@ -30,7 +30,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             _line(f"{options.name} is {path}. Talk to it with: chat-loop --agent {options.name}")
         case "remove":
             agent = registry.remove(options.name)
-            _line(f"{agent.name} is no name of an agent any more. Its file stays: {agent.path}")
+            _line(f"{agent.name} is no longer the name of an agent. Its file is kept: {agent.path}")
         case "show":
             _show(registry, registry.read(options.name), as_json=options.as_json)
         case "approve":

@@ -82,7 +82,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
             before, after = planner.sizes(loaded)
             sizes = f"{before:,} tokens now, about {after:,} after."
             if after >= before and not sys.stdin.isatty():
-                err(f"Not compacted: {sizes} --force compacts all the same.")
+                err(f"Not compacted: {sizes} --force compacts anyway.")
                 return 1
             if after >= before and not confirm(f"{sizes} Compact anyway? [y/N] "):
                 err("Not compacted.")

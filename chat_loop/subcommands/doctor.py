@@ -113,9 +113,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     try:
         path = expand_home(options.config or str(paths.config))
         config = load_config(path, required=bool(options.config))
-        yield passed(
-            "Config", str(path) if path.exists() else f"there is no {path}: the defaults hold"
-        )
+        yield passed("Config", str(path) if path.exists() else f"no {path}; using defaults")
         folder = paths.sessions(config, options.sessions_dir)
     except errors.ChatLoopError as error:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
@@ -175,7 +173,7 @@ def sessions(installation: Installation) -> Iterator[Finding]:
     status = index_status(folder, stamps)
     stale = f"{plural(status.stale, 'session')} behind" if status.stale else "up to date"
     if status.trouble:
-        yield warning("Index", status.trouble, "chat-loop sessions reindex makes it anew.")
+        yield warning("Index", status.trouble, "chat-loop sessions reindex rebuilds it.")
     elif status.size:
         yield passed("Index", f"{size_text(status.size)}, {stale}")
     else:

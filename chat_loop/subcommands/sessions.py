@@ -244,7 +244,7 @@ class SessionActions:
         loaded = self.load(options.reference)
         name = naming.validate_name(" ".join(options.name))
         self.sessions.describe(loaded, name=name)
-        out(f"{loaded.session.header.id}: {name or 'no name of its own'}\n")
+        out(f"{loaded.session.header.id}: {name or 'automatic name'}\n")
         return 0
 
     def delete_summary(self, options: argparse.Namespace) -> int:
@@ -258,7 +258,7 @@ class SessionActions:
             raise SessionError(f"{loaded.path.name} {text}")
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
         self.sessions.seal_stored(loaded, empty)
-        out(f"The summary of {identity} is deleted; it is made anew when the session is resumed.\n")
+        out(f"The summary of {identity} is deleted; resuming the session makes a new one.\n")
         return 0
 
     def trash(self, options: argparse.Namespace) -> int:
@@ -273,11 +273,11 @@ class SessionActions:
         if options.as_json:
             out_json([row_values(row) for row in moved.values()])
         for identity in () if options.as_json else moved:
-            back = f"chat-loop sessions restore {identity} brings it back."
+            back = f"chat-loop sessions restore {identity} restores it."
             out(f"{identity} is in the trash; {back}\n")
         for link in self.library.links().values() if moved else ():
             for parent in moved.keys() & link.parents:
-                text = f"{link.id} goes on from {parent}: it has the summary"
+                text = f"{link.id} continues {parent}: it keeps the summary"
                 err(f"{text}, the words are in the trash.")
         return int(len(moved) < len(rows))
 
@@ -285,7 +285,7 @@ class SessionActions:
         """Bring sessions back from the trash."""
         ids = dict.fromkeys(options.ids)
         back = [one for one in ids if _try_each(trash.restore, self.sessions.directory, one)]
-        out("".join(f"{identity} is back.\n" for identity in back))
+        out("".join(f"{identity} is restored.\n" for identity in back))
         return int(len(back) < len(ids))
 
     def clean(self, options: argparse.Namespace) -> int:
@@ -299,8 +299,8 @@ class SessionActions:
             raise UsageError(text)
         asking = not (options.dry_run or options.yes)
         if asking and not sys.stdin.isatty():
-            hint = "--yes does without, --dry-run only says what it would do."
-            raise UsageError("Nobody is there to agree.", hint)
+            hint = "--yes skips the question, --dry-run only shows what would be moved."
+            raise UsageError("This needs your consent, and there is no terminal to ask on.", hint)
         (rows, _), links = self.library.rows(fold=False), self.library.links()
         chosen = lineage.old_chains(rows, links, before)
         if options.originals:
@@ -313,19 +313,19 @@ class SessionActions:
             err(f"{count} would go to the trash." if chosen else "There is nothing to clean.")
             return 0
         if asking and not confirm(f"Move {count} to the trash? (y/n)"):
-            err("Nothing is moved.")
+            err("Nothing was moved.")
             return 1
         staying: set[str] = set()
         moved = 0
         for row in chosen:  # children first: what a session that stays goes on from stays as well
             if row.id in staying:
-                err(f"{row.id} stays: a session that stays goes on from it.")
+                err(f"{row.id} stays: another session that stays continues it.")
             elif _try_each(trash.move_to_trash, row.path):
                 moved += 1
             elif not options.originals:
                 staying |= lineage.ancestry([row.id], links)
         text = f"{plural(moved, 'session')} moved to the trash; chat-loop sessions restore ID"
-        err(f"{text} brings one back." if moved else "Nothing is moved.")
+        err(f"{text} restores one." if moved else "Nothing was moved.")
         return int(moved < len(chosen))
 
     def _needed(self, candidates: set[str], links: Mapping[str, lineage.Link]) -> Iterator[str]:

@@ -97,7 +97,7 @@ def test_resume_alone_without_any_session(tmp_path: Path) -> None:
 def test_exit_takes_nothing(tmp_path: Path, line: str) -> None:
     with Loopback() as server:
         shown = chat(tmp_path, server, line, "hello", "exit")
-        assert "/exit takes nothing after it." in shown
+        assert "/exit takes no argument." in shown
         assert "You said: hello" in shown
     assert len(files(tmp_path)) == 1
 

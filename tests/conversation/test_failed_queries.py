@@ -39,7 +39,7 @@ from tests.talking import SUMMARY, Says, Step, Talk, said
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 REJECTED = RequestRejected("The server rejected the request.", "Check it.")
-NOTE = "This message is not sent again with the next one; /retry asks it anew.\n"
+NOTE = "The model will not see this message again; /retry resends it.\n"
 
 
 def run(folder: Path, lines: list[Line], *steps: Step, **further: object) -> Screen:
