@@ -22,9 +22,7 @@ from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.capabilities import (
     FAMILIES,
     Capabilities,
-    from_listing,
-    from_ollama,
-    from_props,
+    from_answer,
     guess_capabilities,
     window_of,
 )
@@ -114,32 +112,16 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
             Capabilities(),
         ),
         ({"id": "m", "context_length": 10**12}, Capabilities()),
+        (
+            {"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": True}},
+            Capabilities(window=4096, images=True),
+        ),
+        ({"capabilities": ["completion", "vision"]}, Capabilities(images=True)),
         (None, Capabilities()),
     ],
 )
 def test_what_a_server_lists_of_a_model(entry: object, says: Capabilities) -> None:
-    assert from_listing(entry) == says
-
-
-def test_what_llama_server_and_ollama_say_of_a_model() -> None:
-    assert from_props(
-        {"default_generation_settings": {"n_ctx": 4096}, "modalities": {"vision": True}}
-    ) == Capabilities(window=4096, images=True)
-    shown = {
-        "parameters": "stop  <|im_end|>\nnum_ctx    16384\n",
-        "capabilities": ["completion", "vision"],
-    }
-    assert from_ollama(shown, None, "m") == Capabilities(window=16_384, images=True)
-    nonsense = {"parameters": "num_ctx 99999999999999", "capabilities": []}
-    assert from_ollama(nonsense, None, "m") == Capabilities(images=False)
-    processes = {
-        "models": [
-            {"name": "other"},
-            {"name": "qwen3:latest", "model": "qwen3:latest", "context_length": 4096},
-        ]
-    }
-    assert from_ollama(shown, processes, "qwen3") == Capabilities(window=4096, images=True)
-    assert from_ollama(None, processes, "qwen") == Capabilities()
+    assert from_answer(entry) == says
 
 
 MEMBERS = """
@@ -160,10 +142,10 @@ JSON = st.recursive(
 
 @given(JSON)
 def test_whatever_a_server_says_a_window_can_be_one(said: object) -> None:
-    for says in (from_listing(said), from_props(said), from_ollama(said, said, "m")):
-        for tokens in (says.window, says.reply):
-            assert tokens == 0 or (type(tokens) is int and 256 <= tokens <= 100_000_000)
-        assert says.images in (True, False, None)
+    says = from_answer(said)
+    for tokens in (says.window, says.reply):
+        assert tokens == 0 or (type(tokens) is int and 256 <= tokens <= 100_000_000)
+    assert says.images in (True, False, None)
 
 
 # The order

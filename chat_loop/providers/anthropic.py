@@ -92,7 +92,7 @@ class AnthropicProvider(wire.WireProvider):
     async def _fetch_capabilities(self) -> Capabilities | None:
         try:
             answer = await self._answer(f"/v1/models/{self.model}")
-            return capabilities.from_listing(answer)
+            return capabilities.from_answer(answer)
         except wire.Refusal as refusal:
             message = text_at(refusal.body, "error", "message").lower()
             return None if message.startswith("model") else capabilities.NO_CAPABILITIES

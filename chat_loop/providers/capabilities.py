@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from chat_loop.providers.answers import flag_at, list_at, text_at, value_at
+from chat_loop.providers.answers import flag_at, text_at, value_at
 from chat_loop.values import Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
@@ -75,6 +75,7 @@ def tokens_in(value: object) -> int:
 
 
 _WINDOWS = (
+    ("default_generation_settings", "n_ctx"),  # llama-server, of one of its slots
     ("meta", "n_ctx"),  # llama-server
     ("loaded_context_length",),  # LM Studio
     ("max_input_tokens",),  # Anthropic
@@ -84,39 +85,23 @@ _WINDOWS = (
 _REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_completion_tokens"))
 
 
-def from_listing(entry: object) -> Capabilities:
-    """Read an entry of a server's list of models, whichever server it is."""
-    windows = [tokens_in(value_at(entry, *path)) for path in _WINDOWS]
-    if value_at(entry, "state") != "not-loaded":  # LM Studio: what it could be loaded with
-        windows.append(tokens_in(value_at(entry, "max_context_length")))
-    modalities = value_at(entry, "architecture", "input_modalities")  # OpenRouter, llama-server
+def from_answer(answer: object) -> Capabilities:
+    """Read what a server says of a model, in its list or on a page of its own, whichever it is."""
+    windows = [tokens_in(value_at(answer, *path)) for path in _WINDOWS]
+    if value_at(answer, "state") != "not-loaded":  # LM Studio: what it could be loaded with
+        windows.append(tokens_in(value_at(answer, "max_context_length")))
+    modalities = value_at(answer, "architecture", "input_modalities")  # OpenRouter, llama-server
+    features = value_at(answer, "capabilities")
     images = (
-        flag_at(entry, "capabilities", "image_input", "supported"),  # Anthropic
-        flag_at(entry, "capabilities", "vision"),  # Mistral
+        flag_at(features, "image_input", "supported"),  # Anthropic
+        flag_at(features, "vision"),  # Mistral
+        flag_at(answer, "modalities", "vision"),  # llama-server
+        "vision" in features if isinstance(features, list) else None,  # Ollama
         "image" in modalities if isinstance(modalities, list) else None,
-        {"vlm": True, "llm": False}.get(text_at(entry, "type")),  # LM Studio
+        {"vlm": True, "llm": False}.get(text_at(answer, "type")),  # LM Studio
     )
     return Capabilities(
         window=next(filter(None, windows), 0),
-        reply=next(filter(None, (tokens_in(value_at(entry, *path)) for path in _REPLIES)), 0),
+        reply=next(filter(None, (tokens_in(value_at(answer, *path)) for path in _REPLIES)), 0),
         images=next((flag for flag in images if flag is not None), None),
-    )
-
-
-def from_props(props: object) -> Capabilities:
-    """Read `/props` of a llama-server: the window is that of one of its slots."""
-    window = tokens_in(value_at(props, "default_generation_settings", "n_ctx"))
-    return Capabilities(window=window, images=flag_at(props, "modalities", "vision"))
-
-
-def from_ollama(details: object, processes: object, model: str) -> Capabilities:
-    """Read `/api/show` and `/api/ps` of an Ollama; the window of a loaded model counts first."""
-    names = (model, f"{model}:latest")
-    loaded = (each for each in list_at(processes, "models") if text_at(each, "name") in names)
-    window = tokens_in(value_at(next(loaded, None), "context_length"))
-    context = re.search(r"^num_ctx\s+(\d{1,9})\s*$", text_at(details, "parameters"), re.MULTILINE)
-    features = value_at(details, "capabilities")
-    return Capabilities(
-        window=window or (tokens_in(int(context[1])) if context else 0),
-        images="vision" in features if isinstance(features, list) else None,
     )

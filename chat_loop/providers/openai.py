@@ -106,7 +106,7 @@ class OpenAIProvider(wire.WireProvider):
         # as Gemini, Ollama and OpenRouter write it
         for name in (self.model, f"models/{self.model}", f"{self.model}:latest", bare):
             if name in by_name:
-                return capabilities.from_listing(by_name[name])
+                return capabilities.from_answer(by_name[name])
         return None if by_name else NO_CAPABILITIES
 
     def _body(self, request: Request) -> dict[str, object]:

@@ -21,7 +21,6 @@ from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import tokens_in
 from chat_loop.providers.servers import is_local_address
-from chat_loop.providers.stream import OversizedBody
 from chat_loop.redact import redact_text
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
@@ -48,11 +47,9 @@ class ErrorRow(msgspec.Struct, frozen=True):
 
 
 class Table(msgspec.Struct, frozen=True):
-    """The rows of `refusals.json`, by status, and by the error of httpx or httpx2."""
+    """The rows of `refusals.json`, by status, and by the name of the error or failure."""
 
-    before_window: tuple[
-        str, ...
-    ]  # what stands before the window in "the conversation is too long"
+    before_window: tuple[str, ...]  # what stands before its size in "too long for the window"
     statuses: dict[int, ErrorRow]
     network: dict[str, ErrorRow]
 
@@ -104,45 +101,29 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
         """Return the error for a call that broke: httpx's error, or a ValueError for nonsense."""
         reason = root_reason(cause)
-        names = (base.__name__ for base in type(cause).__mro__)
-        if row := next(filter(None, map(TABLE.network.get, names)), None):
-            network = f"Check the network, or the server at {self.host}."
-            words = {**asdict(self), "absent_hint": self.absent_hint or network}
-            error = row.make(**words, reason=reason, text=short(str(cause)))
-            refused = f": {os.strerror(errno.ECONNREFUSED).lower()}"
-            if is_local_address(f"http://{self.host}") and reason == refused:
-                error.retryable = False  # nobody will listen on this machine in a few seconds
-            return error
-        if isinstance(cause, OversizedBody):
-            what = f"{self.host} sent {cause}."
-            if not started:  # asking again would bring it again
-                hint = "Check the provider's address and its server."
-                return errors.RequestRejected(what, hint)
-        elif isinstance(cause, ValueError):
-            what = f"{self.host} sent something that is not the expected stream."
-        elif started:
-            what = f"The connection to {self.host} ended in the middle of the reply{reason}."
-        else:
-            what = f"{self.host} closed the connection before it answered{reason}."
-        return self.broken_error(what, started=started)
+        names = [base.__name__ for base in type(cause).__mro__]
+        names.append("broken" if started else "closed")
+        name = next(filter(TABLE.network.get, names))
+        error = self._network_error(name, started=started, reason=reason, text=short(str(cause)))
+        refused = f": {os.strerror(errno.ECONNREFUSED).lower()}"
+        if is_local_address(f"http://{self.host}") and reason == refused:
+            error.retryable = False  # nobody will listen on this machine in a few seconds
+        return error
 
     def incomplete_error(self, content_type: str, *, started: bool) -> ProviderError:
         """Return the error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
-        if not started and kind != self.stream:
-            return errors.RequestRejected(
-                f"{self.host} answered with {short(kind) or 'an untyped body'} instead of a "
-                "stream.",
-                "Check the provider's address; a login page or a proxy may answer for it.",
-            )
-        what = f"{self.host} ended the stream before the reply was complete."
-        return self.broken_error(what, started=started)
+        name = "incomplete" if started or kind == self.stream else "untyped"
+        return self._network_error(name, started=started, text=short(kind) or "an untyped body")
 
-    def broken_error(self, what: str, *, started: bool) -> ProviderError:
-        """Return the error for a broken stream, which shows some of the reply if it `started`."""
-        if started:
-            return errors.StreamBroken(what, "Send the query again.")
-        return errors.ConnectionFailed(what, f"Check the network, or the server at {self.host}.")
+    def _network_error(self, name: str, *, started: bool, **words: str) -> ProviderError:
+        """Return the error of a row; one that has begun to show a reply is a broken stream."""
+        network = f"Check the network, or the server at {self.host}."
+        words |= asdict(self) | {"network": network, "absent_hint": self.absent_hint or network}
+        error = TABLE.network[name].make(**words)
+        if started and not isinstance(error, errors.TimedOut):
+            return errors.StreamBroken(error.message, "Send the query again.")
+        return error
 
 
 def window_from_error(message: str) -> int | None:

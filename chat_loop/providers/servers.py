@@ -6,19 +6,14 @@ import json
 import socket
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import reduce
 from threading import Timer
 from urllib.parse import quote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
 from chat_loop.providers.answers import list_at, text_at, value_at
-from chat_loop.providers.capabilities import (
-    NO_CAPABILITIES,
-    Capabilities,
-    from_listing,
-    from_ollama,
-    from_props,
-)
+from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities, from_answer
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
@@ -93,15 +88,19 @@ def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
     if server is None:
         return NO_CAPABILITIES
     root = root_of(address)
-    details = _answer(root, "/api/show", key, {"model": model})[1]
-    found = from_ollama(details, _answer(root, "/api/ps", key)[1], model)
-    for read, path in ((from_listing, f"/api/v0/models/{quote(model)}"), (from_props, "/props")):
-        if not found.window:
-            found = found.with_fallback(read(_answer(root, path, key)[1]))
+    processes = list_at(_answer(root, "/api/ps", key)[1], "models")
+    loaded = (one for one in processes if text_at(one, "name") in (model, f"{model}:latest"))
     # a server with one model answers with it, whatever name is asked for
     only = server.entries[0] if len(server.entries) == 1 else None
     named = (entry for entry in server.entries if entry.get("id") == model)
-    return found.with_fallback(from_listing(next(named, only)))
+    answers = (
+        next(loaded, None),
+        _answer(root, "/api/show", key, {"model": model})[1],
+        _answer(root, f"/api/v0/models/{quote(model)}", key)[1],
+        _answer(root, "/props", key)[1],
+        next(named, only),
+    )
+    return reduce(Capabilities.with_fallback, map(from_answer, answers))
 
 
 def root_of(address: str) -> str:

@@ -310,6 +310,7 @@ class WireProvider:
                                 pass
                     return
         yield events.feed(b"\n\n")
+        reply.done = reply.done or events.done
 
     async def is_listed(self, seconds: float = 3.0) -> bool | None:
         """Ask the service whether it knows the model, None: it does not say; learn what it says."""
