@@ -256,7 +256,7 @@ def _read(path: Path) -> str:
             reason = "it is a symbolic link"
         else:
             data, _ = read_part(path, MAX_BYTES + 1)
-            text = data.decode()
+            text = data.decode("utf-8-sig")
             if len(data) > MAX_BYTES:
                 reason = f"it is larger than {MAX_BYTES // 1024} KB"
             elif "\0" in text:
@@ -310,8 +310,7 @@ def fact_key(text: str) -> str:
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of a file's text, in their order."""
     facts = []
-    masked = _HIDDEN.sub(lambda hidden: "\n" * len(hidden[0]), _without_mark(text))
-    for found in _FACT.finditer(masked):
+    for found in _FACT.finditer(_HIDDEN.sub(lambda hidden: "\n" * len(hidden[0]), text)):
         lines = found[0].rstrip().split("\n")
         width = len(lines[0]) - len(lines[0][1:].lstrip(" \t"))
         for number, line in enumerate(lines):
@@ -322,22 +321,17 @@ def find_facts(text: str) -> tuple[Fact, ...]:
     return tuple(facts)
 
 
-def _without_mark(text: str) -> str:
-    """Return a text of the same length without the byte order mark at its beginning."""
-    return f"\n{text[1:]}" if text.startswith("\ufeff") else text
-
-
 def add_fact(text: str, fact: str) -> str:
     """Return the text with one more fact (from `fact_of`) after its last one, else at its end."""
     facts, place = find_facts(text), len(text)
     if facts:
         place = facts[-1].end
     else:  # not into a comment or code that is not closed
-        hidden = _HIDDEN.finditer(_without_mark(text))
-        place = next((one.start() for one in hidden if one.end() == place), place)
+        hidden = (one for one in _HIDDEN.finditer(text) if one.end() == place)
+        place = next((one.start() for one in hidden), place)
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text[:place]
-    if before.strip("\ufeff") and not before.endswith("\n"):
+    if before and not before.endswith("\n"):
         before += newline
     return before + bullet(fact).replace("\n", newline) + newline + text[place:]
 

@@ -56,10 +56,8 @@ def install_hint(extra: str) -> str:
     source = f" @ {scheme}{origin['url']}" if "url" in origin else ""
     place = sys.prefix.replace("\\", "/")
     command = "pip install" if util.find_spec("pip") else "uv pip install"
-    if "/pipx/" in place:
-        command = "pipx install --force"
-    elif "/uv/tools/" in place:
-        command = "uv tool install --force"
+    if "/pipx/" in place or "/uv/tools/" in place:
+        command = f"{'pipx' if '/pipx/' in place else 'uv tool'} install --force"
     return f"{command} 'chat-loop[{extra}]{source}'"
 
 

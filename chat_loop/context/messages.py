@@ -192,21 +192,24 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
     fence = f"==== {sha256(whole).hexdigest()[:32]} ===="
     texts = []
     for one in attached:
-        name = encode_line(one.name)
         if one.is_image:
-            texts.append(f"Attached image: {name}, {one.width}×{one.height} pixels.")
+            texts.append(f"{attached_text(one)}.")
         else:
-            size, end = size_text(one.size), "" if one.text.endswith("\n") else "\n"
-            texts.append(
-                f"Attached file: {name}, {size}, between two lines {fence}\n"
-                f"{fence}\n{one.text}{end}{fence}"
-            )
+            body = one.text if one.text.endswith("\n") else f"{one.text}\n"
+            texts.append(f"{attached_text(one)}, between two lines {fence}\n{fence}\n{body}{fence}")
     images = tuple(
         Image(encode_line(one.name), one.media, one.width, one.height, one.file)
         for one in attached
         if one.is_image
     )
     return Message("user", "\n\n".join(filter(None, (*texts, text))), images=images)
+
+
+def attached_text(file: Attachment) -> str:
+    """Return what an attached file is, in the words for a model."""
+    kind = "image" if file.is_image else "file"
+    size = f"{file.width}×{file.height} pixels" if file.is_image else size_text(file.size)
+    return f"Attached {kind}: {encode_line(file.name)}, {size}"
 
 
 def restoration_text(header: records.Header, restoration: Restoration) -> str:

@@ -21,17 +21,15 @@ from chat_loop.agent.ask import ask
 from chat_loop.context.budget import Count, Outcome, SummaryOptions
 from chat_loop.context.exact import ExactValue, figures, find, normalize
 from chat_loop.context.ledger import REFERENCE
-from chat_loop.context.messages import clip, prompt
+from chat_loop.context.messages import attached_text, clip, prompt
 from chat_loop.errors import ChatLoopError, ContextTooLong, ProviderError, RetryableError, TimedOut
 from chat_loop.events import Event, Finished, Retrying, SummaryProgress, SummaryStarted, TextDelta
 from chat_loop.providers import Provider
 from chat_loop.redact import Redactor, redact_text
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Exchange, Summary
 from chat_loop.text import one_line, sentences
 from chat_loop.values import Message, Request, Usage
-from chat_loop.wording import size_text
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
@@ -229,13 +227,9 @@ def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
     """Return an exchange as the summarizer reads it, without secrets; of files the beginning."""
     lines = [f"User: {exchange.query.text}"]
     for file in exchange.attached:
-        name = encode_line(file.name)
-        if file.is_image:
-            lines.append(f"Attached image: {name}, {file.width}×{file.height} pixels")
-        else:
-            more = "…" if len(file.text) > 800 else ""
-            size = size_text(file.size)
-            lines.append(f"Attached file: {name}, {size}: {file.text[:800]}{more}")
+        more = "…" if len(file.text) > 800 else ""
+        beginning = "" if file.is_image else f": {file.text[:800]}{more}"
+        lines.append(f"{attached_text(file)}{beginning}")
     lines += [f"Tool: {use.call.name} {use.call.arguments}" for use in exchange.uses]
     if exchange.reply is not None and exchange.reply.text.strip():
         broken = "" if exchange.reply.stop == "end" else f" ({exchange.reply.stop})"
@@ -337,21 +331,15 @@ def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     or a quotation of what nobody said; a decision also when it names what `source` does not name.
     """
     values = _Source(source)
-    background = [sentence.text for sentence in sentences(narrative.background)]
-    before = (*background, *narrative.topics, *narrative.decisions, *narrative.pending)
-    good = dict.fromkeys(filter(values.supports, before))
-    decisions = [one for one in narrative.decisions if one in good and values.names_all_of(one)]
-    checked = replace(
-        narrative,
-        background=narrative.background
-        if all(one in good for one in background)
-        else " ".join(one for one in background if one in good),
-        topics=tuple(one for one in narrative.topics if one in good),
-        decisions=tuple(decisions),
-        pending=tuple(one for one in narrative.pending if one in good),
-    )
-    kept = {*checked.topics, *checked.decisions, *checked.pending, *(good.keys() & {*background})}
-    return checked, tuple(one for one in before if one not in kept)
+    lines = {"background": tuple(one.text for one in sentences(narrative.background))}
+    lines |= {name: getattr(narrative, name) for name in NAMES}
+    kept = {name: tuple(filter(values.supports, those)) for name, those in lines.items()}
+    kept["decisions"] = tuple(filter(values.names_all_of, kept["decisions"]))
+    invented = [line for name, those in lines.items() for line in those if line not in kept[name]]
+    background = kept.pop("background")
+    if background == lines["background"]:
+        return replace(narrative, **kept), tuple(invented)
+    return replace(narrative, background=" ".join(background), **kept), tuple(invented)
 
 
 class _Source:
