@@ -405,7 +405,7 @@ def _parse_chat(chat: _Parser, arguments: list[str]) -> argparse.Namespace:
         text = f"Unknown command “{words[0]}”. Did you mean {near[0]}?"
         raise UsageError(text, f"chat-loop -- {words[0]} sends it as a message.")
     options.message = " ".join([*words, *arguments[end + 1 :]])
-    if options.message and options.question is None and not os.isatty(0):
+    if options.message and options.question is None and not (os.isatty(0) and os.isatty(1)):
         options.question, options.message = options.message, ""  # nobody can type: one reply
     return options
 

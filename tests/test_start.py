@@ -285,6 +285,16 @@ def test_a_message_on_the_command_line_begins_the_chat(tmp_path: Path) -> None:
     assert [file.name for file in session.exchanges[0].attached] == [str(notes)]
 
 
+@pytest.mark.parametrize(("options", "term"), [(("--plain",), "xterm"), ((), "dumb")])
+def test_a_message_is_sent_without_an_editor(
+    tmp_path: Path, options: tuple[str, ...], term: str
+) -> None:
+    words = (*options, "Two", "words")
+    with started(tmp_path, *words, until="You said: Two words", TERM=term) as chat:
+        assert "You: Two words" in chat.text()
+        leave(chat)
+
+
 def test_a_message_that_looks_like_a_command_is_text(tmp_path: Path) -> None:
     with started(tmp_path, "--", "/help", until="You said:  /help") as terminal:
         leave(terminal)

@@ -28,8 +28,7 @@ MAX_CHOICES = 50
 FIXED = {
     "copy": COPY_CHOICES,
     "history": {"--full": "every message whole"},
-    "sessions": {"all": "all of them", "more": "the next ones", "browse": "on the whole screen"},
-    "--as": dict.fromkeys(("markdown", "json", "html"), ""),
+    "sessions": {"all": "all of them", "browse": "on the whole screen"},
     "--last": {"1": "the last exchange", "5": "the last five"},
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
     "--before": {"7d": "before the last week", "30d": "before the last month"},

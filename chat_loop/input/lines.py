@@ -42,7 +42,8 @@ class Reader:
         raise NotImplementedError
 
     def enter(self, text: str) -> None:
-        """Take `text` as the next entry, where there is an editor."""
+        """Take `text` as the next entry, as if it had been typed."""
+        raise NotImplementedError
 
     def hold(self) -> None:
         """Put the entries that wait back into the line, where there is an editor."""
@@ -97,8 +98,19 @@ class LineReader(Reader):
         self._pending_read: asyncio.Future[bytes] | None = None
         self._buffer = bytearray()
         self._at_end = False
+        self._entered: list[str] = []
+
+    def enter(self, text: str) -> None:
+        self._entered.append(text)
+
+    def hold(self) -> None:
+        self._entered.clear()  # a first message is not sent where its session was not resumed
 
     async def read(self) -> str:
+        if self._entered:
+            self.typed = self._entered.pop()
+            self._out.write(f"{PROMPT}{self.typed}\n")
+            return self.typed
         self.typed = await self._line(PROMPT)
         if self.typed == MULTILINE_MARK:
             lines: list[str] = []
