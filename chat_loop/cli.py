@@ -27,7 +27,15 @@ STREAMS = (
     ("stdout", "w", os.O_RDONLY),  # what is written to a closed one is still refused
     ("stderr", "w", os.O_WRONLY),
 )
-ASCII = dict(zip("·“”’–✓✗×", '-""\'-+xx', strict=True)) | {"…": "...", "→": "->"}
+ASCII = {
+    **dict(zip("·“”’–✓✗×─│├└░▁▂▃", '-""\'-+xx-||`....', strict=True)),
+    **dict.fromkeys("•◦▪●☑☐▲⚠📋📎📝📦🔄🔎🔧💾", "*"),
+    **dict.fromkeys("▄▅▆▇█", "#"),
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "\ufe0f": " ",
+}
 """Stand-ins for the program's own signs where the output cannot show them."""
 
 

@@ -195,9 +195,8 @@ class Interactive:
             self._load_behind()
 
     def _status(self) -> str:
-        symbols = self._display.has_symbols
         status = status_of(self._conversation, self._conversation.options.cost)
-        return status_line(status, self._chat.config.status, columns() - 2, symbols=symbols)
+        return status_line(status, self._chat.config.status, columns() - 2)
 
     def _show(self, event: Event) -> None:
         if not self._used.is_set():

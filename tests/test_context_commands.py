@@ -35,9 +35,9 @@ def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
     steps = [*[ANSWER] * 8, SUMMED, SUMMED]
     screen = Screen(tmp_path, lines, *steps, answers=["n", "y"], options=QUIET)
     first = shown(screen, "/compact --preview")
-    assert re.search(r"Compacting would take \d+ tokens to about \d+\.", first)
+    assert re.search(r"Compacting would shrink \d+ tokens to about \d+\.", first)
     assert (
-        "2 exchanges would stay in their own words:\n  [1.7] Question 7, about boats.\n  "
+        "2 exchanges would stay word for word:\n  [1.7] Question 7, about boats.\n  "
         "[1.8] Question 8" in first
     )
     assert "**Decisions Made:**\n- Stay polite [1]" in first

@@ -298,24 +298,6 @@ def test_no_color_leaves_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "⚠️  It is late." in text
 
 
-class Ascii(io.StringIO):
-    encoding = "ascii"
-
-
-def test_an_output_that_cannot_show_symbols_gets_none() -> None:
-    events: list[Event] = [
-        SummaryStarted(parts=1),
-        SummaryEnded(source="model"),
-        sealed("compact"),
-        sealed(),
-    ]
-    text = shown(events, Ascii())
-    assert text.isascii()
-    assert text.startswith(
-        "Generating session summary... ok\nSaved session: sally_1 (3 queries, 1.2K tokens)\n"
-    )
-
-
 def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
     events: list[Event] = [
         SummaryStarted(parts=1),

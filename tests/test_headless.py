@@ -192,7 +192,7 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "state": "sealed",
         "path": str(path),
     }
-    empty = b"There are no conversations; --all lists runs of -p and failed ones.\n"
+    empty = b"No conversations yet. --all lists runs of -p and failed ones as well.\n"
     assert run(tmp_path, "sessions", "list").stderr == empty
     listed = run(tmp_path, "sessions", "list", "--all").stdout.decode()
     assert listed.startswith("      20")

@@ -5,6 +5,7 @@ output can show.
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Mapping
 from importlib import metadata
@@ -107,6 +108,10 @@ def test_an_output_that_shows_only_ascii_gets_signs_of_ascii(tmp_path: Path) -> 
     listed = run(tmp_path, "providers", keys=plain).stdout
     reply = run(tmp_path, "--model", "scripted:echo", "-p", "→ “日本”…", keys=plain).stdout
 
+    lines = b"one\ntwo\n/context\n/stats\n/pin x\n/compact --force\n/tree\nsessions\nexit\n"
+    chat = run(tmp_path, "--model", "scripted:echo", stdin=lines, keys=plain).stdout
+
     assert b"- anthropic" in listed
     assert b"\\x" not in listed
+    assert not re.search(rb"\\[uUx][0-9a-f]", chat), chat
     assert reply == b'You said: -> "\\u65e5\\u672c"...\n'

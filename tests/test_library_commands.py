@@ -120,7 +120,7 @@ You: /search gateway port
      You: The gateway listens on port 5544 now.
   3  Kitchen · query 2 · Nov 21, 22:30 #home
      You: The gateway listens on port 5432.
-show N, resume N and quote N (with /) go on from a hit.
+/show N, /resume N and /quote N take these numbers.
 You: /show 1
 sally_20261122_003015, query 1, 2026-11-22 00:30
 You:
@@ -142,13 +142,13 @@ Sally: Noted.
 You: /search öl
   1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇ · query 1 · today 01:30
      You: Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-show N, resume N and quote N (with /) go on from a hit.
+/show N, /resume N and /quote N take these numbers.
 You: /search gateway --tag home
   1  Kitchen · query 1 · Nov 21, 23:30 #home
      You: The gateway listens on port 5544 now.
   2  Kitchen · query 2 · Nov 21, 22:30 #home
      You: The gateway listens on port 5432.
-show N, resume N and quote N (with /) go on from a hit.
+/show N, /resume N and /quote N take these numbers.
 You: /search zebra
 No matches. Try different words; /sessions WORDS looks at names.
 You: /search
@@ -584,7 +584,7 @@ You: /search gateway port
   3  Kitchen · query 2 · Nov 21, 22:30 …
      You: The gateway listens on port
      5432.
-show N, resume N and quote N (with /) go on from a hit.
+/show N, /resume N and /quote N take these numbers.
 You: /tree kitchen
 1  Kitchen ⑂1.2 “The gateway listens o…
    5h · 330 tokens

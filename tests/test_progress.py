@@ -101,7 +101,7 @@ def test_in_a_chat_the_reading_of_sessions_shows_itself(without_index: Path, lin
         terminal.mark()
         terminal.line(line)
         terminal.wait_for(re.compile(r"^Reading sessions: [\d,]+ of [\d,]+ .", re.MULTILINE), 60)
-        terminal.wait_for(re.compile(r"older: |go on from a hit", re.MULTILINE), 60, output=True)
+        terminal.wait_for(re.compile(r"older: |take these numbers", re.MULTILINE), 60, output=True)
         terminal.wait_for("context")
         assert "Reading" not in terminal.text()
         leave(terminal)

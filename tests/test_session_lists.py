@@ -137,7 +137,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     assert screen.text == (
         """\
 You: sessions
-There are no sessions yet.
+No sessions yet.
 You: resume 1
 ✗ There is no session 1: there are no sessions yet.
   sessions shows them.

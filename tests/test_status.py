@@ -53,9 +53,7 @@ def test_each_part_where_there_is_room_and_in_the_order_that_is_wanted() -> None
     begun = Status(
         model="scripted:echo", share=0.0, window=Window(8192, guessed=True), estimated=True
     )
-    assert (
-        status_line(begun, STATUS, 80, symbols=False) == "scripted:echo · ...... context ~0% of 8K?"
-    )
+    assert status_line(begun, STATUS, 80) == "scripted:echo · ░░░░░░ context ~0% of 8K?"
 
 
 @pytest.mark.parametrize(
@@ -185,7 +183,7 @@ def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
         )
         assert "tokens · which wood is hard?" in terminal.text()
         terminal.line("/pins")
-        terminal.wait_for("pinned", timeout=20)
+        terminal.wait_for("no pins", timeout=20)
         terminal.wait_for("tokens · which", timeout=20)
         assert terminal.text().count("context") == 1
         leave(terminal)
@@ -231,7 +229,7 @@ def test_what_is_waited_for_is_shown_with_its_seconds_and_goes_without_a_trace(
         server.enqueue(Reply(chunks=("one",), stall_after=0))
         terminal.mark()
         terminal.line("which wood is hard?")
-        terminal.wait_for(re.compile(r"^Assistant … . [1-9] s$", re.MULTILINE), timeout=20)
+        terminal.wait_for(re.compile(r"^Assistant … . [1-9] s · Esc to stop$", re.MULTILINE), 20)
         server.stalled()
         server.release()
         terminal.wait_for("Assistant: one", timeout=20)

@@ -88,6 +88,11 @@ STANDING = (
 def steady(text: str) -> str:
     """The text with other digits where they differ from run to run, wherever a line was broken."""
     text = re.sub(r"[A-Z][a-z]{2}(?=\s[0-9]{2},\s[0-9]{2}:[0-9]{2})", "Nov", text)
+    text = re.sub(
+        r"((?:System prompt|This session \(1\))\s+)([0-9,]+)",
+        lambda found: found[1] + re.sub("[0-9]", "1", found[2]),  # an estimate, or exact
+        text,
+    )
     for standing in STANDING:
         parts = [
             r"[0-9]" if sign.isdigit() else r"\s+" if sign == " " else re.escape(sign)

@@ -34,6 +34,7 @@ from chat_loop.sessions.records import Exchange, Query, Reply, Summary
 Count = Callable[[str], int]
 
 SYSTEM_PROMPT = "You are a helpful assistant."
+SEARCH_SECONDS = 30.0
 
 
 class Unsynced(Files):
@@ -204,7 +205,9 @@ class Ours:
 
     def searcher(self) -> Callable[[str], str]:
         """One search of the model in the archive, as its tool does it."""
-        archive = Archive(self.sessions, self.conversation.session, count=self._count)
+        archive = Archive(self.sessions, count=self._count)
+        archive.follow(self.conversation.session, self.conversation.session.depth)
+        archive.wait(SEARCH_SECONDS)
         shown = {exchange.ref for exchange in self.conversation.thread.exchanges}
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
 

@@ -98,7 +98,7 @@ class SessionList(UIControl):
     def create_content(self, width: int, height: int) -> UIContent:
         self.page = max(1, height)
         words = steady_text(self.words, 60)
-        empty = f"  No sessions match “{words}”." if words else "  There are no sessions yet."
+        empty = f"  No sessions match “{words}”." if words else "  No sessions yet."
         return UIContent(
             get_line=lambda at: self._line(at, width) if self._visible else [("dim", empty)],
             line_count=max(1, len(self._visible)),

@@ -18,7 +18,6 @@ MAX_EXCHANGES = 5
 MAX_ITEMS = 8
 """The most items of a list of a summary that are shown."""
 MAX_TEXT = 300
-_ASCII = str.maketrans({"├": "|", "└": "`", "│": "|", "─": "-"})
 
 
 def show_sessions(
@@ -58,7 +57,6 @@ def show_tree(
     display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime
 ) -> None:
     """Show a chain with its branches, oldest first; `here` is the id of the open session."""
-    dot, arrow = ("●", "  ← you are here") if display.has_symbols else ("*", "  <- you are here")
     numbers = {
         branch.row.id: number for number, branch in enumerate(branches, 1) if not branch.again
     }
@@ -68,13 +66,11 @@ def show_tree(
     for number, branch in enumerate(branches, 1):
         row = branch.row
         stem, below = branch.stem, branch.stem.replace("├─", "│ ").replace("└─", "  ")
-        if not display.has_symbols:
-            stem, below = stem.translate(_ASCII), below.translate(_ASCII)
-        start = f"{number:>3}  {stem}{dot} "
+        start = f"{number:>3}  {stem}● "
         if branch.again:
             display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
             continue
-        mark, tags = arrow if row.id == here else "", drawn.tags_text(row)
+        mark, tags = "  ← you are here" if row.id == here else "", drawn.tags_text(row)
         name = one_line(row.name, 200) or row.id
         if row.words and names.get(row.parent) == row.name:  # its first words tell it from that one
             name = f"“{one_line(row.words, 200)}”"
@@ -119,7 +115,7 @@ def show_hits(
             text = Text(f"{one_line(speakers.get(who, who), 40)}: {one_line(excerpt, 600)}")
             text.highlight_words(words, "bold yellow", case_sensitive=False)
             display.panel(Padding(text, (0, 0, 0, 5), expand=False))
-    display.line("show N, resume N and quote N (with /) go on from a hit.", "dim")
+    display.line("/show N, /resume N and /quote N take these numbers.", "dim")
 
 
 def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
@@ -153,7 +149,7 @@ def show_session(display: DisplayManager, session: Session, damage: Sequence[str
                 display.line(f"    … {more} more", "dim")
     if earlier := len(session.exchanges[:-MAX_EXCHANGES]):
         display.line()
-        text = f"… {plural(earlier, 'exchange')} before; /show N QUERY shows one whole."
+        text = f"… {plural(earlier, 'exchange')} before; /show N QUERY shows one in full."
         display.line(text, "dim")
     for exchange in session.exchanges[-MAX_EXCHANGES:]:
         display.line()

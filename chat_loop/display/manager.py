@@ -67,7 +67,6 @@ class DisplayManager:
         self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
         self.resume_command = resume_command
         self.show_blocks = show_blocks
-        self.has_symbols = "utf" in self.out.encoding.lower()
         self.theme = theme if markdown and self._redraws else ""
         """The theme of the next reply; empty where replies are not rendered."""
         self._wraps = wraps
@@ -147,9 +146,9 @@ class DisplayManager:
                 pass
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
-        """Print one line, after a symbol where the output can show it."""
+        """Print one line, after a symbol, if any."""
         self._close_line()
-        text = self.symbol(symbol, text) if symbol else text
+        text = f"{symbol} {text}" if symbol else text
         self.console.print(printable(text), style=style or None)
 
     def row(self, *parts: tuple[str, str]) -> None:
@@ -160,13 +159,13 @@ class DisplayManager:
         self.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
 
     def prose(self, text: str, style: str = "", *, indent: int = 0, symbol: str = "") -> None:
-        """Print a sentence, after a symbol where the output can show it. A terminal gets it broken
+        """Print a sentence, after a symbol, if any. A terminal gets it broken
         between words, its further lines indented by `indent` columns, or below the first word.
 
         `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
         """
         if symbol:
-            text, indent = self.symbol(symbol, text), cells(symbol.strip()) + 1
+            text, indent = f"{symbol} {text}", cells(symbol.strip()) + 1
         if self.is_terminal:
             text = wrapped(text, max(self.console.width - 1, 10), indent)
         self.line(text, style)
@@ -273,13 +272,9 @@ class DisplayManager:
         self.out.write(text)
         self.out.flush()
 
-    def symbol(self, symbol: str, text: str) -> str:
-        """Return `text` after a symbol, where the output can show it."""
-        return f"{symbol} {text}" if self.has_symbols else text
-
     def _notice(self, columns: int) -> str:
         default = f"{one_line(self.agent, 60)} …"
-        return self.waiting.line(default, columns, symbols=self.has_symbols)
+        return self.waiting.line(default, columns)
 
     def _close_line(self) -> None:
         self._reply.finish()
@@ -393,7 +388,7 @@ class DisplayManager:
     def _summary_started(self, event: events.SummaryStarted) -> None:
         """Begin a line that `_summary_ended` ends; a terminal shows the progress."""
         parts = f" ({event.parts} parts)" if event.parts > 1 else ""
-        text = self.symbol("📝", f"Generating session summary{parts}...")
+        text = f"📝 Generating session summary{parts}..."
         hint = " · Esc to skip" if event.optional else STOP_HINT
         self.begin_waiting(text, hint=hint, at_once=True)
         if not self._redraws:
@@ -402,7 +397,7 @@ class DisplayManager:
 
     def _summary_ended(self, event: events.SummaryEnded) -> None:
         """End the line, or say why the summary was made otherwise, or not at all."""
-        text, done = self.waiting.text, "✓" if self.has_symbols else "ok"
+        text = self.waiting.text
         self.waiting.text = self.waiting.more = self.waiting.hint = ""
         self.waiting.end()
         if event.source == "background":
@@ -411,9 +406,9 @@ class DisplayManager:
             made = "Summary made without a model." if event.source == "extracted" else ""
             self.warn(event.problem or made)
         elif self._redraws:
-            self.prose(f"{text} {done}", indent=3)
+            self.prose(f"{text} ✓", indent=3)
         else:
-            self._write(f" {done}\n")
+            self._write(" ✓\n")
             self._line_open = False
 
     def _session_sealed(self, event: events.SessionSealed) -> None:

@@ -15,6 +15,7 @@ from chat_loop.values import Compaction, Usage, Window
 from chat_loop.wording import compact_number, compaction_text, dollars_text, plural, window_text
 
 BAR = 30
+MIN_BAR_COLUMNS = 80
 TOPICS = 8
 """How many topics a panel lists."""
 FIRST_WORDS = 70
@@ -25,10 +26,10 @@ def show_draft(
 ) -> None:
     """Show a draft compaction: its savings, the exchanges that stay, and the summary."""
     before, after = compaction.before, compaction.after
-    display.line(f"Compacting would take {before:,} tokens to about {after:,}.")
+    display.line(f"Compacting would shrink {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
     if keep:
-        display.line(f"{plural(len(keep), 'exchange')} would stay in their own words:")
+        display.line(f"{plural(len(keep), 'exchange')} would stay word for word:")
         for exchange in keep:
             display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
     display.line()
@@ -85,13 +86,12 @@ def show_context(
     of = f"{window_text(window.tokens, False)}{', guessed' if window.guessed else ''}"
     share = f"{mark}{used / size:.0%} of {of}"
     display.line(f"Context: {mark}{used:,} of {window.tokens:,} tokens ({share})")
-    width = max(len(name) for name, _ in parts)
-    full, empty = ("█", "░") if display.has_symbols else ("#", ".")
+    rows = []
     for name, tokens in parts:
-        bar = min(BAR, round(tokens / size * BAR))
-        drawn = f"  {full * bar}{empty * (BAR - bar)}"
-        drawn = drawn if display.console.width > width + BAR + 24 else ""
-        display.line(f"  {name:<{width}}  {tokens:>9,}  {tokens / size:>4.0%}{drawn}")
+        full = min(BAR, round(tokens / size * BAR))
+        bar = "█" * full + "░" * (BAR - full) if display.console.width >= MIN_BAR_COLUMNS else ""
+        rows.append((f"  {name}", f"{tokens:,}", f"{tokens / size:.0%}", bar))
+    display.table(rows, numbers=(1, 2))
 
 
 def show_costs(
@@ -115,9 +115,8 @@ def show_plots(
     window: int,
 ) -> None:
     """Show the tokens of each exchange, and the context after it and (`used`) now."""
-    sign, bar = ("▲", "│") if display.has_symbols else ("^", "|")
     summarized = f"{plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
-    now = f"now {used} of {window:,} tokens{f', {sign} compacted' if compacted else ''}"
+    now = f"now {used} of {window:,} tokens{', ▲ compacted' if compacted else ''}"
     for title, values, marks in (
         (f"Tokens: {summarized}", tokens, ()),
         (f"Context: {now}", context, compacted),
@@ -126,10 +125,10 @@ def show_plots(
         display.prose(title, "bold")
         top = compact_number(max(values))
         room = display.console.width - len(top) - 5
-        lines = plot(values, room, marks=marks, symbols=display.has_symbols)
+        lines = plot(values, room, marks=marks)
         for number, line in enumerate(lines):
             label = top if number == 0 else "0" if number == HEIGHT - 1 else ""
-            scale = f"{label:>{len(top)}} {bar if number < HEIGHT else ' '}"
+            scale = f"{label:>{len(top)}} {'│' if number < HEIGHT else ' '}"
             display.line(f"  {scale} {line}".rstrip())
 
 

@@ -52,11 +52,6 @@ def terminal_columns() -> int:
         return 0
 
 
-def shows_symbols() -> bool:
-    """Return True when standard output can show more than ASCII."""
-    return "utf" in (sys.stdout.encoding or "").lower()
-
-
 def err(text: str) -> None:
     """Write a printable line to standard error; ignore failures."""
     with contextlib.suppress(OSError):

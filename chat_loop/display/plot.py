@@ -16,7 +16,6 @@ def plot(
     *,
     marks: Collection[int] = (),
     height: int = HEIGHT,
-    symbols: bool = True,
 ) -> list[str]:
     """Draw nonnegative `values` as lines of at most `width` cells; the largest reaches the top.
 
@@ -33,9 +32,7 @@ def plot(
     levels = [max(1, round(value * height * 8 / top)) if value else 0 for value in largest]
     lines = []
     for row in reversed(range(height)):
-        # Of plain signs, the lowest line shows every value above zero.
-        signs = " ▁▂▃▄▅▆▇█" if symbols else " ########" if row == 0 else "    #####"
-        drawn = (signs[min(8, max(0, level - row * 8))] for level in levels)
+        drawn = (" ▁▂▃▄▅▆▇█"[min(8, max(0, level - row * 8))] for level in levels)
         gap = " " if cell > 1 else ""
         lines.append("".join(sign * max(1, cell - 1) + gap for sign in drawn).rstrip())
     if marks:
@@ -43,6 +40,5 @@ def plot(
             min(mark // each if mark < len(values) else len(largest), len(largest)) * cell
             for mark in marks
         }
-        sign = "▲" if symbols else "^"
-        lines.append("".join(sign if at in places else " " for at in range(max(places) + 1)))
+        lines.append("".join("▲" if at in places else " " for at in range(max(places) + 1)))
     return lines

@@ -97,8 +97,7 @@ class ReplyText:
 
 def theme_on(out: TextIO, name: str) -> Theme:
     """Return a theme as a terminal can show it."""
-    has_symbols = "utf" in (out.encoding or "").lower()
-    return theme_of(name, color=not os.environ.get("NO_COLOR"), has_symbols=has_symbols)
+    return theme_of(name, color=not os.environ.get("NO_COLOR"))
 
 
 def markdown_on(out: TextIO, theme: Theme, *, wraps: bool, leads: int = 0) -> MarkdownStream:

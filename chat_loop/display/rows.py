@@ -197,7 +197,7 @@ def unlisted_text(names: Sequence[str]) -> str:
     shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
     count = f"{plural(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
     return (
-        f"{count} not listed: {shown}. With a name of letters, digits, _ and - a file is a session."
+        f"{count} not listed: {shown}. Names of session files have letters, digits, _ and - only."
     )
 
 
@@ -206,7 +206,7 @@ def nothing_text(*, filtered: bool, hidden: bool) -> str:
     if filtered:
         return "No matching sessions."
     return (
-        "There are no conversations; --all lists runs of -p and failed ones."
+        "No conversations yet. --all lists runs of -p and failed ones as well."
         if hidden
-        else "There are no sessions yet."
+        else "No sessions yet."
     )

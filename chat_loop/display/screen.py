@@ -66,7 +66,7 @@ class Waiting:
             return None
         return max(TURN_SECONDS, self._since + self._delay - self._clock())
 
-    def line(self, default: str, columns: int, *, symbols: bool) -> str:
+    def line(self, default: str, columns: int) -> str:
         """Return the line with a spinner and the seconds, or nothing yet; `default` is the text
         where there is none.
         """
@@ -79,14 +79,11 @@ class Waiting:
             left = ceil(at - self._clock())
             when = f" Trying again in {left} s ({attempt})" if left > 0 else f" Trying ({attempt})"
             text = (cut_to(reason, columns - len(when) - len(hint) - 10) + when).lstrip()
-        if not symbols:
-            text = text.replace("…", "...").encode("ascii", "backslashreplace").decode()
-            hint = hint.replace("·", "-")
-        sign = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}" if symbols else ""
+        sign = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}"
         passed = f"{sign} {int(seconds)} s" if seconds >= 1 else sign
         if cells(text) + len(passed) + len(hint) < columns:
             return text + passed + hint
-        return cut_to(text, columns - 1 - len(passed), "…" if symbols else "") + passed
+        return cut_to(text, columns - 1 - len(passed)) + passed
 
 
 class Screen:

@@ -37,9 +37,9 @@ class Status(Struct, frozen=True, kw_only=True):
     summary: str = ""
 
 
-def status_line(status: Status, parts: Sequence[str], width: int, *, symbols: bool = True) -> str:
+def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     """Return the line with these `parts`, in order, on at most `width` columns."""
-    forms = {name: list(found) for name, found in _forms(status, symbols).items() if name in parts}
+    forms = {name: list(found) for name, found in _forms(status).items() if name in parts}
     steps = iter(_STEPS)
     while True:
         told = [forms[name][0] for name in dict.fromkeys(parts) if name in forms]
@@ -53,17 +53,16 @@ def status_line(status: Status, parts: Sequence[str], width: int, *, symbols: bo
             forms[step].pop(0)
 
 
-def _forms(status: Status, symbols: bool) -> Mapping[str, Sequence[str]]:
+def _forms(status: Status) -> Mapping[str, Sequence[str]]:
     """Return each part in full, then its shorter and shorter forms; empty drops it."""
     model = one_line(status.model, 60)
     mark = "~" if status.estimated else ""
-    full, empty = ("█", "░") if symbols else ("#", ".")
     filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
     share = f"context {mark}{status.share:.0%}"
     whole = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
     return {
         "model": (model, cut_to(model.partition(":")[2] or model, 24), ""),
-        "context": (f"{full * filled}{empty * (BAR - filled)} {whole}", whole, share),
+        "context": (f"{'█' * filled}{'░' * (BAR - filled)} {whole}", whole, share),
         "tokens": (f"{compact_number(status.tokens)} tokens" if status.tokens else "", ""),
         "cost": (dollars_text(status.cost) if status.cost else "", ""),
         "session": (cut_to(one_line(status.session), 40), cut_to(one_line(status.session), 20), ""),

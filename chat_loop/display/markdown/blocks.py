@@ -92,8 +92,7 @@ class Blocks:
             elif kind in ("fence", "code_block", "html_block", "hr"):
                 yield from self._verbatim(token)
             elif kind == "blockquote_open":
-                bar = "│ " if self._theme.has_symbols else "> "
-                self._containers.append(_Container(bar=bar, indent=2))
+                self._containers.append(_Container(bar="│ ", indent=2))
             elif kind == _ITEM:
                 marker = self._marker(token, self.tokens[at + 1 : at + 3])
                 self._containers.append(_Container(marker=marker, indent=len(marker) + 1))
@@ -110,20 +109,15 @@ class Blocks:
         """Return the bullet of an item, its number as it stands, or the box of a task."""
         assert token.map
         self._item_line = token.map[0]
-        theme = self._theme
+        marker = _BULLETS[min(self._lists, len(_BULLETS)) - 1]
         if token.info:
             marker = f"{token.info}{token.markup}"
-        elif theme.has_symbols:
-            marker = _BULLETS[min(self._lists, len(_BULLETS)) - 1]
-        else:
-            marker = token.markup
         task = _TASK.match(following[1].content) if following[1:] else None
         if task is None or following[0].type != "paragraph_open":
             return marker
         following[1].content = following[1].content[task.end() :]
-        sign = task[1].lower()
-        box = ("☑" if sign == "x" else "☐") if theme.has_symbols else f"[{sign}]"
-        return f"{marker} {box}" if token.info or not theme.has_symbols else box
+        box = "☐" if task[1] == " " else "☑"
+        return f"{marker} {box}" if token.info else box
 
     def _line(
         self,
@@ -185,15 +179,13 @@ class Blocks:
             yield self._rule(token.map[1] - 1, begins=False)
 
     def _rule(self, source: int, *, begins: bool = True) -> Line:
-        dash = "─" if self._theme.has_symbols else "-"
-        spans = [Span(dash * max(1, min(_RULE, self._columns - 1)), DIM)]
+        spans = [Span("─" * max(1, min(_RULE, self._columns - 1)), DIM)]
         return self._line(source, spans, begins=begins, indents=False)
 
     def _verbatim(self, token: Token) -> Iterator[Line]:
         """Return the lines of code, HTML or a rule."""
         assert token.map
         theme, (begin, end) = self._theme, token.map
-        dash = "─" if theme.has_symbols else "-"
         if token.type == "hr":
             yield self._rule(begin)
             return
@@ -203,7 +195,7 @@ class Blocks:
         fenced = token.type == "fence"
         colours = CodeColors(token.info.split(" ")[0] if fenced else "")
         if fenced:
-            opening = Span(f"{dash * 3} {token.info.strip()}".rstrip(), DIM)
+            opening = Span(f"─── {token.info.strip()}".rstrip(), DIM)
             yield self._line(begin, [opening], indents=False)
         for number, text in enumerate(texts, begin + fenced):
             words = theme.words
@@ -214,7 +206,7 @@ class Blocks:
         closing = _CONTAINER.sub("", self._lines[end - 1], count=1).strip()
         closed = end - 1 > begin and closing.startswith(token.markup) and not closing.strip("`~")
         if fenced and (closed or self._ended or end < self._last):
-            yield self._line(end - 1, [Span(dash * 3, DIM)], begins=False, indents=False)
+            yield self._line(end - 1, [Span("───", DIM)], begins=False, indents=False)
 
     def _table(self, token: Token) -> Iterator[Line]:
         """Return the lines of a table, once its columns are known."""

@@ -32,14 +32,12 @@ class Layout(Struct, frozen=True):
     header: Row
     sides: tuple[str, ...]
     widths: tuple[int, ...]
-    theme: Theme
 
     def head(self) -> list[list[Span]]:
         """Return the lines above the rows."""
         if not self.widths:
             return []
-        line, cross = ("─", "─┼─") if self.theme.has_symbols else ("-", "-+-")
-        rule = cross.join(line * width for width in self.widths)
+        rule = "─┼─".join("─" * width for width in self.widths)
         return [self._align(self.header), [Span(rule, "")]]
 
     def lines(self, row: Row, *, first: bool) -> list[list[Span]]:
@@ -54,11 +52,10 @@ class Layout(Struct, frozen=True):
 
     def _align(self, row: Row) -> list[Span]:
         spans: list[Span] = []
-        bar = Span(" │ " if self.theme.has_symbols else " | ", "")
         for at, (cell, side, width) in enumerate(zip(row, self.sides, self.widths, strict=True)):
             room = max(0, width - _width(cell))
             left = room if side == ">" else room // 2 if side == "^" else 0
-            spans += [bar] if at else []
+            spans += [Span(" │ ", "")] if at else []
             spans += [Span(" " * left, ""), *cell, Span(" " * (room - left), "")]
         return spans
 
@@ -76,7 +73,7 @@ def layout_of(lines: Sequence[str], columns: int, theme: Theme) -> tuple[Layout,
     measured = (header, *rows[: MEASURED_LINES - 2])
     widths = tuple(max(_width(row[at]) for row in measured) for at in range(len(sides)))
     fits = sum(widths) + 3 * (len(widths) - 1) < columns
-    return Layout(header, sides, widths if fits else (), theme), rows
+    return Layout(header, sides, widths if fits else ()), rows
 
 
 def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from functools import cache
-
 from msgspec import Struct, field
-from msgspec.structs import replace
 
 BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
 THEMES = ("auto", "dark", "light")
@@ -22,7 +19,6 @@ class Theme(Struct, frozen=True, kw_only=True):
     marks: str
     address: str = DIM
     words: dict[str, str] = field(default_factory=dict)
-    has_symbols: bool = True
 
 
 def _colored(main: str, keyword: str, string: str, number: str, comment: str, name: str) -> Theme:
@@ -40,7 +36,6 @@ _COLORED = {
 _PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 
 
-@cache
-def theme_of(name: str, *, color: bool = True, has_symbols: bool = True) -> Theme:
+def theme_of(name: str, *, color: bool = True) -> Theme:
     """Return the theme `name`, one of `THEMES`; without color it has only attributes."""
-    return replace(_COLORED[name] if color else _PLAIN, has_symbols=has_symbols)
+    return _COLORED[name] if color else _PLAIN
