@@ -17,6 +17,7 @@ from typing import Any, Self, TextIO, cast
 from msgspec import Struct
 
 from chat_loop.errors import ChatLoopError
+from chat_loop.text import one_line
 
 MAX_PRINTED = 100_000
 """Characters of a function's output that are kept."""
@@ -60,9 +61,8 @@ class Outcome(Struct, frozen=True):
 
 def plain_line(text: str, length: int) -> str:
     """Return a text on one line of at most `length` printable characters."""
-    text = "".join(sign if sign.isprintable() else " " for sign in text[: length * 4])
-    line = " ".join(text.split())
-    return line if len(line) <= length else f"{line[: length - 1].rstrip()}…"
+    printable = (sign if sign.isprintable() else " " for sign in text[: length * 4])
+    return one_line("".join(printable), length)
 
 
 def describe(error: BaseException | None, length: int = 300) -> str:

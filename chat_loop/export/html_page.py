@@ -24,7 +24,7 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Session, Summary
-from chat_loop.sessions.writer import accounting, restored_text
+from chat_loop.sessions.writer import SOURCES, accounting, restored_text
 from chat_loop.text import one_line
 from chat_loop.values import Usage
 
@@ -32,12 +32,6 @@ _MAX_TITLE = 80
 _MAX_ENTRY = 70
 _MAX_IMAGES = 40 << 20
 """Characters of base64 in a page; of further images only the names are shown."""
-_LISTS = ("topics", "decisions", "pending", "pinned", "key_facts", "files", "tools")
-_SOURCES = {
-    "model": "Summary",
-    "extracted": "Summary, extracted without a model",
-    "none": "No summary",
-}
 
 
 @cache
@@ -129,7 +123,7 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
         if (compaction := seal.compaction) is not None:
             text = f"Compacted {compaction.first} to {compaction.last}"
             yield _note(escape(f"{text}: {wording.compaction_text(compaction)}"))
-        title = f"<b>{_SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
+        title = f"<b>{SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
         note = f'<p class="note">{title}</p>\n'
         yield note if seal.summary is None else _fold(title, _summary(seal.summary))
     yield "</section>\n"
@@ -201,9 +195,9 @@ def _attachment(entry: records.Attachment, image: str) -> str:
 
 def _summary(summary: Summary) -> str:
     parts = [prose(summary.background)]
-    for name in _LISTS:
+    for name, heading in summary_block.LISTS.items():
         items = "".join(f"<li>{prose(item)}</li>\n" for item in getattr(summary, name))
-        title = name.replace("_", " ").capitalize()
+        title = heading.strip("*:")
         parts += [f"<h4>{title}</h4>\n<ul>\n{items}</ul>\n"] if items else []
     return _words("".join(parts))
 

@@ -13,7 +13,7 @@ from chat_loop.sessions.records import Summary
 _BACKGROUND = "**Background Context:** "
 _CURRENT = "**Current Session Summary:**"
 _NONE = "*none*"
-_LISTS = {
+LISTS = {
     "topics": "**Topics Discussed:**",
     "decisions": "**Decisions Made:**",
     "pending": "**Pending:**",
@@ -33,7 +33,7 @@ def render(summary: Summary, *, grouped: bool = True, spaced: bool = False) -> s
     """
     background = encode(summary.background).replace("\n", "\n  ")
     parts = [_BACKGROUND + background, "", _CURRENT, *([""] if spaced else [])]
-    for name, heading in _LISTS.items():
+    for name, heading in LISTS.items():
         items: Sequence[str] = getattr(summary, name)
         if items or name in ("topics", "decisions", "pending"):
             matches = [_PLACE.findall(item[-32:]) if grouped else [] for item in items]
@@ -52,8 +52,8 @@ def parse(text: str) -> Summary:
     """Read a block's inner text. Lines that are no heading, bullet or continuation are taken as
     continuations. Raises nothing: of a block with other headings, what is recognized counts.
     """
-    names = {heading: name for name, heading in _LISTS.items()}
-    lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in _LISTS}
+    names = {heading: name for name, heading in LISTS.items()}
+    lists: dict[str, list[tuple[str, list[str]]]] = {name: [] for name in LISTS}
     current = ""
     background: list[str] = []
     item: list[str] = []

@@ -16,7 +16,7 @@ from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text,
 
 _NAMES = {kind.entry: name for name, kind in marker.KINDS.items()}
 _FENCE = re.compile(r"^ {0,3}((`|~)\2{2,})(.*)$", re.MULTILINE)
-_SOURCES = {
+SOURCES = {
     "model": "Summary",
     "extracted": "Summary extracted without a model",
     "none": "No summary",
@@ -191,7 +191,7 @@ def tail(seal: records.Seal, totals: records.Totals, minor: int) -> str:
         **marker.values_of(seal, ("covers", "seconds")),
         **marker.values_of(seal.usage, marker.USAGE),
     }
-    costs = " | ".join([_SOURCES[seal.source], *_costs(seal.seconds, seal.usage)])
+    costs = " | ".join([SOURCES[seal.source], *_costs(seal.seconds, seal.usage)])
     return "\n".join([*lines, f"*{costs}*", marker.write("sealed", values), ""])
 
 
