@@ -29,7 +29,7 @@ from chat_loop.sessions import marker, records
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.images import is_image
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import IMAGE_FOLDER, Session
+from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
 
 _BORDER = b"\n---\n\n"
@@ -57,9 +57,9 @@ class _Document(msgspec.Struct):
     images: dict[str, Any] = {}
 
 
-def write_markdown(sessions: Sequence[Session], folder: str = IMAGE_FOLDER) -> bytes:
-    """Return the sessions as one document; its links to images lead into `folder`, a URL's part."""
-    transcripts = [render(session, folder) for session in sessions]
+def write_markdown(sessions: Sequence[Session]) -> bytes:
+    """Return the sessions as one document."""
+    transcripts = [render(session) for session in sessions]
     if len(sessions) == 1:
         return transcripts[0]
     agent = encode_line(sessions[-1].header.agent) if sessions else "No"

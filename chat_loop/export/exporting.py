@@ -7,7 +7,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
-from urllib.parse import quote
 
 from msgspec import Struct
 from msgspec.structs import asdict, replace
@@ -85,13 +84,11 @@ def export_bytes(
     *,
     secrets: bool = False,
     images: Mapping[str, bytes] = MappingProxyType({}),
-    folder: str = records.IMAGE_FOLDER,
 ) -> bytes:
     """Return the sessions of `chain`, the oldest first, as one document in UTF-8.
 
-    Secrets become marks unless `secrets` keeps them. Markdown and JSON can be imported again. A
-    markdown document links to its images in `folder`, a part of a URL, where the caller puts them;
-    JSON and HTML hold them.
+    Secrets become marks unless `secrets` keeps them. Markdown and JSON can be imported again.
+    Markdown links to its images, as a transcript does; JSON and HTML hold them.
     """
     exportable = []
     for loaded in chain:
@@ -99,7 +96,7 @@ def export_bytes(
         exportable.append(replace(loaded, session=with_valid_ids(session)))
     sessions = [loaded.session for loaded in exportable]
     if form == "markdown":
-        return documents.write_markdown(sessions, folder)
+        return documents.write_markdown(sessions)
     if form == "json":
         return documents.write_json(sessions, images)
     from chat_loop.export.html_page import html_page  # loads the markdown reader and pygments
@@ -126,23 +123,20 @@ def write_export(
     """Write a chain, the oldest session first, to the file `target`, or into the folder `target`.
 
     Without a target, the file goes into the working directory under the conversation's name. The
-    images of a markdown document go into a folder beside it. Nothing is written over: a name that
-    the program chose gets a number, for a name that the user gave it raises SaveError.
+    images of a markdown document go beside it, as those of sessions do. Nothing is written over: a
+    name that the program chose gets a number, for a name that the user gave it raises SaveError.
     """
     session, path = chain[-1].session, file_path(target)
     images, complaints = images_of(chain)
-    has_folder = form == "markdown" and bool(images)
     if not target or _is_folder(path):
         stem = "" if target else slug(name_of(session))
         stem = stem if stem not in ("", "agent") else session.header.id
         first = path = path / f"{stem}{SUFFIXES[form]}"
         count = 1
-        while os.path.lexists(path) or (has_folder and os.path.lexists(_folder_beside(path))):
+        while os.path.lexists(path):
             count += 1
             path = first.with_name(f"{first.stem}-{count}{first.suffix}")
-    folder = _folder_beside(path)
-    link = quote(folder.name) if has_folder else records.IMAGE_FOLDER
-    data = export_bytes(chain, form, secrets=secrets, images=images, folder=link)
+    data = export_bytes(chain, form, secrets=secrets, images=images)
     try:
         Files().write_new(path, data)
     except FileExistsError:
@@ -151,19 +145,16 @@ def write_export(
     except OSError as error:
         raise SaveError(f"{path} cannot be written: {os_reason(error)}.") from error
     report = f"Exported {plural(len(chain), 'session')} to {path} ({size_text(len(data))})"
-    if not has_folder:
+    if form != "markdown" or not images:
         return f"{report}.", complaints
-    store = ImageStore(folder.parent, Files(), folder.name)
+    folder = path.parent / records.IMAGE_FOLDER
+    store = ImageStore(path.parent, Files())
     try:
         for file, image in images.items():
             store.keep(file, image)
     except OSError as error:
         raise SaveError(f"{folder} cannot be written: {os_reason(error)}.") from error
     return f"{report}, with {plural(len(images), 'image')} in {folder}.", complaints
-
-
-def _folder_beside(path: Path) -> Path:
-    return path.with_name(f"{path.stem}-files")
 
 
 def _is_folder(path: Path) -> bool:

@@ -27,7 +27,7 @@ from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import ID_PATTERN, IMAGE_FOLDER, Attachment, Restoration, Session
+from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Session
 from chat_loop.sessions.writer import render
 from chat_loop.wording import size_text
 
@@ -95,11 +95,10 @@ class Importer:
 
     def _read_images(self, folder: Path, first: int) -> None:
         """Read the images of the sessions from number `first` on that are beside them."""
-        names = {IMAGE_FOLDER, *(path.name for path in folder.glob("*-files"))}
-        for store in [ImageStore(folder, Files(), name) for name in names]:
-            for entry in _images_in(self.sessions[first:]):
-                with contextlib.suppress(ImageUnavailable):
-                    self._images[entry.file] = store.data(entry.file)
+        store = ImageStore(folder, Files())
+        for entry in _images_in(self.sessions[first:]):
+            with contextlib.suppress(ImageUnavailable):
+                self._images[entry.file] = store.data(entry.file)
 
     def add_document(self, data: bytes, name: str) -> None:
         """Read what a document called `name` holds; no file is opened. Never raises."""

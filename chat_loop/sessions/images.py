@@ -33,8 +33,8 @@ def is_image(file: str, data: bytes) -> bool:
 class ImageStore:
     """The images of a folder, the last ones in memory; without `files` they are nowhere else."""
 
-    def __init__(self, directory: Path, files: Files | None, folder: str = IMAGE_FOLDER) -> None:
-        self._folder = directory / folder
+    def __init__(self, directory: Path, files: Files | None) -> None:
+        self._folder = directory / IMAGE_FOLDER
         self._files = files
         self._cache: dict[str, str] = {}
 

@@ -23,11 +23,11 @@ SOURCES = {
 }
 
 
-def render(session: records.Session, folder: str = records.IMAGE_FOLDER) -> bytes:
-    """Return the whole transcript; links to images lead into `folder`, a part of a URL."""
+def render(session: records.Session) -> bytes:
+    """Return the whole transcript."""
     header, seal, totals = session.header, session.seal, session.totals
     parts = [head(header, totals if seal else None)]
-    parts += [entry_text(entry, header, folder) for entry in session.entries]
+    parts += [entry_text(entry, header) for entry in session.entries]
     parts += [tail(seal, totals, header.minor)] if seal else []
     return "".join(parts).encode()
 
@@ -64,10 +64,8 @@ def accounting(totals: records.Totals) -> Iterator[tuple[str, str]]:
         yield "Combined Total", f"{totals.combined:,}"
 
 
-def entry_text(
-    entry: records.Entry, header: records.Header, folder: str = records.IMAGE_FOLDER
-) -> str:
-    """Return the text of an entry as it is appended; links to images lead into `folder`."""
+def entry_text(entry: records.Entry, header: records.Header) -> str:
+    """Return the text of an entry as it is appended."""
     if isinstance(entry, records.Reply):
         body = labelled(label(header.agent), encode(entry.text))
         return reply_opening(entry.number, entry.at) + body + reply_end(entry)
@@ -88,8 +86,7 @@ def entry_text(
         case records.Attachment():
             content = _fold("Its text", entry.text)
             if entry.is_image:
-                link = entry.file.replace(records.IMAGE_FOLDER, folder, 1)
-                content = f"![{entry.width}×{entry.height}]({link})"
+                content = f"![{entry.width}×{entry.height}]({entry.file})"
             body = f"{kind.label} {encode_line(entry.name)}\n\n{content}"
         case records.Restoration():
             body = _restored(entry, header)

@@ -91,25 +91,22 @@ def test_what_is_exported_is_imported_with_its_images(name: str, tmp_path: Path)
 def test_markdown_shows_the_images_that_stand_beside_it(tmp_path: Path) -> None:
     there = home(tmp_path / "there")
     made = sessions(there, "export", "1", "talk.md", cwd=tmp_path)
-    assert made.stderr.decode().rstrip().endswith(", with 2 images in talk-files.")
+    assert made.stderr.decode().rstrip().endswith(", with 2 images in attachments.")
     text = (tmp_path / "talk.md").read_text("utf-8")
-    links = re.findall(r"!\[1×1\]\((talk-files/[^)]*)\)", text)
+    links = re.findall(r"!\[1×1\]\((attachments/[^)x]*)\)", text)
     assert {(tmp_path / link).read_bytes() for link in links} == set(NAMED.values())
     assert "![1×1](attachments/x.png)" in text, "what the user said is not changed"
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["talk-files", "talk.md", "there"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["attachments", "talk.md", "there"]
 
 
-def test_a_name_that_the_program_chose_takes_no_other_exports_folder(tmp_path: Path) -> None:
+def test_exports_beside_each_other_share_their_images(tmp_path: Path) -> None:
     there = home(tmp_path / "there")
     for _ in range(2):
-        assert sessions(there, "export", "1", cwd=tmp_path).returncode == 0
+        made = sessions(there, "export", "1", "--as", "markdown", cwd=tmp_path)
+        assert made.returncode == 0
     found = sorted(path.name for path in tmp_path.iterdir() if path.name != "there")
-    assert found == [
-        "what_is_on_photo-2-files",
-        "what_is_on_photo-2.md",
-        "what_is_on_photo-files",
-        "what_is_on_photo.md",
-    ]
+    assert found == ["attachments", "what_is_on_photo-2.md", "what_is_on_photo.md"]
+    assert len([*(tmp_path / "attachments").iterdir()]) == 2
 
 
 def test_json_holds_the_images(tmp_path: Path) -> None:
