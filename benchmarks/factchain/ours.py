@@ -34,7 +34,6 @@ from chat_loop.sessions.records import Exchange, Query, Reply, Summary
 Count = Callable[[str], int]
 
 SYSTEM_PROMPT = "You are a helpful assistant."
-SEARCH_SECONDS = 30.0
 
 
 class Unsynced(Files):
@@ -205,9 +204,7 @@ class Ours:
 
     def searcher(self) -> Callable[[str], str]:
         """One search of the model in the archive, as its tool does it."""
-        archive = Archive(self.sessions, count=self._count)
-        archive.follow(self.conversation.session, self.conversation.session.depth)
-        archive.wait(SEARCH_SECONDS)
+        archive = Archive(self.sessions, self.conversation.session, count=self._count)
         shown = {exchange.ref for exchange in self.conversation.thread.exchanges}
         return lambda query: archive.call(SEARCH, {"query": query}, without=shown)
 

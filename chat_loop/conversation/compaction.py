@@ -175,10 +175,13 @@ class Compaction:
         while self._task is not None:
             await asyncio.wait({self._task})
 
-    async def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
-        """Have the model summarize the first `end` of a thread's fresh exchanges, as far as that is
-        not done yet, in the background.
-        """
+    def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
+        """Begin the summary of the first `end` of a thread's fresh exchanges, in the background."""
+        self._deliver_to = None
+        self._task = asyncio.ensure_future(self._summarize(thread, end, idle=idle))
+
+    async def _summarize(self, thread: Thread, end: int, *, idle: bool) -> None:
+        """Have the model summarize what is not prepared yet, and show the cost if nobody waits."""
         before = self.prepared(thread.fresh)
         span = thread.fresh[len(before.covered) : end]
         try:
@@ -212,7 +215,7 @@ class Compaction:
         """
         conversation, limits = self._conversation, self._conversation.options.limits
         own = conversation.agent.provider
-        writer = self._conversation.options.summarizer or own
+        writer = conversation.options.summarizer or own
         if writer.name == own.name in ("local", "python") and self.state == MAKING:
             await self.cancel()
         if not limits.enabled:
@@ -248,11 +251,9 @@ class Compaction:
 
     async def watch(self) -> None:
         """After a reply: begin the summary of what will be compacted next, when it is time."""
-        if not (
-            self._conversation.options.limits.enabled and self._conversation.options.use_ai_summary
-        ):
-            return
         conversation, limits = self._conversation, self._conversation.options.limits
+        if not (limits.enabled and conversation.options.use_ai_summary):
+            return
         if self._failures >= MAX_FAILURES:
             if self._problem:
                 text = f"Three summaries in a row failed ({self._problem}); none is tried in the "
@@ -270,8 +271,7 @@ class Compaction:
         span = thread.uncovered(plan.compact)
         done = len(self.prepared(thread.fresh).covered)
         if span and (not done or await conversation.meter.size_of(span[done:]) >= PREPARED_TOKENS):
-            self._deliver_to = None
-            self._task = asyncio.ensure_future(self._prepare(thread, len(span)))
+            self._prepare(thread, len(span))
 
     async def prepare_exit(self) -> None:
         """Begin the summary that the exit will need, while nobody types; not when little is new or
@@ -283,19 +283,22 @@ class Compaction:
         thread, used = conversation.thread, conversation.meter.budget().used
         if limits.enabled and used >= budget.EARLY * conversation.trigger:
             return
-        rest = thread.fresh[len(self.prepared(thread.fresh).covered) :]
-        if await conversation.meter.size_of(rest) >= PREPARED_TOKENS:
-            self._deliver_to = None
-            self._task = asyncio.ensure_future(self._prepare(thread, len(thread.fresh), idle=True))
+        fresh, tail, room = thread.fresh, 0, min(PREPARED_TOKENS, conversation.window // 16)
+        done = len(self.prepared(fresh).covered)
+        while tail < limits.preserve_recent // 2 and tail < len(fresh):  # these stay as they are
+            room -= await conversation.meter.size_of([fresh[-tail - 1]])
+            if room < 0:
+                break
+            tail += 1
+        end = len(fresh) - tail
+        if await conversation.meter.size_of(fresh[done:end]) >= PREPARED_TOKENS:
+            self._prepare(thread, end, idle=True)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
-        said, limits, carried = (
-            thread.exchanges,
-            self._conversation.options.limits,
-            len(thread.carried),
-        )
+        limits = self._conversation.options.limits
+        said, carried = thread.exchanges, len(thread.carried)
         if used is None:
             return budget.plan_requested(said, window, limits, count, carried)
         restoration = thread.session.restoration

@@ -178,7 +178,7 @@ class Conversation:
             self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
             raise stopped
         if self.archive is not None:
-            self._recall(self.archive, number, text)
+            await self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
             await self._connect(self._servers)
         try:
@@ -199,7 +199,7 @@ class Conversation:
         await self.compaction.watch()
         return reply
 
-    def _recall(self, archive: Archive, number: int, text: str) -> None:
+    async def _recall(self, archive: Archive, number: int, text: str) -> None:
         """Attach what the archive has on a query, for a model without tools."""
         restoration = self.session.restoration
         if restoration is None or not self.options.attach_from_archive or self.agent.calls_tools:
@@ -207,7 +207,8 @@ class Conversation:
         # 400 tokens, less on a small window
         free = budget.room(self.window) - self.budget.used - MARGIN
         limit = min(400, self.window // 16, free)
-        excerpts, refs = archive.recall(text, self.context_refs(), limit, restoration.block)
+        block, shown = restoration.block, self.context_refs()
+        excerpts, refs = await asyncio.to_thread(archive.recall, text, shown, limit, block)
         if excerpts:
             at = self.sessions.now()
             self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
@@ -478,11 +479,9 @@ class Conversation:
                 self.add(entry)
             else:
                 live.defer(entry)
-        if self.archive is None:
-            semantic = self.options.semantic
-            self.archive = Archive(self.sessions, count=self.count, semantic=semantic)
-        archive = self.archive
-        archive.follow(self.session, self.session.depth)
+        archive = self.archive = Archive(
+            self.sessions, self.session, count=self.count, semantic=self.options.semantic
+        )
 
         def tool(name: str) -> Tool:
             async def run(arguments: Mapping[str, object]) -> str:
@@ -533,12 +532,8 @@ class Conversation:
     def close(self) -> None:
         """Release the live session's file and lock, sealed or not."""
         self.live.close()
-        if self.archive is not None:
-            self.archive.close()
         self._report_saving()
 
     async def wait_until_idle(self) -> None:
-        """Wait until no background work is left and the archive can be searched."""
+        """Wait until no background work is left."""
         await self.compaction.wait()
-        if self.archive is not None:
-            await asyncio.to_thread(self.archive.wait, 30.0)

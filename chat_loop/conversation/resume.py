@@ -54,10 +54,10 @@ class ChildPlanner:
         thread, full_tokens, full_cost = self._thread(loaded), 0, None
         if not (whole or loaded.is_partial):
             inherited = summary_block.render(thread.inherited) if thread.inherited else ""
-            full_tokens = conversation.meter.child_size(inherited, thread.exchanges)
-            full_cost = conversation.options.cost(
-                conversation.agent.model, Usage(input=full_tokens)
-            )
+            size = conversation.meter.child_size(inherited, thread.exchanges)
+            if size <= conversation.window // 4:
+                price, model = conversation.options.cost, conversation.agent.model
+                full_tokens, full_cost = size, price(model, Usage(input=size))
         conversation.show(
             SessionFound(
                 id=header.id,
@@ -66,7 +66,7 @@ class ChildPlanner:
                 queries=queries,
                 tokens=tokens,
                 damage=loaded.damage,
-                full_tokens=full_tokens if full_tokens <= conversation.window // 4 else 0,
+                full_tokens=full_tokens,
                 full_cost=full_cost,
             )
         )
@@ -76,9 +76,8 @@ class ChildPlanner:
             return await self._whole(loaded, thread)
         if _stored_summary(session) is None and (self._quick or self._must_be_quick(session)):
             self._quick = True
-            last = max(
-                last, self._conversation.options.limits.preserve_recent // 2
-            )  # no model tells of them
+            # no model tells of the last ones
+            last = max(last, conversation.options.limits.preserve_recent // 2)
         return await self._summarized(loaded, thread, last)
 
     def _must_be_quick(self, session: Session) -> bool:
@@ -181,7 +180,7 @@ class ChildPlanner:
         """Return the newest of `words` that stay below the trigger beside a block."""
         conversation = self._conversation
         count, window = conversation.count, conversation.window
-        free = budget.trigger(window, self._conversation.options.limits)
+        free = budget.trigger(window, conversation.options.limits)
         free -= conversation.meter.child_size(summary_block.render(summary), ())
         start = len(words)
         while start:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -103,7 +102,7 @@ def test_exit_takes_nothing(tmp_path: Path, line: str) -> None:
     assert len(files(tmp_path)) == 1
 
 
-def test_an_archive_survives_a_fault_of_its_thread(tmp_path: Path) -> None:
+def test_an_archive_survives_a_fault(tmp_path: Path) -> None:
     made(tmp_path, "parent", "gone", asked="Our port is 8443.")
     made(tmp_path, "child", "parent")
     faults = [MemoryError("no memory is left")]
@@ -115,14 +114,6 @@ def test_an_archive_survives_a_fault_of_its_thread(tmp_path: Path) -> None:
 
     sessions = SessionManager(tmp_path, now=now)
     child = sessions.load(tmp_path / "child.md").session
-    archive = Archive(sessions)
-    archive.follow(child, 3)
-    for thread in threading.enumerate():
-        if thread.name == "archive":
-            thread.join()
-    assert archive.ready  # a tool call does not wait for it
+    archive = Archive(sessions, child)
     assert "cannot be searched" in archive.call(SEARCH, {"query": "port"})
-    archive.follow(child, 3)
-    assert archive.wait(10)
     assert "8443" in archive.call(SEARCH, {"query": "port"})
-    archive.close()

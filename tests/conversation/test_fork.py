@@ -278,6 +278,8 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         await say(talk, 5)
         await compact(talk)
         await conversation.wait_until_idle()
+        archive = conversation.archive
+        assert archive is not None
         found = {
             hit.exchange.ref
             for number in range(1, 6)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from benchmarks.support.exchanges import ExchangeIndex, hit_of
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
-from chat_loop.library.archive import NO_ARCHIVE, NOT_READY, Archive
+from chat_loop.library.archive import CANNOT, NO_ARCHIVE, NOT_READY, Archive
 from chat_loop.library.archive_text import (
     RECALL_ROOM,
     ROOM,
@@ -48,11 +48,8 @@ def refs(hits: list[Hit]) -> list[str]:
 
 
 def followed(sessions: SessionManager, *spoken: list[str | tuple[str, str]]) -> Archive:
-    """An archive that is ready; the last session is the live one."""
-    archive = Archive(sessions)
-    archive.follow(chained(sessions, *spoken), len(spoken))
-    assert archive.wait(30)
-    return archive
+    """The archive of a chain; the last session is the live one."""
+    return Archive(sessions, chained(sessions, *spoken))
 
 
 def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) -> None:
@@ -62,56 +59,40 @@ def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) ->
         [WEATHER, "The port is open."],
         ["port of the live session"],
     )
-    assert (archive.ready, archive.problem) == (True, "")
     assert refs(archive.search("staging port")) == ["1.2", "2.2"]
     assert refs(archive.search("staging port", limit=1)) == ["1.2"]
     assert refs(archive.search("staging port", without={"1.2"})) == ["2.2"]
-    archive.close()
-    assert (archive.ready, archive.search("staging port")) == (False, [])
 
 
 def test_after_a_compaction_the_new_parent_is_found_as_well(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, [PORT], [WEATHER], ["Now the port is 5434."])
-    archive = Archive(sessions)
-    archive.follow(live, 3)
-    assert archive.wait(30)
+    archive = Archive(sessions, live)
     assert refs(archive.search("port")) == ["1.1"]
-    archive.follow(session(sessions, "s4", live.header.id, ["hello"], 4), 4)
-    assert archive.wait(30)
+    archive = Archive(sessions, session(sessions, "s4", live.header.id, ["hello"], 4))
     assert set(refs(archive.search("port"))) == {"1.1", "3.1"}
-    archive.close()
 
 
 def test_another_chain_or_a_changed_one_is_read_anew(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, [PORT], [WEATHER], ["hello"])
-    archive = Archive(sessions)
-    archive.follow(live, 3)
-    assert archive.wait(30)
+    archive = Archive(sessions, live)
     path = next(tmp_path.glob("s1_*"))
     path.write_bytes(path.read_bytes().replace(b"staging", b"testing"))
     os.utime(path, ns=(1, 1))
-    archive.follow(live, 3)
-    assert archive.wait(30)
     assert (refs(archive.search("staging")), refs(archive.search("testing"))) == ([], ["1.1"])
-    archive.follow(session(sessions, "other", "", ["hello"]), 1)
-    assert archive.wait(30)
+    archive = Archive(sessions, session(sessions, "other", "", ["hello"]))
     assert archive.search("port") == []
-    archive.close()
 
 
 def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, ["lost"], [PORT], ["hello"])
     next(tmp_path.glob("s1_*")).unlink()
-    archive = Archive(sessions)
-    archive.follow(live, 3)
-    assert archive.wait(30)
+    archive = Archive(sessions, live)
     assert refs(archive.search("port")) == ["2.1"]
-    assert archive.problem.startswith("The chain ends before s1_")
-    assert archive.call(SEARCH, {"query": "port"}).endswith(archive.problem)
-    archive.close()
+    problem = archive.call(SEARCH, {"query": "port"}).rpartition("\n\n")[2]
+    assert problem.startswith("The chain ends before s1_")
 
 
 @contextmanager
@@ -124,42 +105,34 @@ def locked(folder: Path) -> Iterator[None]:
         yield
 
 
-def test_an_index_that_is_not_ready_finds_nothing_and_holds_nobody_up(tmp_path: Path) -> None:
+def test_an_index_that_cannot_be_read_holds_nobody_up(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
-    live = chained(sessions, [PORT], ["hello"])
-    archive = Archive(sessions)
+    archive = Archive(sessions, chained(sessions, [PORT], ["hello"]))
     with locked(tmp_path):
-        archive.follow(live, 2)
-        assert (archive.ready, archive.wait(0)) == (False, False)
-        assert (archive.search("port"), archive.recall("port")) == ([], ("", ()))
-        archive.follow(live, 2)
-    assert archive.wait(30)
+        assert archive.recall("port") == ("", ())
+        assert CANNOT in archive.call(SEARCH, {"query": "port"})
     assert refs(archive.search("port")) == ["1.1"]
-    archive.close()
-    archive.follow(live, 2)
-    assert not archive.wait(0)
 
 
-def test_an_archive_that_is_closed_while_it_reads_finds_nothing(tmp_path: Path) -> None:
+def test_what_takes_too_long_to_index_is_continued_by_the_next_call(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
-    live = chained(sessions, [PORT], ["hello"])
-    archive = Archive(sessions)
-    with locked(tmp_path):
-        archive.follow(live, 2)
-        archive.close()
-    assert (archive.ready, archive.search("port")) == (False, [])
+    live = chained(sessions, *([f"This is session {number}."] for number in range(120)))
+    monkeypatch.setattr("chat_loop.library.archive.CALL_SECONDS", -1.0)
+    archive = Archive(sessions, live)
+    answers = [archive.call(SEARCH, {"query": "session 7"}) for _ in range(4)]
+    assert answers[0] == NOT_READY
+    assert "User: This is session 7." in answers[-1]
 
 
 def test_without_an_index_the_model_is_told_why(tmp_path: Path) -> None:
     sessions = SessionManager(tmp_path, now=lambda: START)
     live = chained(sessions, [PORT], ["hello"])
     (tmp_path / FILE).mkdir()
-    archive = Archive(sessions)
-    archive.follow(live, 2)
-    assert archive.wait(30)
+    archive = Archive(sessions, live)
     answer = archive.call(SEARCH, {"query": "port"})
     assert "The archive cannot be searched: The index" in answer
-    archive.close()
 
 
 def test_the_tools_calls(tmp_path: Path) -> None:
@@ -195,7 +168,6 @@ Assistant: Fine."""
         {"queries": " "},
     ):
         assert archive.call(READ, arguments) == f"{READ} needs the argument “queries”, a text."
-    archive.close()
 
 
 def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
@@ -206,17 +178,12 @@ def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
         == archive.call(SEARCH, {"query": "hello"})
         == NO_ARCHIVE
     )
-    archive.close()
-    assert archive.call(SEARCH, {"query": "hello"}) == NOT_READY
     live = chained(sessions, ["lost"], ["hello"])
     next(path for path in tmp_path.glob("s1_*") if path.stem == live.header.parent).unlink()
-    archive = Archive(sessions)
-    assert archive.call(SEARCH, {"query": "lost"}) == NO_ARCHIVE
-    archive.follow(live, 2)
+    archive = Archive(sessions, live)
     assert archive.call(SEARCH, {"query": "lost"}).startswith(
         f"{NO_ARCHIVE} The chain ends before {live.header.parent}: "
     )
-    archive.close()
 
 
 def test_the_tools_as_a_model_is_told_of_them() -> None:

@@ -149,19 +149,17 @@ def test_what_was_said_in_other_words_is_called_related(home: Path) -> None:
 
 
 def test_the_archive_of_a_chain_has_the_same_floor(home: Path) -> None:
-    archive = Archive(SessionManager(home / "sessions"), semantic=SemanticIndex())
     child = Header(
         id="sally_20261130_100000",
         created=at(11, 30),
         agent="Sally",
         parent="sally_20261114_100000",
     )
-    archive.follow(Session(header=child), len(TALKS) + 1)
-    assert archive.wait(60)
+    sessions = SessionManager(home / "sessions")
+    archive = Archive(sessions, Session(header=child), semantic=SemanticIndex())
     assert archive.call(SEARCH, {"query": "zebra"}).startswith(
         "Nothing in the archive matches “zebra”."
     )
     text = archive.call(SEARCH, {"query": OTHERWISE})
     assert "[13.1] 2026-11-13 10:00 (related, in other words)" in text
     assert "(related" not in archive.call(SEARCH, {"query": "s3.key"})
-    archive.close()
