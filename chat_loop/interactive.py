@@ -210,7 +210,7 @@ class Interactive:
         agent, options = self._conversation.agent, self._display.resume_command
         if not agent.own_tools:
             options = resuming_with(agent.model, options)
-        command = [sys.executable, "-m", "chat_loop", *shlex.split(options)[1:]]
+        command = [sys.executable, "-P", "-m", "chat_loop", *shlex.split(options)[1:]]
         if agent.own_tools and "--agent" not in command:
             command += ["--agent", agent.path]
         null = subprocess.DEVNULL
@@ -220,6 +220,7 @@ class Interactive:
             stdout=null,
             stderr=null,
             start_new_session=True,
+            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # on Windows
         )
 
     def _load_behind(self) -> None:

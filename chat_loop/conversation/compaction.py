@@ -270,7 +270,8 @@ class Compaction:
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
         span = thread.uncovered(plan.compact)
         done = len(self.prepared(thread.fresh).covered)
-        if span and (not done or await conversation.meter.size_of(span[done:]) >= PREPARED_TOKENS):
+        new = sum(await conversation.meter.sizes(span[done:]))
+        if span and (not done or new >= PREPARED_TOKENS):
             self._prepare(thread, len(span))
 
     async def prepare_exit(self) -> None:
@@ -283,15 +284,13 @@ class Compaction:
         thread, used = conversation.thread, conversation.meter.budget().used
         if limits.enabled and used >= budget.EARLY * conversation.trigger:
             return
-        fresh, tail, room = thread.fresh, 0, min(PREPARED_TOKENS, conversation.window // 16)
-        done = len(self.prepared(fresh).covered)
-        while tail < limits.preserve_recent // 2 and tail < len(fresh):  # these stay as they are
-            room -= await conversation.meter.size_of([fresh[-tail - 1]])
-            if room < 0:
-                break
-            tail += 1
-        end = len(fresh) - tail
-        if await conversation.meter.size_of(fresh[done:end]) >= PREPARED_TOKENS:
+        sizes = await conversation.meter.sizes(thread.fresh)
+        done, end = len(self.prepared(thread.fresh).covered), len(sizes)
+        # a resume takes the last exchanges along as they are
+        room, last = min(PREPARED_TOKENS, conversation.window // 16), limits.preserve_recent // 2
+        while end and len(sizes) - end < last and sum(sizes[end - 1 :]) <= room:
+            end -= 1
+        if sum(sizes[done:end]) >= PREPARED_TOKENS:
             self._prepare(thread, end, idle=True)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:

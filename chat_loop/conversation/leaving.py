@@ -40,7 +40,7 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
         async with asyncio.timeout(EXIT_SECONDS if hurries else None):
             if hurries and (seal := await _prepared_in_time(conversation)):
                 return seal
-            if hurries and await conversation.meter.size_of(fresh) > QUICK_TOKENS:
+            if hurries and sum(await conversation.meter.sizes(fresh)) > QUICK_TOKENS:
                 return None
             outcome = await compaction.summaries.narrate(
                 thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True
@@ -77,7 +77,7 @@ async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal 
     rest = thread.fresh[len(ready.covered) :]
     if ready.narrative is None or any(one.depth != thread.session.depth for one in rest):
         return None
-    if await conversation.meter.size_of(rest) > min(REST_TOKENS, conversation.window // 8):
+    if sum(await conversation.meter.sizes(rest)) > min(REST_TOKENS, conversation.window // 8):
         return None
     block = compaction.summaries.block
     made = await asyncio.to_thread(block, thread, ready, ready.covered, rest)

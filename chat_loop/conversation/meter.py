@@ -108,14 +108,14 @@ class ContextMeter:
         size += sum(budget.exchange_size(one, count, window, tools=False) for one in words)
         return round(size * self._ratio)
 
-    async def size_of(self, exchanges: Sequence[records.Exchange]) -> int:
-        """Return the tokens of exchanges as they are sent, counted in a worker thread."""
+    async def sizes(self, exchanges: Sequence[records.Exchange]) -> list[int]:
+        """Return the tokens of each exchange as it is sent, counted in a worker thread."""
         count, window = self._count, self._conversation.window
 
-        def size() -> int:
-            return sum(budget.exchange_size(one, count, window) for one in exchanges)
+        def measure() -> list[int]:
+            return [budget.exchange_size(one, count, window) for one in exchanges]
 
-        return await asyncio.to_thread(size)
+        return await asyncio.to_thread(measure)
 
     def left_out(self) -> int:
         """Return how many exchanges the limits leave out of the next request."""
