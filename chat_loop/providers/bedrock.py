@@ -50,7 +50,7 @@ class BedrockProvider(AnthropicProvider):
         return anthropic, client, anthropic.AnthropicError
 
     def _batches(self, stream: Any, reply: Reply) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
-        return batches_of(self._events(stream))
+        return batches_of(self._events(stream), lambda: reply.started)
 
     async def _events(self, stream: Any) -> AsyncGenerator[Mapping[str, object]]:
         from botocore.eventstream import ParserError

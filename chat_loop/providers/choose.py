@@ -67,7 +67,6 @@ class Candidate(Struct, frozen=True):
 
     reference: str
     note: str = ""
-    warning: str = ""  # a sentence for a user who did not name it
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -92,11 +91,14 @@ def choose(
     reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
         return create(reference, config, machine, base_url=base_url)
-    for candidate in _candidates(config, machine):
-        if candidate.warning:
-            report(candidate.warning)
-        return create(candidate.reference, config, machine)
-    raise NoProvider("There is no model to talk to.", SETUP_HINT)
+    candidate = next(_candidates(config, machine), None)
+    if candidate is None:
+        raise NoProvider("There is no model to talk to.", SETUP_HINT)
+    provider = create(candidate.reference, config, machine)
+    if provider.name in machine.servers:
+        found = "a server that was found on this machine."
+        report(f"{candidate.reference} answers, {candidate.note}: {found}")
+    return provider
 
 
 def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
@@ -124,23 +126,14 @@ def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
         model = f":{other.model}" if other.model else ""
         yield Candidate(f"{other.name}{model}", f"at {without_credentials(other.base_url)}")
     for name in machine.servers:
-        yield from _server_candidates(name, config, machine)
+        entry = with_local_port(entry_of(name, config.providers), machine)
+        if server := server_at(entry.base_url, entry.key(machine.environment)):
+            model = entry.model or next(iter(server.models), "")
+            if model or server.loading:
+                note = f"at {without_credentials(entry.base_url)}"
+                yield Candidate(f"{name}:{model}" if model else name, note)
     if best := store.best_installed(machine.models):
         yield Candidate(f"local:{best}", "embedded")
-
-
-def _server_candidates(name: str, config: Config, machine: Machine) -> Iterator[Candidate]:
-    """Ask a server of this machine, and yield its first model."""
-    entry = with_local_port(entry_of(name, config.providers), machine)
-    server = server_at(entry.base_url, entry.key(machine.environment))
-    if server is None:
-        return
-    at = f"at {without_credentials(entry.base_url)}"
-    if model := entry.model or next(iter(server.models), ""):
-        found = "a server that was found on this machine."
-        yield Candidate(f"{name}:{model}", at, f"{name}:{model} answers, {at}: {found}")
-    elif server.loading:
-        yield Candidate(name, f"{at} is loading its model")
 
 
 def with_local_port(entry: Entry, machine: Machine) -> Entry:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import AsyncGenerator, Iterator, Mapping
+from collections.abc import AsyncGenerator, Callable, Iterator, Mapping
 from contextlib import aclosing
 from typing import TYPE_CHECKING, TypeVar
 
@@ -41,8 +41,10 @@ async def read_body(response: Response, limit: int) -> bytes:
     return bytes(content)
 
 
-async def batches_of(items: AsyncGenerator[T]) -> AsyncGenerator[list[T]]:
-    """Yield what has arrived, at most `1 / READ_SECONDS` times a second, the last as it comes.
+async def batches_of(
+    items: AsyncGenerator[T], has_begun: Callable[[], bool]
+) -> AsyncGenerator[list[T]]:
+    """Yield what has arrived, at most `1 / READ_SECONDS` times a second once the reply has begun.
 
     After an item that was waited for none is asked for until then, so that a stream that trickles
     costs few wake-ups: what comes meanwhile waits in the system.
@@ -55,7 +57,7 @@ async def batches_of(items: AsyncGenerator[T]) -> AsyncGenerator[list[T]]:
             async for item in items:
                 batch.append(item)
                 arrived.set()
-                if time.monotonic() - asked > WAIT_SECONDS:
+                if has_begun() and time.monotonic() - asked > WAIT_SECONDS:
                     await asyncio.sleep(READ_SECONDS)
                 asked = time.monotonic()
 
@@ -68,7 +70,7 @@ async def batches_of(items: AsyncGenerator[T]) -> AsyncGenerator[list[T]]:
             if batch:
                 taken, batch = batch, []
                 yield taken
-                await asyncio.wait({reader}, timeout=READ_SECONDS)
+                await asyncio.wait({reader}, timeout=READ_SECONDS if has_begun() else 0)
         if batch:
             yield batch
         await reader

@@ -298,8 +298,8 @@ class WireProvider:
         """Yield the events that each read of the body brought. Raises ValueError on nonsense, and
         as httpx does.
         """
-        events = EventStream()
-        async with aclosing(batches_of(stream.response.aiter_bytes())) as batches:
+        events, body = EventStream(), stream.response.aiter_bytes()
+        async with aclosing(batches_of(body, lambda: reply.started)) as batches:
             async for pieces in batches:
                 yield chain.from_iterable(map(events.feed, pieces))
                 reply.done = reply.done or events.done
