@@ -29,7 +29,6 @@ from chat_loop.events import (
     Finished,
     SummaryEnded,
     TextDelta,
-    ThinkingDelta,
     ToolCalled,
     ToolReturned,
 )
@@ -272,7 +271,6 @@ def test_the_interface_of_strands() -> None:
     [returned] = [event for event in events if isinstance(event, ToolReturned)]
     text = 'no\n{"why":1}'
     assert events == [
-        ThinkingDelta("Hm."),
         ToolCalled(ToolCall("t1", "roll dice!", '{"sides": 6}')),
         Finished(stop="tool", usage=Usage(input=7, output=3, cached=2)),
         ToolReturned(id="t1", name="roll dice!", text=text, failed=True, seconds=returned.seconds),

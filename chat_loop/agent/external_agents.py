@@ -21,7 +21,7 @@ from chat_loop.agent import functions
 from chat_loop.agent.agent_files import Definition
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, on_loop
 from chat_loop.errors import ChatLoopError, RequestRejected
-from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled, ToolReturned
+from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.replies import MAX_ARGUMENTS
 from chat_loop.providers.wire import replace_surrogates
@@ -121,12 +121,12 @@ class ReplyEvents:
         self.has_text = False
         self.stop: StopReason = "end"
 
-    def text(self, text: object, kind: type[TextDelta | ThinkingDelta] = TextDelta) -> None:
+    def text(self, text: object) -> None:
         """Send a piece of text; anything else is skipped."""
         if isinstance(text, str) and text:
             self._end_step()
-            self.has_text = self.has_text or (kind is TextDelta and bool(text.strip()))
-            self._send(kind(replace_surrogates(text)))
+            self.has_text = self.has_text or bool(text.strip())
+            self._send(TextDelta(replace_surrogates(text)))
 
     def call(self, key: object, name: object, arguments: object) -> None:
         """Send a call of a tool; `arguments` are JSON, or can be written as such."""
@@ -188,12 +188,10 @@ async def _ask_pydantic_ai(agent: Any, request: Request, reply: ReplyEvents) -> 
 
 def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
     match event.event_kind:
-        case "part_start" if event.part.part_kind in ("text", "thinking"):
-            kind = TextDelta if event.part.part_kind == "text" else ThinkingDelta
-            reply.text(event.part.content, kind)
-        case "part_delta" if event.delta.part_delta_kind in ("text", "thinking"):
-            kind = TextDelta if event.delta.part_delta_kind == "text" else ThinkingDelta
-            reply.text(event.delta.content_delta, kind)
+        case "part_start" if event.part.part_kind == "text":
+            reply.text(event.part.content)
+        case "part_delta" if event.delta.part_delta_kind == "text":
+            reply.text(event.delta.content_delta)
         case "function_tool_call":
             part = event.part
             reply.call(part.tool_call_id, part.tool_name, part.args_as_json_str())
@@ -206,7 +204,7 @@ def _send_pydantic_ai(event: Any, reply: ReplyEvents) -> None:
         case "agent_run_result":
             output = event.result.output
             if not isinstance(output, str):
-                reply.text("\n\n" + text_of(output) if reply.has_text else text_of(output))
+                reply.text("\n\n" + answer_text(output) if reply.has_text else answer_text(output))
             elif not reply.has_text:
                 reply.text(output)
             last = event.result.all_messages()[-1]
@@ -219,11 +217,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
 
     def call() -> object:
         result = getattr(agent, "stream_async", agent)(prompt)
-        if not isinstance(result, Iterator):
-            return result
-        for piece in result:
-            _send_piece(piece, reply)
-        return None
+        return "".join(map(answer_text, result)) if isinstance(result, Iterator) else result
 
     outcome = await in_thread(call)
     if outcome.error is not None:
@@ -235,7 +229,7 @@ async def _ask_any(agent: Any, request: Request, reply: ReplyEvents) -> None:
         async for piece in result:
             _send_piece(piece, reply)
     elif result is not None:
-        reply.text(text_of(result))
+        reply.text(answer_text(result))
 
 
 def _prompt_for(agent: Any, request: Request) -> str:
@@ -260,7 +254,6 @@ def _send_piece(piece: object, reply: ReplyEvents) -> None:
         reply.text(piece if isinstance(piece, str) else getattr(piece, "text", None))
         return
     reply.text(piece.get("data"))
-    reply.text(piece.get("reasoningText"), ThinkingDelta)
     raw, message = piece.get("event"), piece.get("message")
     metadata = raw.get("metadata", {}) if isinstance(raw, Mapping) else {}
     if usage := metadata.get("usage"):
@@ -272,15 +265,15 @@ def _send_piece(piece: object, reply: ReplyEvents) -> None:
             reply.call(use.get("toolUseId"), use.get("name"), use.get("input"))
         elif result := block.get("toolResult"):
             parts = result.get("content", ())
-            text = "\n".join(text_of(part.get("text", part.get("json", ""))) for part in parts)
+            text = "\n".join(answer_text(part.get("text", part.get("json", ""))) for part in parts)
             reply.result(result.get("toolUseId"), text, failed=result.get("status") == "error")
     if "result" in piece:
         reply.stop = _STOP_REASONS.get(getattr(piece["result"], "stop_reason", None), "end")
         if not reply.has_text:
-            reply.text(text_of(piece["result"]).strip())
+            reply.text(answer_text(piece["result"]).strip())
 
 
-def text_of(value: Any) -> str:
+def answer_text(value: Any) -> str:
     """Return the text of an answer of any type."""
     for name in ("output", "text", "content"):
         if isinstance(inner := getattr(value, name, None), str):
