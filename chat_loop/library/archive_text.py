@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
 
 from chat_loop.library.refresh import texts
 from chat_loop.library.search import Hit, Place
@@ -23,7 +22,6 @@ _MAX_RECALLED = 3
 _SENTENCE_ROOM = 90
 _EXCERPT_ROOM = 60
 _BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
-_CHARACTERS = 8  # more than these make a token in hardly any text
 _CUT_ROOM = 30  # tokens for the note that a text was cut
 _LEAST = 40  # characters that an excerpt has at least
 _FOUND = "Found in the archive of this conversation, best first, as it was said:"
@@ -118,19 +116,34 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     if not text:
         what = f"is no query {first}" if first == last else "are no such queries"
         return f"There {what}. {available}"
-    part_number = int(match[6] or 1)
-    parts = [*islice(_parts(text, room, count), part_number + 1)]
-    if len(parts) < part_number:
-        return f"“{match[1]}” has {plural(len(parts), 'part')}."
-    if len(parts) > part_number:
-        more = f'(Cut here. Read "{match[1]}:{part_number + 1}" for what follows.)'
-        return f"{parts[part_number - 1]}\n\n{more}"
-    return parts[-1]
+    size, pages = len(text), [text]
+    while size > _LEAST and any(
+        count(page) > room - _CUT_ROOM * (len(pages) > 1) for page in pages
+    ):
+        size = max(_LEAST, size * 4 // 5)
+        pages = _pages(text, size)
+    number = int(match[6] or 1)
+    if number > len(pages):
+        return f"“{match[1]}” has {plural(len(pages), 'part')}."
+    page = pages[number - 1].strip()
+    more = f'(Cut here. Read "{match[1]}:{number + 1}" for what follows.)'
+    return f"{page}\n\n{more}" if number < len(pages) else page
+
+
+def _pages(text: str, size: int) -> list[str]:
+    """Cut a text into pages of at most `size` characters, at blanks where there are some."""
+    pages = []
+    while len(text) > size:
+        blank = text.rfind(" ", size // 2, size)
+        cut = blank + 1 if blank > 0 else size
+        pages.append(text[:cut])
+        text = text[cut:]
+    return [*pages, text]
 
 
 def excerpt(text: str, places: Sequence[Place], room: int, count: Count) -> str:
     """Cut a text to about `room` tokens around its first place, or to its beginning."""
-    tokens = _tokens(text, room, count)
+    tokens = count(text)
     if tokens <= room:
         return text.strip()
     size = max(_LEAST, len(text) * max(room, 1) // max(tokens, 1))
@@ -158,26 +171,6 @@ def excerpts_of(hit: Hit, count: Count) -> list[tuple[str, str]]:
         if text.strip() and (places or (part < 2 and not hit.places)):
             excerpts.append((who, excerpt(text, places, _EXCERPT_ROOM, count)))
     return excerpts
-
-
-def _parts(text: str, room: int, count: Count) -> Iterator[str]:
-    """Yield a text in parts that fit, cut at blanks, with room for a note on the rest."""
-    least = max(room - _CUT_ROOM, room // 2)
-    while _tokens(text, room, count) > room:
-        size = min(len(text), _CHARACTERS * least)
-        while size > _LEAST and (tokens := count(text[:size])) > least:
-            size = max(_LEAST, min(size - 1, int(size * least / tokens)))
-        blank = max(text.rfind(" ", size * 3 // 4, size), text.rfind("\n", size * 3 // 4, size))
-        size = blank if blank > 0 else size
-        yield text[:size].rstrip()
-        text = text[size:].lstrip()
-    if text:
-        yield text
-
-
-def _tokens(text: str, room: int, count: Count) -> int:
-    """Return the tokens of a text, guessed where it is far too long for `room`."""
-    return count(text) if len(text) <= 2 * _CHARACTERS * room else len(text) // 4
 
 
 def _heading(exchange: Exchange) -> str:
