@@ -26,7 +26,7 @@ from chat_loop.sessions.partial import Stamp, from_microseconds, to_microseconds
 from chat_loop.sessions.records import SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 10
+VERSION = 11
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
 

@@ -45,10 +45,6 @@ _JOINT = re.compile(r"\w[^\w\s]\w|_")
 WIDE = {mark: mark - 0x20 + 0xFF00 for mark in range(0x21, 0x7F) if not chr(mark).isalnum()}
 """Marks out of ASCII, where FTS5's tokenizer does not cut: what they join is one word."""
 _VALUE = re.compile(r"[\d`/@_]")
-_PARTICIPLE = re.compile(
-    r"\b(ab|an|auf|aus|bei|ein|fest|her|hin|los|mit|nach|um|vor|weg|zu|)ge([a-z]{2,22}(?:t|en))\b"
-)
-"""A German participle, which does not begin as the verb's other forms do."""
 
 
 class Term(Struct, frozen=True):
@@ -73,9 +69,8 @@ def fold(text: str) -> str:
 
 
 def words(text: str) -> list[str]:
-    """Return the words of a text, and behind them hyphenated words joined, the verbs of German
-    participles (`eingeschult` -> `einschult`), ids of several words as one, and long words from
-    their end: by it `Verwaltung` finds `Hausverwaltung`.
+    """Return the words of a text, and behind them hyphenated words joined, ids of several words as
+    one, and long words from their end: by it `Verwaltung` finds `Hausverwaltung`.
     """
     folded = fold(text)
     result = _WORD.findall(folded)
@@ -84,8 +79,6 @@ def words(text: str) -> list[str]:
         result += [token.translate(WIDE) for token in _tokens(folded) if _is_exact(token)]
     if "-" in folded:
         result += [whole.replace("-", "") for whole in _HYPHENATED.findall(folded)]
-    if "ge" in folded:
-        result += map("".join, _PARTICIPLE.findall(folded))
     return result
 
 

@@ -65,7 +65,7 @@ NOISE = (
         ("The staging database listens on port 5433.", "which ports do the databases have?"),
         ("Das Sicherungsskript läuft um halb drei.", "Wann läuft die Sicherung?"),
         ("Die Miete ist kalt 870 Euro.", "Wie hoch ist die Kaltmiete?"),
-        ("Wir haben Lena in der Waldschule eingeschult.", "Wo war die Einschulung?"),
+        ("Die Waldschule beginnt im September.", "Wann beginnt die Schule?"),
         ("Le café du COIN ferme à midi.", "cafe coin"),
         ("测试数据库使用端口 5533。", "数据库端口"),
         ("猫の薬は一日二回です。", "猫"),
