@@ -190,10 +190,8 @@ def _question(index: Index, text: str) -> Question:
     for term in telling or everything:
         if term.of in present:  # `key`, where there is `s3.key`
             continue
-        match = _match(term, is_present=term.text in present)
-        [(count,)] = index.ask(
-            f"SELECT count(*) FROM ({holds} {_COUNTED})", (_quoted(*term.words),)
-        )
+        forms, match = _expressions(term, is_present=term.text in present)
+        [(count,)] = index.ask(f"SELECT count(*) FROM ({holds} {_COUNTED})", (forms,))
         weight = ranking.rarity(total, count)
         if term.plain and term.text.isdigit():  # "give me 3 of them"
             weight /= 2
@@ -201,17 +199,19 @@ def _question(index: Index, text: str) -> Question:
     return Question(tuple(asked), not telling, total)
 
 
-def _match(term: terms.Term, *, is_present: bool) -> str:
-    """Return the FTS5 expression for a term, its other forms, its parts, and longer ids."""
-    word, match = term.text, _quoted(*term.words)
-    if term.exact:
-        return match if is_present or len(word) < 3 else f"{match} *"
+def _expressions(term: terms.Term, *, is_present: bool) -> tuple[str, str]:
+    """Return the FTS5 expressions for a term in its forms, and for compounds and their parts, too.
+
+    An id that is not `is_present` may be the beginning of a longer one.
+    """
+    word, forms = term.text, _quoted(*term.words)
+    if term.exact and not is_present and len(word) >= 3:
+        forms = f"{forms} *"
     if not term.plain or not 4 <= len(word) <= terms.MAX_WORD:
-        return match
-    parts = [part for at in range(4, len(word) - 2) for part in (word[:at], word[-at:])]
-    start = word[: max(4, ceil(terms.ALIKE * len(word)))]
-    starts = (f"{_quoted(one)} *" for one in (start, word[::-1]))
-    return " OR ".join((match, *starts, *map(_quoted, parts)))
+        return forms, forms
+    forms += f" OR {_quoted(word[: max(4, ceil(terms.ALIKE * len(word)))])} *"
+    parts = {part for at in range(4, len(word) - 2) for part in (word[:at], word[-at:])}
+    return forms, " OR ".join((forms, f"{_quoted(word[::-1])} *", *map(_quoted, sorted(parts))))
 
 
 def _candidates(
