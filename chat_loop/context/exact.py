@@ -56,11 +56,6 @@ def _shapes() -> re.Pattern[str]:
     return re.compile(rf"(?<![0-9A-Za-z_À-ɏ])(?:{whole})", re.VERBOSE)
 
 
-_LONG_ENDING = re.compile(
-    "yaml|toml|json|jsonl|html|conf|lock|docx|xlsx|pptx|jpeg|webp|ipynb|musx|mscz|java|scss|sqlite"
-    "|parquet|properties"
-)
-"""Endings of file names; other words of more than three letters may have lost their blank."""
 _PLAIN_SLASH = re.compile(r"[^\W\d_]+(?:/[^\W\d_]+){1,2}")
 _AFTER = re.compile(
     r"[ \u00a0\u202f-]?(°[ ]?[CFcf](?!\w)|(?:[%‰°€$£¥₩₹₽万億円元日月年]"
@@ -131,8 +126,8 @@ def _is_path(whole: str) -> bool:
         name, _, last = whole.partition(":")[0].rpartition(".")
         if len(name) == 1 or name.isdigit():
             return False
-        words = name.isalpha() and last.isalpha() and (len(last) > 3 or last.istitle())
-        return not words or _LONG_ENDING.fullmatch(last.lower()) is not None
+        words = name.isalpha() and last.isalpha()
+        return not words or (len(last) < 6 and not last.istitle())
     if whole[0] in "/~." or "\\" in whole:
         return any(c.isalnum() for c in whole)
     return _PLAIN_SLASH.fullmatch(whole) is None

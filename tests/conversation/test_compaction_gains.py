@@ -60,9 +60,7 @@ def test_a_typed_compaction_that_gains_nothing_asks_before_a_model_does(
 
 def test_where_nobody_can_be_asked_it_declines_with_a_sentence_or_is_forced(tmp_path: Path) -> None:
     screen = small(tmp_path, ["Hi", "compact", "So?"], ANSWER, ANSWER, asks=False)
-    told = (
-        r"Not compacted: \d+ tokens now, about \d+ after\. /compact --force compacts anyway\."
-    )
+    told = r"Not compacted: \d+ tokens now, about \d+ after\. /compact --force compacts anyway\."
     assert re.search(told, " ".join(screen.text.split()))
     assert len(names(tmp_path)) == 1
     forced = small(
