@@ -44,10 +44,6 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 }
 
 
-FAMILIES = {"claude": "anthropic", "gpt": "openai", "chatgpt": "openai"}
-"""Names that people say -> the provider whose default model is meant."""
-
-
 class Machine(Struct, frozen=True, kw_only=True):
     """The surroundings that the choice depends on besides the config."""
 
@@ -159,7 +155,7 @@ def usual_model(entry: Entry, machine: Machine) -> str:
 
 def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:
     """Return the reference that `name` means: `gpt-5` alone is OpenAI's, another `provider`'s."""
-    name = FAMILIES.get(name.lower(), name)
+    name = VENDORS.get(f"{name.lower()}-", name)  # `claude` alone is Anthropic's usual model
     if name.partition(":")[0] in providers:
         return name
     vendor = vendor_of(name)

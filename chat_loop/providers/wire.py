@@ -206,8 +206,7 @@ class WireProvider:
             await asyncio.to_thread(self._ensure_client)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
-        think_tags = self.entry.kind == "openai" and self.entry.quirks.think_tags
-        reply = Reply(think_tags=think_tags)
+        reply = Reply(think_tags=self.entry.quirks.think_tags)
         try:
             await self._prepare(request)
             async with aclosing(self._deltas(request, reply)) as deltas:
