@@ -142,7 +142,6 @@ def test_it_offers_sessions_agents_and_files(shell: dict[str, str], tmp_path: Pa
     assert offered(shell, folder, "--agent s") == ["sally"]
     assert offered(shell, folder, "--agent a") == ["afile.md", "afolder/"]
     assert offered(shell, folder, "--sessions-dir a") == ["afolder/"]
-    assert offered(shell, folder, "-p x --output af") == ["afile.md", "afolder/"]
     (home / "config.yaml").write_text("broken: [")
     assert offered(shell, folder, "sessions show ") == []
     assert list(tmp_path.rglob("oops")) == []

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from datetime import UTC
 from pathlib import Path
 
 import pytest
@@ -188,20 +189,20 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "sessions": 1,
         "compactions": 0,
         "branch": None,
-        "shared_queries": 0,
         "state": "sealed",
         "path": str(path),
     }
     empty = b"No conversations yet. --all lists runs of -p and failed ones as well.\n"
     assert run(tmp_path, "sessions", "list").stderr == empty
     listed = run(tmp_path, "sessions", "list", "--all").stdout.decode()
-    assert listed.startswith("      20")
-    assert [part.strip(" ") for part in listed.strip(" ").split("  ")[1:]] == [
+    name, when, queries, tokens, listed_id = listed.strip().split("  ")
+    assert (name, queries, tokens, listed_id) == (
+        "first question",
+        "1 query",
+        "17 tokens",
         identity,
-        "sealed",
-        "1 query, 17 tokens",
-        "first question\n",
-    ]
+    )
+    assert when == f"{session.header.created.astimezone(UTC):%Y-%m-%d %H:%M}"
     for reference in (identity, identity[:12], "current"):
         assert run(tmp_path, "sessions", "show", reference).stdout == path.read_bytes()
     shown = json.loads(run(tmp_path, "sessions", "show", "last", "--json").stdout)

@@ -46,15 +46,6 @@ def test_a_reply_that_was_cut_is_said_and_exits_with_3(
     assert [event["stop"] for event in told if event["event"] == "reply_ended"] == [stop]
 
 
-def test_a_cut_reply_is_written_to_its_file_all_the_same(tmp_path: Path, server: Loopback) -> None:
-    server.enqueue(Reply(chunks=("Half a",), stop="length"))
-
-    result = run(tmp_path, *at(server), "--output", str(tmp_path / "reply.md"), "-p", "one")
-
-    assert (result.returncode, result.stdout) == (3, b"")
-    assert (tmp_path / "reply.md").read_text() == "Half a\n"
-
-
 def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(
     tmp_path: Path, server: Loopback
 ) -> None:

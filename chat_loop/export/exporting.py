@@ -56,8 +56,8 @@ def export_format(name: str, target: str) -> ExportFormat:
     if not name and target and not _is_folder(file_path(target)):
         ending = Path(target).suffix.lower()
         name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), ending)
-    for form in SUFFIXES:
-        if form == (name or "html"):
+    for form, suffix in SUFFIXES.items():
+        if (name or "html") in (form, suffix[1:]):
             return form
     hint = f"Use {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
     raise UsageError(f"Unknown export format “{name[:40]}”.", hint)
