@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from difflib import get_close_matches
 from functools import partial
-from typing import Any, NoReturn, TypeAlias
+from typing import Any, NoReturn
 
 from chat_loop import __version__
 from chat_loop.errors import UsageError
@@ -100,10 +100,6 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{sentence}.{meant}", f"{self.prog} --help shows how.")
 
 
-Group = argparse._ArgumentGroup | argparse._MutuallyExclusiveGroup | argparse.ArgumentParser
-Commands: TypeAlias = "argparse._SubParsersAction[Any]"
-
-
 def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     """Return the command line, with the actions of the commands that `arguments` name."""
     made = _chat_parser()
@@ -136,17 +132,17 @@ def _chat_parser() -> _Parser:
     return made
 
 
-def _value(made: Group, names: str, metavar: str, text: str, **more: Any) -> None:
+def _value(made: Any, names: str, metavar: str, text: str, **more: Any) -> None:
     if more.get("nargs") not in ("*", "+"):
         more.setdefault("default", "")
     made.add_argument(*names.split(), metavar=metavar, help=text, **more)
 
 
-def _flag(made: Group, name: str, text: str, **more: Any) -> None:
+def _flag(made: Any, name: str, text: str, **more: Any) -> None:
     made.add_argument(name, help=text, **{"action": "store_true", **more})
 
 
-def _json(made: Group) -> None:
+def _json(made: Any) -> None:
     _flag(made, "--json", "print JSON", dest="as_json")
 
 
@@ -157,7 +153,7 @@ def _count(text: str) -> int:
 
 
 def _command(
-    commands: Commands, name: str, text: str, more: str = "", epilog: str | None = None
+    commands: Any, name: str, text: str, more: str = "", epilog: str | None = None
 ) -> argparse.ArgumentParser:
     """Add a command that is described by its help and by `more`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
@@ -166,7 +162,7 @@ def _command(
     return made
 
 
-def _action(actions: Commands, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
+def _action(actions: Any, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
     """Add an action of `sessions`, with examples that work as they stand."""
     shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
     made = _command(actions, name, text, epilog=f"For example:\n{shown}" if examples else None)
@@ -222,7 +218,7 @@ def _filters(made: argparse.ArgumentParser) -> None:
     _json(made)
 
 
-def _add_reading(actions: Commands) -> None:
+def _add_reading(actions: Any) -> None:
     add = partial(_action, actions)
     made = add("list", "list conversations, most recent first", "list --tag work --since 30d")
     _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
@@ -251,7 +247,7 @@ def _add_reading(actions: Commands) -> None:
     _value(made, "words", "WORDS", "initial filter", nargs="*")
 
 
-def _add_changing(actions: Commands) -> None:
+def _add_changing(actions: Any) -> None:
     add = partial(_action, actions)
     made = add("tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
     _session(made)
@@ -283,7 +279,7 @@ def _add_changing(actions: Commands) -> None:
     _session(add("delete-summary", text, "delete-summary 3"))
 
 
-def _add_keeping(actions: Commands) -> None:
+def _add_keeping(actions: Any) -> None:
     add = partial(_action, actions)
     text = "export a conversation as an HTML page, markdown or JSON"
     made = add("export", text, "export 1 talk.html", "export 1 - --as json > talk.json")
@@ -331,7 +327,7 @@ def _add_agents(made: argparse.ArgumentParser) -> None:
     _value(made, "name", "NAME|PATH", "the agent")
 
 
-def _add_other_commands(commands: Commands) -> None:
+def _add_other_commands(commands: Any) -> None:
     add = partial(_command, commands)
     text = "connect to the configured MCP servers and list their tools"
     made = add("mcp", text, "Exit codes: 0 all are connected, 1 one failed, 2 misused.")

@@ -280,7 +280,7 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         ),
         "",
     )
-    code, out, err = outcome(tmp_path, "mcp", "list", "--json")
+    code, out, err = outcome(tmp_path, "mcp", "--json")
     assert (code, err) == (0, "")
     tools = [{"name": "echo", "description": "It is echo.", "asks": False}]
     state = {

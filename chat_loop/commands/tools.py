@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
 
+NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
 NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
 
@@ -127,9 +128,6 @@ async def agents(chat: Chat, argument: str) -> None:
         chat.display.prose(line, indent=4)
     if not rows:
         chat.display.prose(NO_AGENTS)
-
-
-NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
 
 
 def agent_rows(registry: AgentRegistry) -> list[dict[str, Any]]:

@@ -70,25 +70,30 @@ async def show_help(chat: Chat, argument: str) -> None:
     /help keys              the editing keys
     """
     display = chat.display
-    if argument == "keys":
-        _columns(display, KEYS, max(map(len, KEYS)))
-        display.prose(OTHER_KEYS, "dim")
-        return
-    if argument and argument != "all":
-        _help_about(chat, argument.lstrip("/#"))
-        return
-    if not argument:
-        names = {
-            title: " ".join(f"/{one.name}" for one in members)
-            for title, members in families(registry.commands)
-        }
-        names["Templates"] = " ".join(f"/{name}" for name in chat.templates.names())
-        for title, text in names.items():
-            if text:
-                display.prose(f"{title:<16} {text}", indent=17)
-        display.prose(MORE_HELP)
-        display.prose(RULE, "dim")
-        return
+    match argument:
+        case "":
+            named = [
+                (title, [command.name for command in members])
+                for title, members in families(registry.commands)
+            ]
+            for title, names in (*named, ("Templates", chat.templates.names())):
+                if names:
+                    text = " ".join(f"/{name}" for name in names)
+                    display.prose(f"{title:<16} {text}", indent=17)
+            display.prose(MORE_HELP)
+            display.prose(RULE, "dim")
+        case "all":
+            await _explain_all(chat)
+        case "keys":
+            _columns(display, KEYS, max(map(len, KEYS)))
+            display.prose(OTHER_KEYS, "dim")
+        case _:
+            _help_about(chat, argument.lstrip("/#"))
+
+
+async def _explain_all(chat: Chat) -> None:
+    """Show every command with its description, on a terminal in one line where that is possible."""
+    display = chat.display
     width = min(WIDEST, max(len(command.usage) for command in registry.commands))
     room = display.console.width - width - 4 if display.is_terminal else 1_000
     for title, members in families(registry.commands):

@@ -41,19 +41,14 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             else:
                 _line(f"{file.path} runs nothing: it needs no approval.")
         case _:
-            _list(registry, as_json=options.as_json)
+            rows = agent_rows(registry)
+            if options.as_json:
+                out_json(rows)
+            for line in () if options.as_json else agent_lines(rows):
+                _line(line)
+            if not (rows or options.as_json):
+                _line(f"{NO_AGENTS} So does a file in {registry.folder}.")
     return 0
-
-
-def _list(registry: AgentRegistry, *, as_json: bool) -> None:
-    rows = agent_rows(registry)
-    if as_json:
-        out_json(rows)
-        return
-    for line in agent_lines(rows):
-        _line(line)
-    if not rows:
-        _line(f"{NO_AGENTS} So does a file in {registry.folder}.")
 
 
 def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
