@@ -206,22 +206,26 @@ class Interactive:
             self._indexer.wake()
 
     def _summarize_behind(self, identity: str) -> None:
-        """Start a process that makes the summary of a session that was left. Raises OSError."""
+        """Start a process that makes the summary of a session that was left. Raises OSError. It
+        inherits a lock that a resume looks at, so that the summary is never paid for twice.
+        """
         agent, options = self._conversation.agent, self._display.resume_command
         if not agent.own_tools:
             options = resuming_with(agent.model, options)
         command = [sys.executable, "-P", "-m", "chat_loop", *shlex.split(options)[1:]]
         if agent.own_tools and "--agent" not in command:
             command += ["--agent", agent.path]
-        null = subprocess.DEVNULL
-        subprocess.Popen(
-            [*command, "sessions", "compact", identity, "--late"],
-            stdin=null,
-            stdout=null,
-            stderr=null,
-            start_new_session=True,
-            creationflags=getattr(subprocess, "DETACHED_PROCESS", 0),  # on Windows
-        )
+        null, on_windows = subprocess.DEVNULL, os.name == "nt"
+        with contextlib.closing(self._sessions.lock_summary(identity)) as lock:
+            subprocess.Popen(
+                [*command, "sessions", "compact", identity, "--late"],
+                stdin=null,
+                stdout=null,
+                stderr=null,
+                start_new_session=True,
+                creationflags=getattr(subprocess, "DETACHED_PROCESS", 0) if on_windows else 0,
+                pass_fds=() if on_windows else (lock.descriptor,),
+            )
 
     def _load_behind(self) -> None:
         """Load in a thread, once, what the first request and the first reply need."""

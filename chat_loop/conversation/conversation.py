@@ -524,7 +524,8 @@ class Conversation:
         await run_to_completion(self.seal(seal, anyway=True))
         if detach is not None and self.live.is_saved:
             try:
-                detach(self.live.header.id)
+                with contextlib.suppress(errors.SessionLocked):  # another process makes it
+                    detach(self.live.header.id)
             except OSError as error:
                 text = f"No process can be started for the summary: {errors.os_reason(error)}."
                 self.show(events.Warned(text, leaving.SUMMARY_ON_RESUME))

@@ -189,8 +189,8 @@ class SessionManager:
         self._change(loaded.path, change)
 
     def lock_summary(self, identity: str) -> Lock:
-        """Take the lock of the process that makes the summary of an ended session. Raises
-        SessionLocked.
+        """Take the lock for the process that makes the summary of an ended session. Raises
+        SessionLocked and OSError.
         """
         return take_lock(self.directory, f"{identity}.summary")
 

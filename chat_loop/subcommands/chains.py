@@ -7,7 +7,6 @@ import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable
-from contextlib import closing
 from typing import TypeVar
 
 from msgspec.structs import replace
@@ -74,9 +73,8 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     async def work(conversation: Conversation) -> int:
         planner = conversation.planner()
         if options.late:
-            with closing(actions.sessions.lock_summary(header.id)):
-                if seal is not None and seal.summary is None:
-                    await planner.summarize(loaded)
+            if seal is not None and seal.summary is None:
+                await planner.summarize(loaded)
             return 0
         if not options.anyway and (seal is None or seal.summary is None):
             before, after = planner.sizes(loaded)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from benchmarks.support.loopback import Loopback, Reply, failing
 from chat_loop.conversation import leaving
 from chat_loop.conversation.options import Options
-from chat_loop.errors import Overloaded
+from chat_loop.errors import Overloaded, SessionLocked
 from chat_loop.events import Event, SessionFound, SummaryEnded, SummaryPrepared, Warned
 from chat_loop.sessions import records
 from tests.talking import SUMMARY, Says, Talk
@@ -258,15 +258,6 @@ def test_the_process_makes_a_missing_summary_once(tmp_path: Path) -> None:
     assert seal.source == "model"
 
 
-def test_only_one_process_makes_it(tmp_path: Path) -> None:
-    with Loopback() as server:
-        identity = unsummarized(tmp_path, server)
-        sessions = Talk(tmp_path / "sessions").sessions
-        with closing(sessions.lock_summary(identity)):
-            assert late(tmp_path, server, identity) == 1
-        assert server.requests == []
-
-
 def test_a_server_that_fails_changes_nothing(tmp_path: Path) -> None:
     with Loopback(lambda request: failing(500)) as server:
         identity = unsummarized(tmp_path, server)
@@ -297,11 +288,17 @@ def test_a_summary_that_came_meanwhile_stays(tmp_path: Path) -> None:
 
 
 def test_an_exit_starts_the_process_and_does_not_wait(tmp_path: Path) -> None:
+    sessions = Talk(tmp_path / "sessions").sessions
     with Loopback() as server:
+        server.enqueue(Reply(chunks=("Yes.",)), Reply(chunks=(SUMMARY,), stall_after=0))
         shown = chat(tmp_path, server, LONG, "exit")
         assert "Summary continues in the background.\n" in shown
         assert "Conversation saved successfully!" in shown
         [identity] = files(tmp_path)
+        with pytest.raises(SessionLocked):  # from the exit on: a resume goes another way
+            sessions.lock_summary(identity)
+        server.stalled(1)
+        server.release()
         deadline = time.monotonic() + 60  # only reached when something is broken
         while (seal := session(tmp_path, identity).seal) is None or seal.summary is None:
             assert time.monotonic() < deadline
