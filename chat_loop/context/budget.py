@@ -261,9 +261,11 @@ def plan(
     recent = max(0, bisect_right(messages, messages[-1] - limits.preserve_recent) - 1)
     share = bisect_right(messages, int(messages[-1] * limits.compact_ratio)) - 1
     cut = min(max(share, carried), recent)
-    while cut < recent and sum(sizes[cut:]) > comfortable:
-        cut += 1
-    while cut < len(exchanges) and fixed + block + sum(sizes[cut:]) + ahead > full:
+    rest = sum(sizes[cut:])
+    while (cut < recent and rest > comfortable) or (
+        cut < len(exchanges) and fixed + block + rest + ahead > full
+    ):
+        rest -= sizes[cut]
         cut += 1
     if not cut:
         return Plan(reason=f"{reason}, and everything is recent", keep=tuple(exchanges))
