@@ -284,6 +284,16 @@ def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
     )
 
 
+@pytest.mark.parametrize("event", [TextDelta("Hi"), ThinkingDelta("Hm.")])
+def test_the_waiting_line_does_not_stand_below_a_reply_that_arrives(event: Event) -> None:
+    display = DisplayManager(Terminal())
+    display.begin_waiting()
+    display.show(event)
+    pause = display.waiting.next_turn()
+    assert pause is not None
+    assert pause > 1, "the next turn of the sign is not for now"
+
+
 def test_no_color_leaves_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_COLOR", "1")
     events: list[Event] = [

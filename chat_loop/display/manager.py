@@ -306,6 +306,7 @@ class DisplayManager:
                 self.console.print(name, style="bold cyan", end=" ")
                 self.out.flush()
             self._in_reply, self._line_open, self._in_thinking = True, True, False
+        self.waiting.put_off()
         self._reply.feed(text)
 
     def _thinking(self, text: str) -> None:
