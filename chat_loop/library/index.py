@@ -116,7 +116,6 @@ class IndexStatus(Struct, frozen=True):
     """The size of an index in bytes, 0 without one, and the number of files that it lacks."""
 
     size: int = 0
-    version: int = VERSION
     stale: int = 0
     trouble: str = ""
 
@@ -349,7 +348,7 @@ def _columns(session: IndexedSession) -> tuple[object, ...]:
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:
-    """Open the index; create its tables if they are missing or of an older version."""
+    """Open the index; create its tables if they are missing or of another version."""
     try:
         with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -370,14 +369,10 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
             for pragma in _PRAGMAS.split():
                 database.execute(f"PRAGMA {pragma}")
             version = _version(database)
-            if 0 < version < VERSION or not (version or status.st_size):
-                _make_tables(database, unless_made=True)
-                version = _version(database)
-            if not version:
+            if not version and status.st_size:
                 raise _damage_error(path, "it is no index of sessions")
             if version != VERSION:
-                made = "was made by a newer version of the program"
-                raise IndexUnavailable(f"The index {path} {made}.", rebuild_reason=made)
+                _make_tables(database, unless_made=True)
         except BaseException:
             database.close()
             raise
