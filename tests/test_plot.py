@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.commands.view import chain_measures
-from chat_loop.display.plot import plot
+from chat_loop.display.panels import plot
 from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
 from chat_loop.values import Usage

@@ -116,7 +116,8 @@ class DisplayManager:
             case events.Compacted():
                 self._compacted(event)
             case events.Connecting():
-                self._connecting(event)
+                names = one_line(", ".join(event.servers))
+                self.begin_waiting(f"Connecting to {names} …" if names else "")
             case events.Recalled():
                 self.line(f"From the archive: {', '.join(event.refs)}", "dim", symbol="🔎")
             case events.Attached():
@@ -379,12 +380,6 @@ class DisplayManager:
             self.line(f"[SUMMARY: {event.compaction.first} to {event.compaction.last}]", "dim")
             self.line(event.block, "dim")
             self.line("[END SUMMARY]", "dim")
-
-    def _connecting(self, event: events.Connecting) -> None:
-        names = one_line(", ".join(event.servers))
-        fits = len(names) < self.console.width - 30
-        servers = names if fits else plural(len(event.servers), "MCP server")
-        self.begin_waiting(f"Connecting to {servers} …" if event.servers else "")
 
     def _summary_started(self, event: events.SummaryStarted) -> None:
         """Begin a line that `_summary_ended` ends; a terminal shows the progress."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from msgspec import Struct
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.plot import HEIGHT, plot
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Compaction, Usage, Window
@@ -19,6 +18,10 @@ MIN_BAR_COLUMNS = 80
 TOPICS = 8
 """How many topics a panel lists."""
 FIRST_WORDS = 70
+PLOT_LINES = 4
+"""Lines of a plot, its marks apart."""
+WIDEST_COLUMN = 3
+"""The most cells of a column, with the blank after it."""
 
 
 def show_draft(
@@ -127,9 +130,43 @@ def show_plots(
         room = display.console.width - len(top) - 5
         lines = plot(values, room, marks=marks)
         for number, line in enumerate(lines):
-            label = top if number == 0 else "0" if number == HEIGHT - 1 else ""
-            scale = f"{label:>{len(top)}} {'│' if number < HEIGHT else ' '}"
+            label = top if number == 0 else "0" if number == PLOT_LINES - 1 else ""
+            scale = f"{label:>{len(top)}} {'│' if number < PLOT_LINES else ' '}"
             display.line(f"  {scale} {line}".rstrip())
+
+
+def plot(
+    values: Sequence[int],
+    width: int,
+    *,
+    marks: Collection[int] = (),
+    height: int = PLOT_LINES,
+) -> list[str]:
+    """Draw nonnegative `values` as lines of at most `width` cells; the largest reaches the top.
+
+    If there are more of them than cells, a column shows the largest of several. A mark, the index
+    of a value, or their number for the place behind the last, stands below its column.
+    """
+    if not values or width < 1:
+        return []
+    most = max(width - 1, 1)  # a cell is left for the mark behind the last one
+    each = -(-len(values) // most)
+    largest = [max(values[at : at + each]) for at in range(0, len(values), each)]
+    cell = max(1, min(WIDEST_COLUMN, most // len(largest)))
+    top = max(largest)
+    levels = [max(1, round(value * height * 8 / top)) if value else 0 for value in largest]
+    lines = []
+    for row in reversed(range(height)):
+        drawn = (" ▁▂▃▄▅▆▇█"[min(8, max(0, level - row * 8))] for level in levels)
+        gap = " " if cell > 1 else ""
+        lines.append("".join(sign * max(1, cell - 1) + gap for sign in drawn).rstrip())
+    if marks:
+        places = {
+            min(mark // each if mark < len(values) else len(largest), len(largest)) * cell
+            for mark in marks
+        }
+        lines.append("".join("▲" if at in places else " " for at in range(max(places) + 1)))
+    return lines
 
 
 class SessionHistory(Struct, frozen=True):

@@ -38,11 +38,11 @@ class Line(Struct):
 
 
 class _Container(Struct):
-    """A quote, or an item whose marker is shown once."""
+    """A quote, or an item: its `marker`, which is shown once, and what stands before the rest."""
 
-    bar: str = ""
-    marker: str = ""
-    indent: int = 0
+    marker: tuple[Span, ...]
+    rest: tuple[Span, ...]
+    is_quote: bool = False
 
 
 class Blocks:
@@ -63,15 +63,14 @@ class Blocks:
         self.waiting_rows = 0
         """The rows of a table whose columns are not known yet."""
 
-    def starts(self) -> list[int]:
-        """Return the source lines that blocks begin on which can be read without those before them:
-        those at the margin, and the items of a list there.
+    def last_start(self) -> int:
+        """Return the source line on which the last block begins that can be read without those
+        before it: one at the margin, or an item of a list there.
         """
-        return [
-            token.map[0]
-            for token in self.tokens
-            if token.map and (token.level == 0 or (token.level == 1 and token.type == _ITEM))
-        ]
+        for token in reversed(self.tokens):
+            if token.map and (token.level == 0 or (token.level == 1 and token.type == _ITEM)):
+                return token.map[0]
+        return 0
 
     def lines(self) -> Iterator[Line]:  # noqa: C901, PLR0912 - one case for each kind of token
         """Return the lines that are certain."""
@@ -89,13 +88,18 @@ class Blocks:
                 yield from self._table(token)
             elif kind == "inline":
                 yield from self._text(token, self.tokens[at - 1])
-            elif kind in ("fence", "code_block", "html_block", "hr"):
+            elif kind in ("fence", "code_block", "html_block"):
                 yield from self._verbatim(token)
+            elif kind == "hr":
+                assert token.map
+                yield self._rule(token.map[0])
             elif kind == "blockquote_open":
-                self._containers.append(_Container(bar="│ ", indent=2))
+                self._containers.append(_Container((), (Span("│ ", DIM),), is_quote=True))
             elif kind == _ITEM:
                 marker = self._marker(token, self.tokens[at + 1 : at + 3])
-                self._containers.append(_Container(marker=marker, indent=len(marker) + 1))
+                spans = (Span(marker, self._theme.marks), Span(" ", ""))
+                indent = (Span(" " * (len(marker) + 1), ""),)
+                self._containers.append(_Container(spans, indent))
             elif kind in ("bullet_list_open", "ordered_list_open"):
                 self._lists += 1
             elif kind in ("bullet_list_close", "ordered_list_close"):
@@ -134,16 +138,10 @@ class Blocks:
         first: list[Span] = []
         rest: list[Span] = []
         for container in self._containers:
-            if container.bar:
-                first.append(Span(container.bar, DIM))
-                rest.append(Span(container.bar, DIM))
-            elif container.marker:
-                first += [Span(container.marker, self._theme.marks), Span(" ", "")]
-                rest.append(Span(" " * container.indent, ""))
-                container.marker = ""
-            elif indents:
-                first.append(Span(" " * container.indent, ""))
-                rest.append(Span(" " * container.indent, ""))
+            if indents or container.is_quote or container.marker:
+                first += container.marker or container.rest
+                rest += container.rest
+                container.marker = ()
         above = self._lines[source - 1] if begins and source else "-"
         blank = not _CONTAINER.sub("", above, count=1).strip()
         return Line(source, spans, tuple(first), tuple(rest), blank, **more)
@@ -183,26 +181,21 @@ class Blocks:
         return self._line(source, spans, begins=begins, indents=False)
 
     def _verbatim(self, token: Token) -> Iterator[Line]:
-        """Return the lines of code, HTML or a rule."""
+        """Return the lines of code or HTML."""
         assert token.map
-        theme, (begin, end) = self._theme, token.map
-        if token.type == "hr":
-            yield self._rule(begin)
-            return
+        begin, end = token.map
         texts = token.content.split("\n")
         if texts[-1] == "" or (end >= self._last and not self._ended and self._lines[-1]):
             texts.pop()  # a line that is not whole yet
         fenced = token.type == "fence"
-        colours = CodeColors(token.info.split(" ")[0] if fenced else "")
+        colors = CodeColors(token.info.split(" ")[0] if fenced else "")
         if fenced:
             opening = Span(f"─── {token.info.strip()}".rstrip(), DIM)
             yield self._line(begin, [opening], indents=False)
+        words, indent = self._theme.words, "    " if token.type == "code_block" else ""
         for number, text in enumerate(texts, begin + fenced):
-            words = theme.words
-            indent = "    " if token.type == "code_block" else ""
-            spans = [Span(part, words.get(kind, "")) for part, kind in colours.line(indent + text)]
-            starts = number == begin
-            yield self._line(number, spans, begins=starts, indents=False)
+            spans = [Span(part, words.get(kind, "")) for part, kind in colors.line(indent + text)]
+            yield self._line(number, spans, begins=number == begin, indents=False)
         closing = _CONTAINER.sub("", self._lines[end - 1], count=1).strip()
         closed = end - 1 > begin and closing.startswith(token.markup) and not closing.strip("`~")
         if fenced and (closed or self._ended or end < self._last):

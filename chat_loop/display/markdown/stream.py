@@ -12,10 +12,7 @@ from chat_loop.display.markdown.theme import Theme
 
 PREVIEWED = 200
 """Characters that are held back before they are previewed."""
-_MAX_DEPTH = 12
-"""Quotes and items that one line opens within each other."""
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
-_TOO_DEEP = re.compile(rf"^((?:[ \t]*{_MARKER}){{{_MAX_DEPTH}}}[ \t]*)(?=[-*+>0-9])", re.MULTILINE)
 _UNDECIDED_LINE = re.compile(
     rf"(?:[ \t]*{_MARKER})*[ \t]*"
     r"(?:[-+*_=~`#:. \t]*|[0-9]{1,9}[.)]?|(?:`{3,}|~{3,}|\|).*|<[^>]{0,400}(?:>[ \t]*)?"
@@ -81,8 +78,8 @@ class MarkdownStream:
         """Print what is certain by now, and forget the blocks that are."""
         text = self._source if ended else self._source[: _stable_length(self._source)]
         columns = self._columns()
-        blocks = Blocks(_TOO_DEEP.sub(r"\1\\", text), self._theme, columns, ended=ended)
-        last_start = max(blocks.starts(), default=0)
+        blocks = Blocks(text, self._theme, columns, ended=ended)
+        last_start = blocks.last_start()
         before_last: int | None = None
         sent: list[str] = []
         total = 0
