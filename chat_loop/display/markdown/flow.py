@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
-from itertools import groupby
-from unicodedata import east_asian_width
+from collections.abc import Sequence
 
 from msgspec import Struct, field
 
@@ -16,6 +14,12 @@ from chat_loop.display.text import cells
 LONGEST_WORD = 40
 """Columns. A word that is longer is not moved to the next line."""
 _PIECES = re.compile(" +|[^ ]+")
+_WIDE = (
+    "\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f"
+    "\uff00-\uff60\uffe0-\uffe6\U00017000-\U00018cff\U0001b000-\U0001b2ff\U00020000-\U0003fffd"
+)
+"""Wide characters but for emoji, which may be joined."""
+_PARTS = re.compile(f"([{_WIDE}])|[^{_WIDE}]+")
 _CLOSING = frozenset("、。，．！？：；）」』】》〉〕ー々ゝ")
 """Wide characters that no line begins with."""
 
@@ -48,33 +52,15 @@ def words_of(line: Line) -> list[Word]:
             if piece[0] == " ":
                 blanks, joins = blanks + len(piece), False
                 continue
-            for part, wide in _parts(piece):
-                breaks = (wide or wide_before) and part not in _CLOSING
+            for part in _PARTS.finditer(piece):
+                wide = part[1] is not None
+                breaks = (wide or wide_before) and part[0] not in _CLOSING
                 if not joins or breaks:
                     words.append(Word(blanks, span.whole))
-                words[-1].parts.append(Span(part, span.style))
-                words[-1].width += cells(part)
+                words[-1].parts.append(Span(part[0], span.style))
+                words[-1].width += cells(part[0])
                 blanks, joins, wide_before = 0, True, wide
     return words
-
-
-def _parts(text: str) -> Iterator[tuple[str, bool]]:
-    """Cut a text where a line may be broken: before and behind wide characters that are no emoji,
-    which may be joined. Yield each part, and whether it is such a character.
-    """
-    if text.isascii():
-        yield text, False
-        return
-    for wide, signs in groupby(text, _is_wide):
-        if wide:
-            yield from ((sign, True) for sign in signs)
-        else:
-            yield "".join(signs), False
-
-
-def _is_wide(sign: str) -> bool:
-    emoji = "\U0001f000" <= sign < "\U00020000"
-    return sign >= "\u1100" and not emoji and east_asian_width(sign) in "WF"
 
 
 def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[Run]:
