@@ -126,8 +126,7 @@ def _is_path(whole: str) -> bool:
         name, _, last = whole.partition(":")[0].rpartition(".")
         if len(name) == 1 or name.isdigit():
             return False
-        words = name.isalpha() and last.isalpha()
-        return not words or (len(last) < 6 and not last.istitle())
+        return not (name.isalpha() and last.istitle())
     if whole[0] in "/~." or "\\" in whole:
         return any(c.isalnum() for c in whole)
     return _PLAIN_SLASH.fullmatch(whole) is None
