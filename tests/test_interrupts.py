@@ -227,7 +227,7 @@ def interrupt(at: At, phase: Phase) -> None:
     if told:
         chat.wait_for(told, PATIENCE, output=True)
     if begin is at_a_question_of_the_program:  # what was not sent stands there to be edited
-        chat.wait_for(re.compile(r"Not sent\.\nYou: look at @secret.txt\n"), PATIENCE)
+        chat.wait_for(re.compile(r"Not sent\.\n+You: look at @secret.txt\n"), PATIENCE)
         chat.ctrl("c")
     chat.wait_for(EMPTY, PATIENCE)
     at.said("are you there?")

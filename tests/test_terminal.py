@@ -75,7 +75,7 @@ def test_any_width_works(tmp_path: Path, cols: int) -> None:
         terminal.line("sessions")
         terminal.wait_for(re.compile(r"\*  hello there, na.* tokens", re.DOTALL), 20, output=True)
         terminal.line("help")
-        terminal.wait_for("completes it.", timeout=20, output=True)
+        terminal.wait_for("spaces.", timeout=20, output=True)
         leave(terminal)
     assert saved(tmp_path).exchanges[0].query.text == "hello there, narrow terminal"
 
