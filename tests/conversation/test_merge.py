@@ -8,6 +8,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from chat_loop.context.merge import merge
 from chat_loop.conversation.options import Options
@@ -18,6 +20,7 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import render
+from tests.strategies import lines
 from tests.talking import Clock, Talk, words
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
@@ -102,6 +105,20 @@ def test_a_merged_block_fits_its_room() -> None:
     )
     both = merged(Summary(key_facts=facts[:40]), Summary(key_facts=facts[30:]), room=100)
     assert 5 < len(both.key_facts) < 15
+
+
+LISTS = st.lists(lines, max_size=4, unique=True).map(tuple)
+BLOCKS = st.builds(
+    Summary, background=lines, topics=LISTS, decisions=LISTS, pending=LISTS, key_facts=LISTS, pinned=LISTS,
+    files=LISTS, tools=LISTS,
+)  # fmt: skip
+
+
+@given(BLOCKS, BLOCKS, st.integers(0, 200))
+def test_whatever_is_merged_is_a_block(first: Summary, second: Summary, room: int) -> None:
+    both = merged(first, second, room=room)
+    assert summary_block.parse(summary_block.render(both)) == both
+    assert {*both.pinned} == {*first.pinned, *second.pinned}
 
 
 # ---- whole sessions
