@@ -14,7 +14,6 @@ import threading
 import time
 from collections.abc import Collection, Sequence
 from contextlib import closing
-from heapq import nlargest
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,9 +28,7 @@ if TYPE_CHECKING:
 
 SPACE = "minilm-l6-v2-int8/128/2"
 """The model and the version of `vectors.passages`: vectors of another space are recomputed."""
-VECTOR_BYTES = 384
 BATCH = 8  # exchanges that are embedded between two looks at whether to go on
-NEAREST = 60
 LOCK = ".embedding"
 NICE = 10
 NO_PARENT = 0
@@ -84,24 +81,14 @@ class SemanticIndex:
             rows = index.ask(
                 "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), v.data "
                 "FROM vectors v JOIN exchanges e ON e.content = v.content "
-                "WHERE v.space = ? AND typeof(v.data) = 'blob' "
-                f"AND length(v.data) > 0 AND length(v.data) % {VECTOR_BYTES} = 0 {where}",
+                f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
                 (SPACE, *values),
             )
             embedder = self._loaded() if rows else None
             if embedder is None:
                 return {}
-            from chat_loop.library import vectors
-
-            similar = vectors.similarities(embedder.embed(question), [data for *_, data in rows])
-            near = {
-                (session, position): one
-                for (session, position, _), one in zip(rows, similar, strict=True)
-            }
-            wanted = {*nlargest(NEAREST, near, key=near.__getitem__), *also}
-            return vectors.weigh(
-                question, {place: near[place] for place in wanted if place in near}, also
-            )
+            exchanges = {(session, position): data for session, position, data in rows}
+            return embedder.near(question, exchanges, also)
 
     def new_problem(self) -> str:
         """Return `problem` if it was not returned before."""

@@ -11,6 +11,7 @@ import gzip
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
 from functools import cache
+from heapq import nlargest
 from importlib.resources import files
 from importlib.util import find_spec
 from pathlib import Path
@@ -40,6 +41,7 @@ _FIRST, _LAST = 4, 2
 """Sentences at a query's beginning and at its end: between them stands what was pasted."""
 _PARTS, _PART, _ABOUT, _PASSAGE = 6, 450, 120, 1_000
 """Pieces of a reply, and characters of a piece, of its query's beginning, and of any passage."""
+NEAREST = 60  # exchanges that a search by meaning looks at
 FLOOR, _BELOW, _HIGHER = 0.28, 0.08, 0.3
 """Where even the nearest exchange is farther from a question than the floor, all are about
 something else; otherwise those are found that are not much below it. The floor is so much higher
@@ -155,6 +157,18 @@ class Embedder:
         data = b"".join(map(self.embed, passages(query, reply)))
         vectors = np.frombuffer(data, dtype=np.int8).reshape(-1, DIMENSIONS)
         return data + _pack(vectors.sum(axis=0)) if len(vectors) > 1 else data
+
+    def near(
+        self, question: str, exchanges: Mapping[Key, bytes], also: Collection[Key]
+    ) -> dict[Key, float]:
+        """Return how near exchanges are: those in `also`, and the NEAREST unless they are far."""
+        whole = {
+            key: data for key, data in exchanges.items() if data and not len(data) % DIMENSIONS
+        }
+        similar = similarities(self.embed(question), [*whole.values()])
+        near = dict(zip(whole, similar, strict=True))
+        nearest = {*nlargest(NEAREST, near, key=near.__getitem__), *also}
+        return weigh(question, {key: near[key] for key in nearest if key in near}, also)
 
 
 def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
