@@ -130,7 +130,7 @@ def test_a_word_that_could_be_a_file_is_not_sent_in_silence(tmp_path: Path) -> N
     screen = Screen(
         tmp_path / "sessions", ["why does @app.route fail, and @property?"], "Fine.", SUMMARY
     )
-    assert "⚠️  No file is called app.route: sent as text.\nSally: Fine.\n" in screen.text
+    assert "⚠️  No file named app.route: sent as text.\nSally: Fine.\n" in screen.text
 
 
 def test_an_exchange_is_shown_with_its_files(tmp_path: Path) -> None:

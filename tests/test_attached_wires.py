@@ -297,7 +297,7 @@ def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback)
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        ("See @photo.png", "photo.png is an image, and scripted:echo takes none as far as is known."),
+        ("See @photo.png", "photo.png is an image, and scripted:echo doesn't take images as far as we know."),
         ("See @nothing.txt", "There is no file nothing.txt."),
         ("See @/dev/zero", "/dev/zero cannot be read: it is not a regular file."),
         ("See @/dev", "/dev cannot be read: it is not a regular file."),

@@ -110,7 +110,7 @@ def test_a_resume_without_a_working_provider_is_tried_again_once(tmp_path: Path)
         assert len(server.requests) == 2
         assert shown.count("Trying again") == 1
         assert "The acknowledgment failed:" in shown
-        assert "The context is restored all the same." in shown
+        assert "The context is restored anyway." in shown
 
 
 def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None:

@@ -268,7 +268,7 @@ You: /fork 1.2
 🔄 Restoring context...
 Forked after query 2: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
 You: /undo
-✗ Nothing was said in this session that could be undone.
+✗ Nothing to undo.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /fork 1.x
 ✗ Usage: /fork [QUERY]
@@ -372,7 +372,7 @@ Sally: Noted.
 You: /undo
 Undone: “The lamp has 40 watts.”
 You: /undo
-✗ Nothing was said in this session that could be undone.
+✗ Nothing to undo.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /undo 3
 ✗ /undo takes no argument.
@@ -430,7 +430,7 @@ You: /fork
 ✗ This conversation has no messages yet.
   Send a message first, or name a session.
 You: /undo
-✗ Nothing was said in this session that could be undone.
+✗ Nothing to undo.
 You: /tree
 ✗ This conversation has no messages yet.
   Send a message first, or name a session.

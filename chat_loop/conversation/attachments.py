@@ -29,7 +29,7 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
     images = [file.attachment.name for file in files if file.data]
     if images and not agent.provider.takes_images:
         raise UsageError(
-            f"{images[0]} is an image, and {agent.model} takes none as far as is known.",
+            f"{images[0]} is an image, and {agent.model} doesn't take images as far as we know.",
             f"If it does: models: {{{agent.provider.model}: {{images: true}}}} in the config. "
             f"{AS_TEXT}",
         )
@@ -37,9 +37,9 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
     tokens = sum(size(file.attachment.text, count) for file in files if not file.data)
     if tokens > (limit := room(window) // 2):
         raise UsageError(
-            f"The files have about {tokens:,} tokens: with a window of "
-            f"{window_text(window, False)} a message takes {limit:,} of files.",
-            "Take a part of it.",
+            f"The files have about {tokens:,} tokens; with a window of "
+            f"{window_text(window, False)} a message has room for {limit:,}.",
+            "Attach less of it.",
         )
 
 

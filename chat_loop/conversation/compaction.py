@@ -256,9 +256,9 @@ class Compaction:
             return
         if self._failures >= MAX_FAILURES:
             if self._problem:
-                text = f"Three summaries in a row failed ({self._problem}); none is tried in the "
+                text = f"Three summaries in a row failed ({self._problem}): none is made in the "
                 text += "background until one succeeds."
-                hint = "Compaction goes on without a model; /compact tries again."
+                hint = "Compaction works without a model; /compact tries again."
                 conversation.show(Warned(text, hint))
             self._problem = ""
             return
@@ -364,7 +364,7 @@ class Compaction:
         try:
             await conversation.seal(seal, reason)
         except SaveError as error:
-            hint = f"Not compacted: the conversation goes on with all its words. {error.hint}"
+            hint = f"Not compacted: the conversation continues with all its words. {error.hint}"
             conversation.show(Warned(error.message, hint))
             return False
         path, block = conversation.live.path, summary_block.render(draft.summary)

@@ -115,7 +115,7 @@ class Conversation:
     @property
     def fallback_text(self) -> str:
         """Return the sentence that says what happens instead when a resume fails."""
-        return "Starting fresh." if self.live.is_empty else "This session goes on."
+        return "Starting fresh." if self.live.is_empty else "Staying in this session."
 
     def context_refs(self) -> frozenset[str]:
         """Return the references of the exchanges that are in the context verbatim."""
@@ -137,7 +137,7 @@ class Conversation:
         files, doubtful = await asyncio.to_thread(read_files, typed)
         attachments.check(files, self.agent, self.count)
         if doubtful:
-            self.show(events.Warned(f"No file is called {', '.join(doubtful[:3])}: sent as text."))
+            self.show(events.Warned(f"No file named {', '.join(doubtful[:3])}: sent as text."))
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
@@ -159,7 +159,7 @@ class Conversation:
             may_compact = self.options.limits.enabled and untouched
             if not (may_compact and await self.compaction.shrink(waiting)):
                 raise
-            hint = "The conversation was compacted for that; it is asked once more."
+            hint = "The conversation was compacted, and the message is sent again."
             self.show(events.Warned(error.message, hint))
             return await self._ask(text, files, waiting)
 
@@ -287,7 +287,7 @@ class Conversation:
             await self._answer(agent, 0, (Message("user", with_task(block)),), limit)
         except errors.ProviderError as error:
             text = f"The acknowledgment failed: {error.message}"
-            self.show(events.Warned(text, "The context is restored all the same."))
+            self.show(events.Warned(text, "The context is restored anyway."))
         except asyncio.CancelledError:
             uncancel()
 
@@ -369,7 +369,7 @@ class Conversation:
         """Return the newest exchange. Raises UsageError when nothing was said in this session."""
         if self.session.exchanges:
             return self.session.exchanges[-1]
-        text, hint = "Nothing was said in this session that could be undone.", ""
+        text, hint = "Nothing to undo.", ""
         if self.session.header.parent:
             hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
         raise errors.UsageError(text, hint)
@@ -420,7 +420,7 @@ class Conversation:
             try:
                 await self.seal(seal, anyway=reason == "exit")
             except errors.SaveError as error:
-                hint = f"This session is not left. {error.hint}"
+                hint = f"Staying in this session. {error.hint}"
                 raise errors.SaveError(error.message, hint) from error
         await self.compaction.cancel()
         if plan is None:

@@ -145,7 +145,7 @@ class ContextMeter:
         if shortened > self._shortened:
             text = f"A message is longer than half of the window ({conversation.window:,} tokens): "
             text += "the model gets its beginning and its end."
-            conversation.show(Warned(text, "It is saved whole."))
+            conversation.show(Warned(text, "All of it is saved."))
         self._shortened = shortened
         return messages.messages_of(fitted, tools=conversation.agent.provider.calls_tools)
 

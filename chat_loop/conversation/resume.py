@@ -87,7 +87,7 @@ class ChildPlanner:
                 self._sessions.lock_summary(session.header.id).close()
         except SessionLocked:
             text = "The summary of that session is still being made."
-            self._conversation.show(Warned(text, "Going on without it, from an extract."))
+            self._conversation.show(Warned(text, "Continuing from an extract instead."))
             return True
         return False
 
@@ -205,7 +205,7 @@ class ChildPlanner:
             thread = self._thread(loaded)
         outcome = Outcome()
         if thread.fresh and stored is None and session.seal and session.seal.summary is not None:
-            show(Warned("The session's summary has an invalid format; it is made anew."))
+            show(Warned("The session's summary has an invalid format; making a new one."))
         if self._quick or not thread.fresh:
             return self._summaries.cover(thread), ()
         if self._conversation.options.use_ai_summary:
@@ -221,7 +221,7 @@ class ChildPlanner:
             try:
                 self._seal(loaded, "resume", summary, outcome)
             except (SaveError, SessionLocked) as error:
-                hint = "Going on from what is saved so far, in a session of its own."
+                hint = "Continuing in a new session with what is saved so far."
                 show(Warned(error.message, hint))
         return summary, ()
 
@@ -247,9 +247,9 @@ class ChildPlanner:
                 f"{loaded.path.name} is another program’s file or damaged: it stays as it is."
             )
         if not thread.fresh:
-            raise SessionError(f"Nothing was said in session {identity} that could be summarized.")
+            raise SessionError(f"Session {identity} has nothing to summarize.")
         if self._conversation.options.use_ai_summary:
-            stays = "What stands in the file stays."
+            stays = "The file stays as it is."
             outcome = await self._summaries.narrate(thread, thread.fresh, focus, fallback=stays)
             if outcome.narrative is None:
                 raise SessionError(f"No summary could be made of session {identity}.")
@@ -284,7 +284,7 @@ class ChildPlanner:
     def _thread(self, loaded: LoadedSession) -> Thread:
         thread, missing = thread_of(self._sessions, loaded.session)
         if missing:
-            hint = "The summary stands for them as far as it goes."
+            hint = "The summary covers what it can of them."
             self._conversation.show(Warned(missing, hint))
         return thread
 
@@ -400,7 +400,7 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
             parent = sessions.load(sessions.session_file(child.header.parent)).session
         except SessionError as error:
             return Thread(session, words), (
-                f"The words from {restoration.verbatim_from} on are not all there: {error.message}"
+                f"The words from {restoration.verbatim_from} on are incomplete: {error.message}"
             )
         said = [
             replace(one, depth=depth) for one in before_fork(parent, child.restoration).exchanges

@@ -510,7 +510,7 @@ def test_a_model_that_takes_no_images_is_not_sent_any(tmp_path: Path, here: Path
         asyncio.run(say(talk, "Look at @photo.png"))
     assert (
         error.value.message
-        == "photo.png is an image, and scripted:test takes none as far as is known."
+        == "photo.png is an image, and scripted:test doesn't take images as far as we know."
     )
     assert (
         error.value.hint

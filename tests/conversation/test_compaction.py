@@ -204,7 +204,7 @@ def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(
     assert len(failed) == 3
     [warning] = [event for event in talk.events if isinstance(event, Warned)]
     assert warning.message.startswith(f"Three summaries in a row failed ({problem}")
-    assert warning.hint == "Compaction goes on without a model; /compact tries again."
+    assert warning.hint == "Compaction works without a model; /compact tries again."
 
 
 def test_switched_off_the_limits_cut_off_what_is_sent_and_nothing_on_disk(tmp_path: Path) -> None:

@@ -375,7 +375,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: 
 def test_compact_on_a_full_disk_keeps_the_words_it_cannot_save(tmp_path: Path) -> None:
     files = FailingFiles()
     talk = Talk(tmp_path, "Hello.", SUMMARY, "Yes.", SUMMARY, "Ready.", files=files)
-    hint = f"Not compacted: the conversation goes on with all its words. {FULL_HINT}"
+    hint = f"Not compacted: the conversation continues with all its words. {FULL_HINT}"
 
     async def run() -> None:
         await talk.conversation.ask("Hi")
@@ -406,7 +406,7 @@ def test_a_session_that_cannot_be_saved_is_not_left_for_another(tmp_path: Path) 
         await talk.conversation.ask("Hi")
         with pytest.raises(SaveError, match="no space left on device") as caught:
             await talk.conversation.leave("clear")
-        assert caught.value.hint == f"This session is not left. {FULL_HINT}"
+        assert caught.value.hint == f"Staying in this session. {FULL_HINT}"
         files.room = None
         await talk.conversation.ask("Hi again")
         await talk.conversation.leave("clear")

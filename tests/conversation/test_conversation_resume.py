@@ -257,7 +257,7 @@ def test_a_session_open_elsewhere_is_resumed_as_far_as_it_is_saved(tmp_path: Pat
     assert (
         Warned(
             f"Session {FIRST} is open in another process.",
-            "Going on from what is saved so far, in a session of its own.",
+            "Continuing in a new session with what is saved so far.",
         )
         in talk.events
     )
@@ -307,7 +307,7 @@ def test_a_summary_block_that_says_nothing_is_made_anew(tmp_path: Path, block: s
     path.write_text(text.partition(start)[0] + start + block + end + text.partition(end)[2])
     talk = later(tmp_path, SUMMARY, "Ready.")
     asyncio.run(talk.resume(before))
-    assert Warned("The session's summary has an invalid format; it is made anew.") in talk.events
+    assert Warned("The session's summary has an invalid format; making a new one.") in talk.events
     assert summary_of(talk, before) == Summary(
         topics=("Greetings [1]",), decisions=("Stay polite [1]",), key_facts=(BOB,)
     )
@@ -351,9 +351,7 @@ def test_whatever_becomes_of_the_acknowledgment_the_context_is_restored(
     async def run() -> None:
         await talk.resume(before)
         assert [event.stop for event in talk.events if isinstance(event, ReplyEnded)] == [stop]
-        told = Warned(
-            "The acknowledgment failed: It is down.", "The context is restored all the same."
-        )
+        told = Warned("The acknowledgment failed: It is down.", "The context is restored anyway.")
         assert (told in talk.events) == warned
         await talk.conversation.ask("Who am I?")
 

@@ -270,7 +270,7 @@ def test_a_child_whose_parent_is_gone_is_resumed_without_the_carried_words(tmp_p
     asyncio.run(later.resume(before.path.stem))
     warnings = [event for event in later.events if isinstance(event, Warned)]
     assert [warning.message for warning in warnings] == [
-        f"The words from 1.7 on are not all there: Session {parent.stem} is not in {tmp_path}."
+        f"The words from 1.7 on are incomplete: Session {parent.stem} is not in {tmp_path}."
     ]
 
 

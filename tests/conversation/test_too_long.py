@@ -49,7 +49,7 @@ def test_it_is_compacted_and_asked_once_more(tmp_path: Path) -> None:
         1
     ] == Warned(
         "It is too long for the model.",
-        "The conversation was compacted for that; it is asked once more.",
+        "The conversation was compacted, and the message is sent again.",
     )
     first, second = sorted(tmp_path.glob("*.md"))
     before = SessionManager(tmp_path).load(first).session
