@@ -14,7 +14,7 @@ import msgspec
 if TYPE_CHECKING:
     from httpx2 import Response
 
-READ_SECONDS = 1 / 16  # between two reads of a stream: what arrives meanwhile is one event
+READ_SECONDS = 1 / 12  # between two reads of a stream: what arrives meanwhile is one event
 WAIT_SECONDS = 0.001  # an item that took longer was not there when it was asked for
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
