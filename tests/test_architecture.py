@@ -50,7 +50,8 @@ DOORS = {
     "yaml": {"config.py"},
     "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
-        *("input/composer.py", "input/completing.py", "input/history.py", "input/keys.py"),
+        *("input/composer.py", "input/layout.py", "input/keys.py"),
+        *("input/completing.py", "input/history.py"),
         *("browser/app.py", "browser/list.py"),
     },
     "markdown_it": {

@@ -14,8 +14,6 @@ import sys
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterable
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 
 from msgspec import Struct
@@ -33,27 +31,9 @@ from prompt_toolkit.filters import (
     is_searching,
     vi_insert_mode,
 )
-from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
-from prompt_toolkit.layout import (
-    BufferControl,
-    CompletionsMenu,
-    ConditionalContainer,
-    Dimension,
-    Float,
-    FloatContainer,
-    FormattedTextControl,
-    HSplit,
-    Layout,
-    SearchBufferControl,
-    Window,
-)
-from prompt_toolkit.layout.processors import (
-    HighlightIncrementalSearchProcessor,
-    HighlightSelectionProcessor,
-    ReverseSearchProcessor,
-)
 from prompt_toolkit.output import Output
 from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
@@ -68,13 +48,13 @@ from chat_loop.input import editor
 from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Lines, bindings, has_input
+from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import Reader, clean
 from chat_loop.input.pastes import Pastes
 from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
 
 NARROW = 40
 """Below this many columns there is no status line."""
-MENU_LINES = 8
 MENU_OPENERS = re.compile(r"[/#]\S*|(?:[/#]resume|resume) .*|(?:.*\s)?@\S*", re.DOTALL)
 """Before the cursor, this opens the menu as it is typed: a command, a session, or a file."""
 MENU_SECONDS = 0.08
@@ -168,15 +148,18 @@ class Composer(Reader):
         self._menu_timer: asyncio.TimerHandle | None = None
         self._line.on_text_changed += lambda _: self._note_key()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
-        self._answer_window = Window(
-            BufferControl(self._answer_line),
-            wrap_lines=True,
-            dont_extend_height=True,
-            get_line_prefix=lambda number, wrap: "" if number or wrap else self._question,
-        )
         vi = keys == "vi"
         self._app: Application[None] = Application(
-            layout=self._layout(),
+            layout=composer_layout(
+                self._line,
+                self._answer_line,
+                prompt=self._prompt,
+                question=lambda: self._question if self._answer is not None else None,
+                live=lambda: self._live,
+                status=lambda: self._toolbar,
+                is_hidden=lambda: self._hidden,
+                size=lambda: self._app.output.get_size(),  # noqa: PLW0108 - made below
+            ),
             style=Style.from_dict({"status": "dim", "prompt": "bold ansigreen"}),
             include_default_pygments_style=False,
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
@@ -303,7 +286,7 @@ class Composer(Reader):
         """Ask in place of the line; what was typed there before stays there."""
         self._question = question
         answered = self._answer = asyncio.get_running_loop().create_future()
-        self._app.layout.focus(self._answer_window)
+        self._app.layout.focus(self._answer_line)
         self._app.invalidate()
         try:
             return clean(await answered).strip().lower()
@@ -476,72 +459,12 @@ class Composer(Reader):
 
     # Drawing
 
-    def _layout(self) -> Layout:
-        search = SearchBufferControl(Buffer(), input_processors=[ReverseSearchProcessor()])
-        line = Window(
-            BufferControl(
-                self._line,
-                input_processors=[
-                    HighlightIncrementalSearchProcessor(),
-                    HighlightSelectionProcessor(),
-                ],
-                include_default_input_processors=False,
-                search_buffer_control=search,
-                preview_search=True,
-            ),
-            height=self._line_height,
-            wrap_lines=True,
-            dont_extend_height=True,
-            # what is only wrapped begins at the margin, so that it can be copied
-            get_line_prefix=lambda number, wrap: (
-                "" if wrap else " " * len(PROMPT) if number else self._prompt()
-            ),
-        )
-        asks = Condition(lambda: self._answer is not None)
-        shows_line = ~asks & Condition(lambda: not self._hidden)
-        menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
-        body = HSplit(
-            [
-                ConditionalContainer(
-                    Window(
-                        FormattedTextControl(lambda: _fragments(self._live)),
-                        wrap_lines=True,
-                        dont_extend_height=True,
-                    ),
-                    Condition(lambda: bool(self._live)),
-                ),
-                ConditionalContainer(self._answer_window, asks),
-                FloatContainer(
-                    ConditionalContainer(
-                        ConditionalContainer(line, ~is_searching, Window(search, height=1)),
-                        shows_line,
-                    ),
-                    [Float(menu, xcursor=True, ycursor=True)],
-                ),
-                ConditionalContainer(
-                    Window(
-                        FormattedTextControl(lambda: [("class:status", self._toolbar)]), height=1
-                    ),
-                    shows_line & Condition(lambda: bool(self._toolbar)),
-                ),
-                Window(),  # the rows of a menu that was open
-            ]
-        )
-        return Layout(body, line)
-
     def _prompt(self) -> StyleAndTextTuples:
         """Return the prompt; while the chat works, the one that says that an entry waits."""
         ellipsis = "…" if "utf" in self._screen.encoding.lower() else "."
         if self._busy:
             return [("dim", PROMPT.replace(":", ellipsis))]
         return [("class:prompt", PROMPT)]
-
-    def _line_height(self) -> Dimension:
-        state = self._line.complete_state
-        if state is None or not state.completions:
-            return Dimension(min=1)
-        rows = self._app.output.get_size().rows
-        return Dimension(min=max(1, min(MENU_LINES + 1, len(state.completions) + 1, rows - 3)))
 
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
@@ -598,12 +521,6 @@ class Composer(Reader):
     def _end_frame(self) -> None:
         if self._frames is not None:
             self._frames.end_frame()
-
-
-def _fragments(text: str) -> StyleAndTextTuples:
-    """Return text with sequences in pieces of one style; ANSI's are single characters."""
-    styles = groupby(to_formatted_text(ANSI(text)), key=itemgetter(0))
-    return [(style, "".join(piece[1] for piece in pieces)) for style, pieces in styles]
 
 
 def _output() -> Output:

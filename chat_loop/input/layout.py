@@ -1,0 +1,119 @@
+"""The layout of the composer: changing lines, the line or a question, the menu, the status."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import groupby
+from operator import itemgetter
+
+from prompt_toolkit.buffer import Buffer
+from prompt_toolkit.data_structures import Size
+from prompt_toolkit.filters import Condition, is_searching
+from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
+from prompt_toolkit.layout import (
+    BufferControl,
+    CompletionsMenu,
+    ConditionalContainer,
+    Dimension,
+    Float,
+    FloatContainer,
+    FormattedTextControl,
+    HSplit,
+    Layout,
+    SearchBufferControl,
+    Window,
+)
+from prompt_toolkit.layout.processors import (
+    HighlightIncrementalSearchProcessor,
+    HighlightSelectionProcessor,
+    ReverseSearchProcessor,
+)
+
+from chat_loop.input.start import PROMPT
+
+MENU_LINES = 8
+
+
+def composer_layout(
+    line: Buffer,
+    answer: Buffer,
+    *,
+    prompt: Callable[[], StyleAndTextTuples],
+    question: Callable[[], str | None],
+    live: Callable[[], str],
+    status: Callable[[], str],
+    is_hidden: Callable[[], bool],
+    size: Callable[[], Size],
+) -> Layout:
+    """Return the layout. While there is a question, its `answer` takes the place of the `line`;
+    both go when `is_hidden`.
+    """
+    asks = Condition(lambda: question() is not None)
+    shows_line = ~asks & Condition(lambda: not is_hidden())
+    search = SearchBufferControl(Buffer(), input_processors=[ReverseSearchProcessor()])
+    line_window = Window(
+        BufferControl(
+            line,
+            input_processors=[
+                HighlightIncrementalSearchProcessor(),
+                HighlightSelectionProcessor(),
+            ],
+            include_default_input_processors=False,
+            search_buffer_control=search,
+            preview_search=True,
+        ),
+        height=lambda: _line_height(line, size().rows),
+        wrap_lines=True,
+        dont_extend_height=True,
+        # what is only wrapped begins at the margin, so that it can be copied
+        get_line_prefix=lambda number, wrap: (
+            "" if wrap else " " * len(PROMPT) if number else prompt()
+        ),
+    )
+    answer_window = Window(
+        BufferControl(answer),
+        wrap_lines=True,
+        dont_extend_height=True,
+        get_line_prefix=lambda number, wrap: "" if number or wrap else question() or "",
+    )
+    menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
+    body = HSplit(
+        [
+            ConditionalContainer(
+                Window(
+                    FormattedTextControl(lambda: _fragments(live())),
+                    wrap_lines=True,
+                    dont_extend_height=True,
+                ),
+                Condition(lambda: bool(live())),
+            ),
+            ConditionalContainer(answer_window, asks),
+            FloatContainer(
+                ConditionalContainer(
+                    ConditionalContainer(line_window, ~is_searching, Window(search, height=1)),
+                    shows_line,
+                ),
+                [Float(menu, xcursor=True, ycursor=True)],
+            ),
+            ConditionalContainer(
+                Window(FormattedTextControl(lambda: [("class:status", status())]), height=1),
+                shows_line & Condition(lambda: bool(status())),
+            ),
+            Window(),  # the rows of a menu that was open
+        ]
+    )
+    return Layout(body, line_window)
+
+
+def _line_height(line: Buffer, rows: int) -> Dimension:
+    """Return the least height of the line, with room for its menu."""
+    state = line.complete_state
+    if state is None or not state.completions:
+        return Dimension(min=1)
+    return Dimension(min=max(1, min(MENU_LINES + 1, len(state.completions) + 1, rows - 3)))
+
+
+def _fragments(text: str) -> StyleAndTextTuples:
+    """Return text with sequences in pieces of one style; ANSI's are single characters."""
+    styles = groupby(to_formatted_text(ANSI(text)), key=itemgetter(0))
+    return [(style, "".join(piece[1] for piece in pieces)) for style, pieces in styles]
