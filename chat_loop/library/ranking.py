@@ -87,9 +87,11 @@ def rank(
     phrases = list(certainties)
     for word in {word for text in lines.values() for word in text.split()}:
         if edges := (*alike.get(word[:3], ()), *alike.get(word[-4:], ())):
-            certainty = {at: related(asked[at], word) for at in edges}
-            if any(certainty.values()):
-                certainties[word] = [certainty.get(at, 0.0) for at in range(len(asked))]
+            certainty = nothing[:]
+            for at in edges:
+                certainty[at] = related(asked[at], word)
+            if any(certainty):
+                certainties[word] = certainty
     sentences: dict[Position, list[MatchedSentence]] = {}
     for position, text in lines.items():
         sentences[position] = []

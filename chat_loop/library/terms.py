@@ -132,17 +132,22 @@ def related(term: Term, word: str) -> float:
         return 1.0
     if term.exact:
         return _LONGER_ID if word.startswith(one) else 0.0
-    short, long = sorted((one, word), key=len)
-    shared = next((at for at, char in enumerate(short) if long[at] != char), len(short))
+    few, many = len(one), len(word)
+    short, long = one, word
+    if few > many:
+        short, long, few, many = word, one, many, few
+    shared = next((at for at, char in enumerate(short) if long[at] != char), few)
     if shared >= 3 and short[shared:] in _ENDINGS and long[shared:] in _ENDINGS:
         return SAME
-    if len(short) < 4:
+    if few < 4:
         return 0.0
-    if shared >= max(4.0, _FORM * len(long)):
+    if shared >= 4 and shared >= _FORM * many:
         return SAME
-    is_alike = shared >= max(4.0, ALIKE * len(long))
-    is_part = len(short) >= _PART * len(long) and (long.startswith(short) or long.endswith(short))
-    return max(0.5 * is_alike, (0.6 if len(short) >= 5 else 0.4) * is_part)
+    is_part = few >= _PART * many and (shared == few or long.endswith(short))
+    if is_part and few >= 5:
+        return 0.6
+    is_alike = shared >= 4 and shared >= ALIKE * many
+    return 0.5 if is_alike else 0.4 if is_part else 0.0
 
 
 @cache
