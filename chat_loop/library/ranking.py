@@ -73,32 +73,17 @@ def rank(
     question: Question, lines: Mapping[Position, str], candidates: Iterable[Position]
 ) -> list[RankedExchange]:
     """Return the candidates, best first, of equals the last; `lines` also has those around."""
-    asked = [one.term for one in question.terms]
-    nothing = [0.0] * len(asked)
-    certainties: dict[str, list[float]] = {}  # of each term, by words and phrases
-    alike: dict[str, list[int]] = {}  # the terms that words with this beginning or end may mean
-    for at, term in enumerate(asked):
-        if len(term.words) > 1:
-            phrase = certainties.setdefault(" ".join(term.words), nothing[:])
-            phrase[at] = 1.0
-        else:
-            for edge in {term.words[0][:3], term.words[0][-4:]}:
-                alike.setdefault(edge, []).append(at)
-    phrases = list(certainties)
-    for word in {word for text in lines.values() for word in text.split()}:
-        if edges := (*alike.get(word[:3], ()), *alike.get(word[-4:], ())):
-            certainty = nothing[:]
-            for at in edges:
-                certainty[at] = related(asked[at], word)
-            if any(certainty):
-                certainties[word] = certainty
+    nothing = [0.0] * len(question.terms)
+    spoken = {word for text in lines.values() for word in text.split()}
+    certainties = _certainties([one.term for one in question.terms], spoken)
+    phrases = [one for one in certainties if " " in one]
     sentences: dict[Position, list[MatchedSentence]] = {}
     for position, text in lines.items():
         sentences[position] = []
         for number, line in enumerate(text.split("\n")):
-            marks, _, spoken = line.partition(" ")
-            held = [certainties[word] for word in certainties.keys() & set(spoken.split(" "))]
-            held += [certainties[one] for one in phrases if f" {one} " in f" {spoken} "]
+            marks, _, rest = line.partition(" ")
+            held = [certainties[word] for word in certainties.keys() & set(rest.split(" "))]
+            held += [certainties[one] for one in phrases if f" {one} " in f" {rest} "]
             if held:
                 sentences[position].append(MatchedSentence(number, marks, _highest(held)))
     whole = {
@@ -113,6 +98,27 @@ def rank(
     ranked.reverse()
     best_score = max((one.score for one in ranked), default=0.0) or 1.0
     return sorted(ranked, key=lambda one: (-one.exact, -round(one.score / best_score * _STEPS)))
+
+
+def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list[float]]:
+    """Return how surely each phrase asked for, and each word, means each of the terms."""
+    nothing = [0.0] * len(asked)
+    certainties: dict[str, list[float]] = {}
+    alike: dict[str, list[int]] = {}  # the terms that words with this beginning or end may mean
+    for at, term in enumerate(asked):
+        if len(term.words) > 1:
+            phrase = certainties.setdefault(" ".join(term.words), nothing[:])
+            phrase[at] = 1.0
+        else:
+            for edge in {term.words[0][:3], term.words[0][-4:]}:
+                alike.setdefault(edge, []).append(at)
+    for word in spoken:
+        certainty = nothing[:]
+        for at in (*alike.get(word[:3], ()), *alike.get(word[-4:], ())):
+            certainty[at] = related(asked[at], word)
+        if any(certainty):
+            certainties[word] = certainty
+    return certainties
 
 
 def fuse(
