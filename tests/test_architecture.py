@@ -1,6 +1,4 @@
-"""What the layout in docs/architecture.md promises: imports point one way, one door per library,
-small files.
-"""
+"""The layers of docs/architecture.md: imports point one way, and each library has one door."""
 
 from __future__ import annotations
 

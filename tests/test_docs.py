@@ -1,4 +1,4 @@
-"""What the documents say of the program is what it does."""
+"""The documents match the program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from hypothesis import given
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
-from tests.strategies import sessions
+from tests.support.strategies import sessions
 
 FORMAT = (Path(__file__).parent.parent / "docs" / "format.md").read_text()
 MARKER = re.compile(r"^<!-- chat:([a-z-]+)((?: [a-z_]+=\S+)*) -->$", re.MULTILINE)

@@ -1,4 +1,4 @@
-"""The limits of tests themselves: work that goes on for ever is stopped."""
+"""The limits of the tests themselves: endless work is stopped."""
 
 from __future__ import annotations
 

@@ -1,6 +1,4 @@
-"""The memory's file: what counts as a fact, what an edit leaves as it was, what is refused, and
-what the model gets.
-"""
+"""The memory file: facts, edits, refusals, and races."""
 
 from __future__ import annotations
 
@@ -39,7 +37,7 @@ from chat_loop.memory import (
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import estimate
 
-GOLDEN = Path(__file__).parent / "memory"
+GOLDEN = Path(__file__).parent / "golden" / "memory"
 FACT = "Deploys happen on Tuesdays,\nnever on Fridays."
 
 

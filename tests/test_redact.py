@@ -1,4 +1,4 @@
-"""Secrets go, whatever stands around them."""
+"""Secrets are redacted whatever stands around them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.redact import Redactor, Secret, find_secrets, keys_from, redact_text
-from tests.made_secrets import (
+from tests.support.made_secrets import (
     BOUNDED,
     CARDS,
     CHOSEN,
@@ -25,7 +25,7 @@ from tests.made_secrets import (
     seeds,
     shape,
 )
-from tests.strategies import texts
+from tests.support.strategies import texts
 
 
 def mark(kind: str, number: int = 1) -> str:

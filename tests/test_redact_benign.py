@@ -1,6 +1,4 @@
-"""What is no secret stays, however near it comes; and no text, however made, takes more than its
-time.
-"""
+"""Text that is no secret stays, and redaction takes linear time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The one splitter: where sentences end in any language, and what each of them is."""
+"""The sentence splitter, in any language."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.text import MAX_SENTENCE, one_line, sentences
-from tests.strategies import texts
+from tests.support.strategies import texts
 
 TEXT = """\
 Hello! Dr. Weber comes on the 3. Mai at 15:40. It costs ca. 45 Euro, z. B. here.

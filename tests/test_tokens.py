@@ -1,4 +1,4 @@
-"""Counts are tiktoken's own, need no network, and no text or damaged file makes them fail."""
+"""Token counts are tiktoken's, need no network, and never fail."""
 
 from __future__ import annotations
 

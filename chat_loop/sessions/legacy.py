@@ -1,4 +1,4 @@
-"""Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10; some are in tests/plain).
+"""Read the transcripts that basic-agent-chat-loop writes (0.3 to 1.10, as in tests/golden/plain).
 
 They escape nothing: a heading of a query counts behind a rule, before the label of the user, and
 with a greater number than the one before, up to the header's count. They are never rewritten.

@@ -6,7 +6,7 @@ import pytest
 
 from chat_loop.context import activity, ledger
 from chat_loop.sessions.records import Call, Exchange, Query, Result, Summary, Use
-from tests.talking import START, words
+from tests.support.scripted_chat import START, words
 
 
 def exchange(*uses: tuple[str, str, bool]) -> Exchange:

@@ -24,7 +24,7 @@ from chat_loop.context.budget import (
     trigger,
 )
 from chat_loop.sessions.records import Exchange, Query, Reply
-from tests.talking import START, words
+from tests.support.scripted_chat import START, words
 
 COUNT = words
 

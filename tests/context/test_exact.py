@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.context.exact import find, normalize
-from tests.strategies import texts
+from tests.support.strategies import texts
 
 
 def values(text: str) -> tuple[str, ...]:

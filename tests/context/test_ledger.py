@@ -28,9 +28,9 @@ from chat_loop.context.ledger import (
 )
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Summary
-from tests.said import CHATTER, FACTS, REPLIES, exchanges
-from tests.strategies import lines, texts
-from tests.talking import START, words
+from tests.support.scripted_chat import START, words
+from tests.support.sentences import CHATTER, FACTS, REPLIES, exchanges
+from tests.support.strategies import lines, texts
 
 PLENTY = 100_000
 SPEAKERS: tuple[Speaker, ...] = ("user", "reply")

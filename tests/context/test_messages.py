@@ -39,9 +39,9 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.sessions.writer import render
 from chat_loop.values import Message, Role, StopReason, ToolCall, ToolResult, Usage, Window
-from tests.strategies import entries as any_entries
-from tests.strategies import sessions, texts
-from tests.talking import START, said, words
+from tests.support.scripted_chat import START, said, words
+from tests.support.strategies import entries as any_entries
+from tests.support.strategies import sessions, texts
 
 HEADER = Header(id="b", created=START, agent="Sally", parent="a", parent_path="/home/bob/a.md")
 RESTORATION = Restoration(

@@ -14,9 +14,8 @@ from chat_loop.context.ledger import LedgerBlock, items, ledger
 from chat_loop.sessions.records import Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
-from tests import warm
-from tests.said import exchanges
-from tests.test_whole_runs import environment
+from tests.support.sentences import exchanges
+from tests.support.sibling_chats import AT_LENGTH, COMPACT, chat, configure
 
 SERVICES = [
     f"We decided that service{number} listens on port {7000 + number}." for number in range(1, 13)
@@ -47,13 +46,8 @@ FAMILIES = {
     "changes": CHANGES,
 }
 MODEL, KEYS = "compatible:loopback", {"COMPATIBLE_API_KEY": "k"}
-COMPACT = "/compact --force"
 COMPACTIONS = 5
 CUSTOMERS = range(1, 51)
-AT_LENGTH = (
-    "Let us look at that again when there is more time for it, and think of what it means for "
-    "the rest. " * 12
-)
 
 
 def rambling(request: Received) -> Reply:
@@ -64,23 +58,6 @@ def rambling(request: Received) -> Reply:
         chunks=(AT_LENGTH,),
         usage=Usage(input=sum(map(len, (request.system, *request.texts))) // 4, output=9),
     )
-
-
-def configure(home: Path, server: Loopback, model: str, window: int = 64_000) -> None:
-    name = model.partition(":")[2]
-    (home / "config.yaml").write_text(
-        f"models: {{{name}: {{window: {window}}}}}\nproviders: {{compatible: {{base_url: "
-        f"'{server.url}/v1'}}}}\n"
-    )
-
-
-def chat(home: Path, model: str, keys: dict[str, str], lines: list[str], *options: str) -> str:
-    """Run the program with its input from a pipe; return what it prints."""
-    done = warm.run(
-        ["--model", model, *options], environment(home, **keys), "\n".join(lines).encode(), home
-    )
-    assert done.returncode == 0, done.stderr.decode()
-    return done.stdout.decode()
 
 
 def test_all_are_sent_after_compactions(tmp_path: Path) -> None:

@@ -34,8 +34,8 @@ from chat_loop.sessions.records import (
 from chat_loop.sessions.writer import render
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, Window
-from tests.strategies import texts
-from tests.talking import START, SUMMARY, Model, Says, Step, words
+from tests.support.scripted_chat import START, SUMMARY, Model, Says, Step, words
+from tests.support.strategies import texts
 
 USAGE = Usage(input=100, output=10)
 DOWN = Overloaded("It is down.")

@@ -24,8 +24,8 @@ from chat_loop.context.summary import (
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Reply, Summary
 from chat_loop.values import Message, Request, StopReason
-from tests.strategies import texts
-from tests.talking import START, words
+from tests.support.scripted_chat import START, words
+from tests.support.strategies import texts
 
 
 def exchange(

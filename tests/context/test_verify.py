@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from chat_loop.context.summary import verify
 from chat_loop.sessions.records import Summary
-from tests.said import CHATTER, FACTS
-from tests.strategies import lines
+from tests.support.sentences import CHATTER, FACTS
+from tests.support.strategies import lines
 
 SOURCE = """\
 [1] User: The timeout is 30 seconds, the config is in src/net/retry.py:88. We meet at 3 pm on 12 March 2026.

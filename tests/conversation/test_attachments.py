@@ -48,9 +48,9 @@ from chat_loop.sessions.records import (
 from chat_loop.sessions.writer import render
 from chat_loop.tokens import estimate, image_tokens
 from chat_loop.values import Image, Message, Usage, Window
-from tests.strategies import texts
 from tests.support.images import base64, jpeg, place, png
-from tests.talking import START, SUMMARY, Clock, Says, Talk, names, words
+from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Talk, names, words
+from tests.support.strategies import texts
 
 PHOTO = png(640, 480)
 DIGEST = place(PHOTO).split("/")[1].split(".")[0]

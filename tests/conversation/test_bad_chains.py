@@ -12,8 +12,8 @@ import pytest
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.export.exporting import SUFFIXES, export_bytes
 from chat_loop.sessions.chain import ChainReader
-from tests.export.imported import imported
-from tests.talking import SUMMARY, Talk
+from tests.support.imported_chain import imported
+from tests.support.scripted_chat import SUMMARY, Talk
 
 DATES = {
     "without_date": "",

@@ -12,8 +12,8 @@ from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query, Reply, Restoration
-from tests.talking import START
-from tests.test_continue_costs_nothing import begun, chat, files
+from tests.support.piped_chat import begun, chat, files
+from tests.support.scripted_chat import START
 
 BLOCK = (
     "**Background Context:** Initial session.\n\n**Current Session Summary:**\n**Topics "

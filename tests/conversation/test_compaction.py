@@ -24,7 +24,7 @@ from chat_loop.sessions.records import Session
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.support.providers import entry
-from tests.talking import SUMMARY, Says, Step, Talk, names, words
+from tests.support.scripted_chat import SUMMARY, Says, Step, Talk, names, words
 
 ANSWER: Step = Says(("because",), usage=None)
 """A reply whose server tells no usage: everything is counted here."""

@@ -17,7 +17,7 @@ from chat_loop.errors import ContextFull
 from chat_loop.events import Compacted, SessionFound
 from chat_loop.sessions.files import Files
 from chat_loop.values import ToolSpec, Window
-from tests.talking import Says, Talk, words
+from tests.support.scripted_chat import Says, Talk, words
 
 GUARD_SECONDS = 20.0
 """How long a worker waits for the event loop; only reached when the loop stands still."""

@@ -26,9 +26,9 @@ from chat_loop.sessions.records import Summary
 from chat_loop.sessions.summary_block import parse, render
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
-from tests.screens import Line, Screen
 from tests.support.providers import entry
-from tests.talking import SUMMARY, Says, Step, Talk, names
+from tests.support.screens import Line, Screen
+from tests.support.scripted_chat import SUMMARY, Says, Step, Talk, names
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)

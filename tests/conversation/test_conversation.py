@@ -25,7 +25,7 @@ from chat_loop.events import (
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.writer import render
 from chat_loop.values import Compaction, Usage
-from tests.talking import SUMMARY, Says, Talk, names, said
+from tests.support.scripted_chat import SUMMARY, Says, Talk, names, said
 
 CALL = Usage(input=100, output=10)
 PARENT = "sally_20261121_223015"

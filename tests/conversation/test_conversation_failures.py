@@ -35,8 +35,8 @@ from chat_loop.events import (
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Query, Reply, Summary
 from chat_loop.values import Usage
-from tests.sessions.test_sessions import FailingFiles
-from tests.talking import START, SUMMARY, Says, Step, Talk, names, said
+from tests.support.failing_files import FailingFiles
+from tests.support.scripted_chat import START, SUMMARY, Says, Step, Talk, names, said
 
 CALL = Usage(input=100, output=10)
 ID = "sally_20261121_223015"

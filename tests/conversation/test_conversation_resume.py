@@ -28,11 +28,11 @@ from chat_loop.events import (
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Seal, Summary
 from chat_loop.values import Usage
-from tests.talking import START, SUMMARY, Clock, Says, Talk, names, said
+from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Talk, names, said
 
 CALL = Usage(input=100, output=10)
 FIRST = "sally_20261121_223015"
-PLAIN = Path(__file__).parent.parent / "plain" / "resumed.md"
+PLAIN = Path(__file__).parents[1] / "golden" / "plain" / "resumed.md"
 
 
 BOB = "Hi, I am Bob [1 user]"

@@ -11,7 +11,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.events import ReplyEnded, ThinkingDelta
 from chat_loop.values import Message, Usage
-from tests.talking import SUMMARY, Says, Talk, names, said
+from tests.support.scripted_chat import SUMMARY, Says, Talk, names, said
 
 
 def test_compact_makes_the_next_request_smaller(tmp_path: Path) -> None:

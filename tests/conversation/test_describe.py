@@ -32,11 +32,11 @@ from chat_loop.sessions.records import (
     Untag,
 )
 from chat_loop.sessions.writer import render
-from tests.strategies import sessions as hostile_sessions
-from tests.strategies import texts as hostile
-from tests.talking import START, SUMMARY, Talk
+from tests.support.scripted_chat import START, SUMMARY, Talk
+from tests.support.strategies import sessions as hostile_sessions
+from tests.support.strategies import texts as hostile
 
-PLAIN = Path(__file__).parent.parent / "plain" / "resumed.md"
+PLAIN = Path(__file__).parents[1] / "golden" / "plain" / "resumed.md"
 HEAD = """\
 <!-- chat:session v=1 minor=1 id=sally_20261121_223015 created=2026-11-21T22:30:15+01:00 -->
 # Sally Conversation

@@ -33,9 +33,9 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Reply
 from chat_loop.tokens import estimate
 from chat_loop.values import ToolCall, ToolSpec, Window
-from tests.screens import Line, Screen
 from tests.support.providers import anthropic_at, openai_at
-from tests.talking import SUMMARY, Says, Step, Talk, said
+from tests.support.screens import Line, Screen
+from tests.support.scripted_chat import SUMMARY, Says, Step, Talk, said
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 REJECTED = RequestRejected("The server rejected the request.", "Check it.")

@@ -23,7 +23,7 @@ from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Pin, Session, Unpin
 from chat_loop.sessions.writer import render
 from chat_loop.values import Window
-from tests.talking import SUMMARY, Step, Talk, names, said
+from tests.support.scripted_chat import SUMMARY, Step, Talk, names, said
 
 QUIET = Options(acknowledge=False, attach_from_archive=False)
 FIRST, SECOND = "sally_20261121_223015", "sally_20261121_223025"

@@ -19,7 +19,7 @@ from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import ToolCall, ToolSpec, Usage, Window
-from tests.counting import LONG, CountedChat, Numbers, answered, counted, quiet
+from tests.support.counting_server import LONG, CountedChat, Numbers, answered, counted, quiet
 from tests.support.images import png
 from tests.support.providers import anthropic_at, openai_at
 

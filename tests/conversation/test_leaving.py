@@ -18,9 +18,9 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import Overloaded, SessionLocked
 from chat_loop.events import Event, SessionFound, SummaryEnded, SummaryPrepared, Warned
 from chat_loop.sessions import records
-from tests.talking import SUMMARY, Says, Talk
-from tests.test_continue_costs_nothing import chat, files, keys, session
-from tests.test_headless import run as program
+from tests.support.headless import run as program
+from tests.support.piped_chat import chat, files, keys, session
+from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 LONG = "word " * 5_000
 PRICE = Options(acknowledge=False, attach_from_archive=False, cost=lambda model, usage: 0.25)

@@ -20,8 +20,8 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import render
-from tests.strategies import lines
-from tests.talking import Clock, Talk, words
+from tests.support.scripted_chat import Clock, Talk, words
+from tests.support.strategies import lines
 
 CODE = Options(acknowledge=False, attach_from_archive=False, use_ai_summary=False)
 """Every summary is made by code."""
@@ -388,7 +388,7 @@ def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
     """Each merges the one before with a session of its own."""
     from chat_loop.sessions.manager import SessionManager
     from chat_loop.sessions.records import Header, Query, Restoration
-    from tests.talking import START
+    from tests.support.scripted_chat import START
 
     count = 1_200
 

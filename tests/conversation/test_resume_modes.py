@@ -15,7 +15,7 @@ from chat_loop.errors import UsageError
 from chat_loop.events import Warned
 from chat_loop.sessions.records import Restoration, Session
 from chat_loop.values import Message, Usage, Window
-from tests.talking import SUMMARY, Says, Step, Talk, words
+from tests.support.scripted_chat import SUMMARY, Says, Step, Talk, words
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 ANSWER: Step = Says(("because",), usage=None)

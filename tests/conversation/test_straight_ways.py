@@ -29,9 +29,9 @@ from chat_loop.loop import ChatLoop
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Window
-from tests.screens import Script, models
 from tests.support.providers import entry
-from tests.talking import Clock, words
+from tests.support.screens import Script, models
+from tests.support.scripted_chat import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
 LINE = (96, 25)

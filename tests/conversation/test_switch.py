@@ -15,8 +15,8 @@ from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage, Window
-from tests.screens import Screen
-from tests.talking import Model, Says, said
+from tests.support.screens import Screen
+from tests.support.scripted_chat import Model, Says, said
 
 
 def price(model: str, usage: Usage) -> float | None:

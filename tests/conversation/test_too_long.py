@@ -24,7 +24,7 @@ from chat_loop.sessions.records import Query, Reply, Undo
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, Window
 from tests.support.providers import entry
-from tests.talking import Says, Talk, said
+from tests.support.scripted_chat import Says, Talk, said
 
 OPTIONS = Options(attach_from_archive=False, acknowledge=False, use_ai_summary=False)
 TOO_LONG = ContextTooLong(

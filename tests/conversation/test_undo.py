@@ -17,7 +17,7 @@ from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ArchiveContext, Call, Query, Reply, Result, Undo
 from chat_loop.values import Usage, Window
-from tests.talking import START, SUMMARY, Clock, Says, Step, Talk, said
+from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Step, Talk, said
 
 SECRET = "The vault in Tromsø opens with 77-19-03."
 ANSWER = "Noted: Tromsø, 77-19-03."

@@ -32,9 +32,9 @@ from chat_loop.sessions.records import (
     Session,
 )
 from chat_loop.sessions.writer import render
-from tests import strategies
-from tests.export.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
-from tests.export.imported import Imported, imported
+from tests.support import strategies
+from tests.support.hostile_chain import FIRST, SECRET, SESSIONS, START, loaded
+from tests.support.imported_chain import Imported, imported
 from tests.support.limits import cpu_limit
 
 GOLDEN = Path(__file__).parent / "golden"

@@ -18,8 +18,8 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.records import Attachment, Call, Pin, Query, Reply
 from chat_loop.values import Usage
-from tests.browser import chromium
-from tests.export.hostile_chain import FIRST, SESSIONS, START, loaded
+from tests.support.chromium import chromium
+from tests.support.hostile_chain import FIRST, SESSIONS, START, loaded
 from tests.support.images import place, png
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment, Header, Query, Reply, Session
-from tests import warm
-from tests.export.imported import store
+from tests.support import fork_server
 from tests.support.images import png
+from tests.support.imported_chain import store
 
 AT = datetime(2026, 11, 21, 14, 30, tzinfo=UTC)
 PHOTO, CHART = png(64, 48), png(32, 32)
@@ -66,7 +66,7 @@ def sessions(
     folder: Path, *arguments: str, cwd: Path, stdin: bytes = b""
 ) -> subprocess.CompletedProcess[bytes]:
     environment = {"CHAT_LOOP_HOME": str(folder), "PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"}
-    return warm.run(["sessions", *arguments], environment, stdin, cwd)
+    return fork_server.run(["sessions", *arguments], environment, stdin, cwd)
 
 
 def images_in(folder: Path) -> set[bytes]:

@@ -27,10 +27,10 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Session
 from chat_loop.sessions.writer import render
-from tests.export.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
-from tests.export.imported import Imported, imported, store
+from tests.support.hostile_chain import FIRST, SECOND, SESSIONS, START, loaded
+from tests.support.imported_chain import Imported, imported, store
 
-PLAIN = Path(__file__).parent.parent / "plain"
+PLAIN = Path(__file__).parents[1] / "golden" / "plain"
 CHAIN = Path(__file__).parents[2] / "sessions"
 JSON: dict[str, Any] = json.loads(export_bytes(loaded(*SESSIONS), "json", secrets=True))
 

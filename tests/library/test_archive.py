@@ -35,9 +35,9 @@ from chat_loop.library.search import Hit, Place
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate
-from tests.archives import START, chained, session
-from tests.strategies import texts as hostile
-from tests.talking import words
+from tests.support.archives import START, chained, session
+from tests.support.scripted_chat import words
+from tests.support.strategies import texts as hostile
 
 PORT = "Decision: the staging database listens on port 5433."
 WEATHER = "How is the weather by the sea?"

@@ -18,8 +18,8 @@ from chat_loop.library.semantic import LOCK, NO_PARENT, SemanticIndex, available
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Seal
-from tests.shelves import START, session, write
-from tests.test_headless import run
+from tests.support.headless import run
+from tests.support.session_folders import START, session, write
 
 pytestmark = pytest.mark.skipif(not available(), reason="searching by meaning is not installed")
 

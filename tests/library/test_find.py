@@ -24,40 +24,10 @@ from chat_loop.library.ranking import Position
 from chat_loop.library.search import Hit, search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Entry, Exchange, Header, Query, Reply, Seal, Session, Summary
-from chat_loop.sessions.writer import render
-from tests.library.test_search import QUERIES
-from tests.made_secrets import TOKENS
-
-
-def write(
-    folder: Path,
-    identity: str,
-    *said: str | tuple[str, str],
-    agent: str = "Sally",
-    name: str = "",
-    tags: tuple[str, ...] = (),
-    project: str = "",
-    summary: Summary | None = None,
-) -> Path:
-    """A sealed session with these queries, or queries and replies."""
-    entries: list[Entry] = []
-    for number, one in enumerate(said, 1):
-        query, reply = (one, "Fine.") if isinstance(one, str) else one
-        entries += [
-            Query(number=number, at=START, text=query),
-            Reply(number=number, at=START, text=reply),
-        ]
-    header = Header(id=identity, created=START, agent=agent, name=name, tags=tags, project=project)
-    session = Session(
-        header=header,
-        entries=tuple(entries),
-        seal=Seal(at=START, reason="exit", summary=summary, source="model"),
-    )
-    path = folder / f"{identity}.md"
-    path.write_bytes(render(session))
-    return path
-
+from chat_loop.sessions.records import Exchange, Summary
+from tests.support.library_folder import write
+from tests.support.made_secrets import TOKENS
+from tests.support.search_queries import QUERIES
 
 LIBRARIES: list[Library] = []
 

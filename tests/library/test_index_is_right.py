@@ -20,7 +20,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
-from tests.shelves import session, write
+from tests.support.session_folders import session, write
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 

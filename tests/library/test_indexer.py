@@ -27,9 +27,9 @@ from chat_loop.sessions.records import (
     Summary,
 )
 from chat_loop.values import Usage
-from tests.library.test_index import contents, fill, held, up_to_date
-from tests.shelves import START, session, write
-from tests.test_headless import run
+from tests.support.headless import run
+from tests.support.index_tables import contents, fill, held, up_to_date
+from tests.support.session_folders import START, session, write
 
 NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 PATIENCE = 20.0

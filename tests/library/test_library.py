@@ -21,7 +21,17 @@ from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import FILE
 from chat_loop.library.library import Library
 from chat_loop.sessions.records import Branch, Seal, SessionRow, Summary
-from tests.shelves import FOREIGN, IDS, SECRET, START, Made, folders, names, session, write
+from tests.support.session_folders import (
+    FOREIGN,
+    IDS,
+    SECRET,
+    START,
+    Made,
+    folders,
+    names,
+    session,
+    write,
+)
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))

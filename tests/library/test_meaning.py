@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 from chat_loop.errors import ModelError
 from chat_loop.library.semantic import SPACE, available
 from chat_loop.wording import install_hint
-from tests.strategies import texts as hostile
 from tests.support.limits import cpu_limit
+from tests.support.strategies import texts as hostile
 
 if not available() and os.environ.get("CI_REQUIRE_REAL_MODEL") != "1":
     pytest.skip(

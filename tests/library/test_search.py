@@ -16,7 +16,8 @@ from chat_loop.library.ranking import MatchedSentence, RankedExchange, fuse
 from chat_loop.library.search import Hit
 from chat_loop.library.terms import MAX_TERMS, Term, fold, is_question, lines, related, terms
 from chat_loop.sessions.records import Call, Exchange, Result, Use
-from tests.strategies import texts as hostile
+from tests.support.search_queries import QUERIES
+from tests.support.strategies import texts as hostile
 
 OPEN: list[ExchangeIndex] = []
 
@@ -223,12 +224,6 @@ def test_no_character_breaks_the_index(query: str) -> None:
     assert set(refs(search.search(f"zz9{query}zz9"))) <= {"1.1"}
 
 
-SYNTAX = st.sampled_from(
-    ('"', "'", "*", "^", "NEAR(a b)", "AND", "OR NOT", "words:x", "{a b}:c", "-", "(", "a+b", "%")
-)
-QUERIES = st.one_of(
-    hostile, st.lists(st.one_of(SYNTAX, hostile), max_size=6).map(" ".join), st.text()
-)
 SAID = st.lists(st.tuples(hostile, st.one_of(st.none(), hostile)), min_size=1, max_size=6)
 
 

@@ -18,7 +18,7 @@ from benchmarks.support.planting import exchange
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
 from chat_loop.library.search import search_all
-from tests.library.test_find import write
+from tests.support.library_folder import write
 
 
 @contextmanager

@@ -19,8 +19,8 @@ from chat_loop.library.semantic import SemanticIndex, available
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Session
 from chat_loop.wording import install_hint
-from tests.stocked import at, put, simple
-from tests.test_headless import run
+from tests.support.headless import run
+from tests.support.saved_sessions import at, put, simple
 
 TALKS = (
     (

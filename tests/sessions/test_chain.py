@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chat_loop.sessions.chain import Chain, ChainReader, chain_exchanges
 from chat_loop.sessions.records import Header, Session
-from tests.archives import START, Counting, chained, session
+from tests.support.archives import START, Counting, chained, session
 
 
 def ids(chain: Chain) -> list[str]:
@@ -105,7 +105,7 @@ def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
 
 def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:
     sessions = Counting(tmp_path)
-    plain = min((Path(__file__).parent.parent / "plain").glob("*.md"))
+    plain = min((Path(__file__).parents[1] / "golden" / "plain").glob("*.md"))
     (tmp_path / "old.md").write_bytes(plain.read_bytes())
     chain = ChainReader(sessions).read(
         Session(header=Header(id="x", created=START, agent="A", parent="old"))

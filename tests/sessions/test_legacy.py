@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 FILES = {
     path.stem: path.read_bytes()
-    for path in sorted((Path(__file__).parent.parent / "plain").glob("*.md"))
+    for path in sorted((Path(__file__).parents[1] / "golden" / "plain").glob("*.md"))
 }
 
 

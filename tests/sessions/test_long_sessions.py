@@ -23,9 +23,9 @@ from chat_loop.sessions.records import (
     Undo,
 )
 from chat_loop.values import Compaction, Usage
-from tests import strategies
-from tests.shelves import START, session, write
-from tests.talking import Talk
+from tests.support import strategies
+from tests.support.scripted_chat import Talk
+from tests.support.session_folders import START, session, write
 
 SUMMARY = Summary(
     background="About bread.",

@@ -29,7 +29,7 @@ from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
-from tests.talking import SUMMARY, Says, Talk
+from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
 

@@ -14,10 +14,9 @@ from hypothesis import given
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
-from tests import strategies
-from tests.support import second_parser
+from tests.support import second_parser, strategies
 
-ROOT = Path(__file__).parent.parent.parent
+ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "format.md").read_text("utf-8")
 EXAMPLE = "".join(
     re.findall(r"^~~~~markdown\n(.*?)^~~~~$", PAGE, re.MULTILINE | re.DOTALL)
@@ -25,9 +24,9 @@ EXAMPLE = "".join(
 FILES = sorted(
     [
         *(ROOT / "sessions").glob("*.md"),
-        *(ROOT / "tests" / "chains").rglob("*.md"),
-        *(ROOT / "tests" / "grouped").glob("*.md"),
-        *(ROOT / "tests" / "golden").rglob("*.md"),
+        *(ROOT / "tests" / "golden" / "chains").rglob("*.md"),
+        *(ROOT / "tests" / "golden" / "grouped").glob("*.md"),
+        *(ROOT / "tests" / "golden" / "transcripts").rglob("*.md"),
     ]
 )
 

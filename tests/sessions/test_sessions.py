@@ -34,6 +34,7 @@ from chat_loop.sessions.records import (
 )
 from chat_loop.sessions.writer import render
 from chat_loop.values import Usage
+from tests.support.failing_files import FailingFiles
 
 START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
 
@@ -47,28 +48,6 @@ class Clock:
     def now(self) -> datetime:
         self.count += 1
         return START + timedelta(seconds=self.count)
-
-
-class FailingFiles(Files):
-    """Refuses from a given act on, after taking some bytes, until told otherwise."""
-
-    def __init__(self) -> None:
-        self.room: int | None = None
-        self.sync_error: OSError | None = None
-
-    def write(self, descriptor: int, data: bytes) -> int:
-        if self.room is None:
-            return super().write(descriptor, data)
-        if not self.room:
-            raise OSError(errno.ENOSPC, "No space left on device")
-        taken = super().write(descriptor, data[: self.room])
-        self.room -= taken
-        return taken
-
-    def sync(self, descriptor: int) -> None:
-        if self.sync_error is not None:
-            raise self.sync_error
-        super().sync(descriptor)
 
 
 def manager(directory: Path, files: Files | None = None) -> SessionManager:

@@ -28,14 +28,14 @@ from chat_loop.sessions.records import (
 from chat_loop.sessions.writer import open_fence, render, tail
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number
-from tests.export.hostile_chain import SESSIONS
-from tests.strategies import ATOMS, sessions, summaries, texts
+from tests.support.hostile_chain import SESSIONS
 from tests.support.limits import cpu_limit
+from tests.support.strategies import ATOMS, sessions, summaries, texts
 
-FORMATS = Path(__file__).parent.parent / "golden"
+FORMATS = Path(__file__).parents[1] / "golden" / "transcripts"
 """Transcripts of every minor version of the format, each with the same sessions."""
 GOLDEN = [
-    *sorted((Path(__file__).parent.parent.parent / "sessions").glob("*.md")),
+    *sorted((Path(__file__).parents[2] / "sessions").glob("*.md")),
     *sorted(FORMATS.rglob("*.md")),
 ]
 ZONE = timezone(timedelta(hours=1))

@@ -15,7 +15,7 @@ import pytest
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.trash import FOLDER, list_trash, move_to_trash, restore
-from tests.stocked import OLD, OPEN, put
+from tests.support.saved_sessions import OLD, OPEN, put
 
 
 def test_there_and_back(tmp_path: Path) -> None:

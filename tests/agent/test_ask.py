@@ -1,0 +1,268 @@
+"""One model call and its limits: retries, timeouts, and closing the stream."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing
+from typing import cast
+
+import pytest
+
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import CallLimits, ask
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    ContextTooLong,
+    ModelNotFound,
+    NoProvider,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    StreamBroken,
+    TimedOut,
+)
+from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta
+from chat_loop.values import Message, Request, Usage
+from tests.support.scripted_chat import CALL_SECONDS, Model, Says, Step
+
+REQUEST = Request(system="Be kind.", messages=(Message("user", "Hi"),))
+USAGE = Usage(input=100, output=10)
+ANSWER: list[Event] = [TextDelta("Hello."), Finished(stop="end", usage=USAGE)]
+DOWN = Overloaded("It is down.")
+
+
+class Asked:
+    """One call on a scripted model: its events, its error, and how long was slept."""
+
+    def __init__(
+        self, *steps: Step, jitter: float = 1.0, attempts: int = 5, budget: float = 120.0
+    ) -> None:
+        self.model = Model(*steps)
+        self.events: list[Event] = []
+        self.error: ProviderError | None = None
+        self.slept: list[float] = []
+        self.limits = CallLimits(
+            attempts=attempts,
+            budget=budget,
+            sleep=self._sleep,
+            jitter=lambda: jitter,
+            clock=self.model.clock.monotonic,
+        )
+        asyncio.run(self._run())
+
+    async def _sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        await self.model.clock.sleep(seconds)
+
+    async def _run(self) -> None:
+        try:
+            async for event in ask(self.model, REQUEST, self.limits):
+                self.events.append(event)
+        except ProviderError as error:
+            self.error = error
+
+
+def again(seconds: float, attempt: int, reason: str = "It is down.", attempts: int = 5) -> Retrying:
+    return Retrying(reason=reason, seconds=seconds, attempt=attempt, attempts=attempts)
+
+
+def test_the_events_are_the_providers() -> None:
+    asked = Asked(Says(("Hel", "lo."), thinking="A greeting."))
+    assert asked.events == [
+        ThinkingDelta("A greeting."),
+        TextDelta("Hel"),
+        TextDelta("lo."),
+        Finished(stop="end", usage=USAGE),
+    ]
+    assert asked.model.requests == [REQUEST]
+
+
+def test_pauses_double_and_the_last_attempts_error_is_raised() -> None:
+    last = Overloaded("It is still down.")
+    asked = Asked(DOWN, DOWN, DOWN, DOWN, last)
+    assert asked.events == [again(1.0, 2), again(2.0, 3), again(4.0, 4), again(8.0, 5)]
+    assert asked.error is last
+    assert asked.slept == [1.0, 2.0, 4.0, 8.0]
+    assert asked.model.requests == [REQUEST] * 5
+
+
+def test_a_later_attempt_that_works_is_the_reply() -> None:
+    asked = Asked(DOWN, DOWN, "Hello.")
+    assert asked.events == [again(1.0, 2), again(2.0, 3), *ANSWER]
+    assert asked.error is None
+
+
+def test_a_pause_varies_between_half_and_whole() -> None:
+    assert [Asked(DOWN, "Hello.", jitter=jitter).slept for jitter in (0.0, 0.5, 1.0)] == [
+        [0.5],
+        [0.75],
+        [1.0],
+    ]
+
+
+def test_a_pause_is_never_longer_than_the_longest() -> None:
+    asked = Asked(*[DOWN] * 8, attempts=8, budget=1e9)
+    assert asked.slept == [1.0, 2.0, 4.0, 8.0, 16.0, 30.0, 30.0]
+
+
+@pytest.mark.parametrize("seconds", [0.0, 7.5, 60.0])
+def test_the_pause_that_the_server_asks_for_is_kept(seconds: float) -> None:
+    asked = Asked(RateLimited("Too many.", retry_after=seconds), "Hello.", jitter=0.0)
+    assert asked.events == [again(seconds, 2, "Too many."), *ANSWER]
+    assert asked.slept == [seconds]
+
+
+def test_a_pause_that_is_asked_for_but_too_long_is_not_waited_for() -> None:
+    asked = Asked(RateLimited("Too many.", retry_after=60.5))
+    assert asked.events == []
+    assert isinstance(asked.error, RateLimited)
+    assert asked.slept == []
+
+
+def test_no_attempt_begins_after_the_budget() -> None:
+    """Attempts of 2 s with pauses of 1, 2 and 4 s: the fourth would begin 13 s after the first."""
+    within = Asked(DOWN, DOWN, DOWN, "Hello.", budget=13.0)
+    assert within.events == [again(1.0, 2), again(2.0, 3), again(4.0, 4), *ANSWER]
+    beyond = Asked(DOWN, DOWN, DOWN, budget=12.9)
+    assert beyond.events == [again(1.0, 2), again(2.0, 3)]
+    assert beyond.error is DOWN
+    assert beyond.model.clock.seconds == 3 * CALL_SECONDS + 3.0
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Says(("Hel",), then=StreamBroken("It broke.")),
+        Says(then=StreamBroken("It broke."), thinking="A greeting."),
+    ],
+)
+def test_nothing_is_tried_again_after_content(step: Says) -> None:
+    asked = Asked(step)
+    assert not any(isinstance(event, Retrying) for event in asked.events)
+    assert len(asked.events) == 1
+    assert isinstance(asked.error, StreamBroken)
+
+
+@pytest.mark.parametrize(
+    "kind", [Overloaded, RateLimited, ConnectionFailed, StreamBroken, TimedOut]
+)
+def test_what_may_pass_is_tried_again(kind: type[ProviderError]) -> None:
+    assert Asked(kind("No."), "Hello.").events == [again(1.0, 2, "No."), *ANSWER]
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        NoProvider,
+        AuthenticationFailed,
+        ModelNotFound,
+        ContextTooLong,
+        RequestRejected,
+        ProviderError,
+    ],
+)
+def test_what_will_not_pass_is_raised_at_once(kind: type[ProviderError]) -> None:
+    asked = Asked(kind("No.", retry_after=1.0))
+    assert asked.events == []
+    assert type(asked.error) is kind
+
+
+async def collect(model: Model, limits: CallLimits) -> tuple[list[Event], ProviderError | None]:
+    events: list[Event] = []
+    try:
+        async for event in ask(model, REQUEST, limits):
+            events.append(event)
+    except ProviderError as error:
+        return events, error
+    return events, None
+
+
+def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> None:
+    model = Model(Says(then="silence"), Says(then="silence"))
+    model.first_event_seconds = 0.01
+    limits = CallLimits(
+        attempts=2, sleep=model.clock.sleep, jitter=lambda: 1.0, clock=model.clock.monotonic
+    )
+    events, error = asyncio.run(collect(model, limits))
+    assert events == [again(1.0, 2, "Nothing came from the model for 0 seconds.", 2)]
+    assert isinstance(error, TimedOut)
+    assert model.cancelled == 2
+
+
+def test_a_silence_after_content_is_given_up_and_not_tried_again() -> None:
+    model = Model(Says(("Hel",), then="silence"))
+    events, error = asyncio.run(collect(model, CallLimits(idle=0.01)))
+    assert events == [TextDelta("Hel")]
+    assert isinstance(error, TimedOut)
+    assert model.cancelled == 1
+
+
+def test_closing_the_call_closes_the_providers_stream() -> None:
+    model = Model(Says(("Hel", "lo.")))
+
+    async def run() -> None:
+        async with aclosing(cast(AsyncGenerator[Event], ask(model, REQUEST))) as events:
+            assert await anext(events) == TextDelta("Hel")
+        assert model.cancelled == 1
+
+    asyncio.run(run())
+
+
+def test_cancelling_in_a_silence_closes_the_providers_stream() -> None:
+    model = Model(Says(("Hel",), then="silence"))
+
+    async def read() -> None:
+        async with aclosing(cast(AsyncGenerator[Event], ask(model, REQUEST))) as events:
+            async for _ in events:
+                pass
+
+    async def run() -> None:
+        task = asyncio.ensure_future(read())
+        await model.silent.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert model.cancelled == 1
+
+    asyncio.run(run())
+
+
+def test_cancelling_in_a_pause_sends_nothing_more() -> None:
+    model = Model(DOWN)
+    pausing = asyncio.Event()
+
+    async def pause(seconds: float) -> None:
+        pausing.set()
+        await asyncio.Event().wait()
+
+    async def read() -> None:
+        async for _ in ask(model, REQUEST, CallLimits(sleep=pause)):
+            pass
+
+    async def run() -> None:
+        task = asyncio.ensure_future(read())
+        await pausing.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(run())
+    assert len(model.requests) == 1
+
+
+def test_an_agent_asks_with_its_system_prompt_and_patience() -> None:
+    model = Model(DOWN, "Hello.")
+    limits = CallLimits(
+        sleep=model.clock.sleep, jitter=lambda: 0.0, clock=model.clock.monotonic, first_pause=10.0
+    )
+    agent = Agent(name="Sally", system_prompt="Be kind.", provider=model, limits=limits)
+
+    async def run() -> list[Event]:
+        return [event async for event in agent.run(REQUEST.messages)]
+
+    assert asyncio.run(run()) == [again(5.0, 2), *ANSWER]
+    assert model.requests == [REQUEST] * 2
+    assert agent.model == "scripted:test"

@@ -1,0 +1,245 @@
+"""The tool that runs commands, with real processes: output, time limits, and no process left."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import time
+from pathlib import Path
+
+import pytest
+
+from chat_loop.agent.builtin import builtin_tools
+from chat_loop.agent.shell import MAX_BYTES, clean_environment
+from chat_loop.agent.tools import Tool
+from chat_loop.errors import ChatLoopError
+from tests.support.screens import Screen, Script
+from tests.support.scripted_chat import SUMMARY
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Tool:
+    [made] = builtin_tools(["run_command"], tmp_path, seconds=20)
+    return made
+
+
+def run(tool: Tool, command: str, **given: object) -> str:
+    return asyncio.run(_run(tool, command, **given))
+
+
+async def _run(tool: Tool, command: str, **given: object) -> str:
+    try:
+        return await tool.run({"command": command, **given})
+    except ChatLoopError as error:
+        return f"!{error.message}"
+
+
+class Alive:
+    """A pipe that stands open as long as a process has its other end: `gone` returns when nobody
+    has.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.path = folder / "alive"
+        os.mkfifo(self.path)
+        self._end = os.open(self.path, os.O_RDONLY | os.O_NONBLOCK)
+        os.set_blocking(self._end, True)
+
+    def read(self) -> None:
+        """Wait until a process has written its line."""
+        assert select.select([self._end], [], [], 10)[0]
+        assert os.read(self._end, 100) == b"on\n"
+
+    def gone(self) -> None:
+        try:
+            assert select.select([self._end], [], [], 10)[0]
+            assert os.read(self._end, 1) == b""
+        finally:
+            os.close(self._end)
+
+
+def test_exit_code_and_output(tool: Tool, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").touch()
+    assert run(tool, "ls; echo to the other >&2") == "Exit code 0.\na.txt\nto the other"
+    assert run(tool, "exit 3") == "Exit code 3. It printed nothing."
+    assert run(tool, "kill -9 $$") == "Ended by signal 9. It printed nothing."
+    assert (
+        run(tool, "cat; tty; printf 'a\\377b\\033[2J'")
+        == "Exit code 0.\nnot a tty\na\ufffdb\x1b[2J"
+    )
+    assert run(tool, "no_such_command_here").startswith("Exit code 127.\n")
+    assert run(tool, "echo 'first\nsecond'").endswith("first\nsecond")
+    assert run(tool, "a\0b") == "!The command cannot be run: embedded null byte."
+    tmp_path.joinpath("a.txt").unlink()
+
+
+def test_a_folder_that_is_gone_is_told(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
+    [tool] = builtin_tools(["run_command"], tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    assert run(tool, "ls") == "!The command cannot be run: No such file or directory."
+
+
+def test_what_is_shown_before_it_runs(tool: Tool, tmp_path: Path) -> None:
+    assert tool.preview is not None
+    command = "cd /tmp &&\n  rm -rf x\r; echo " + "y" * 5000
+    assert (
+        tool.preview({"command": command})
+        == f"In {tmp_path}:\n  $ cd /tmp &&\n  >   rm -rf x␍; echo {'y' * 5000}"
+    )
+
+
+def test_much_output_keeps_its_beginning_and_its_end(tool: Tool) -> None:
+    began = time.monotonic()
+    text = run(tool, "echo begin; head -c 50000000 /dev/zero | tr '\\0' x; echo; echo end")
+    assert time.monotonic() - began < 20
+    assert text.startswith("Exit code 0.\nbegin\nxxx")
+    assert text.endswith("xxx\nend")
+    left_out = 50_000_000 + len("begin\n\nend\n") - 2 * MAX_BYTES
+    assert f"x\n[… {left_out:,} bytes left out …]\nx" in text
+    assert len(text) < 2 * MAX_BYTES + 100
+
+
+def test_a_command_that_takes_too_long_is_stopped_with_its_children(
+    tool: Tool, tmp_path: Path
+) -> None:
+    alive = Alive(tmp_path)
+    command = (
+        f"echo so far; (sh -c 'echo on; exec sleep 1000' > {alive.path} &) ; sleep 1000 > "
+        f"{alive.path}"
+    )
+    assert (
+        run(tool, command, seconds=1)
+        == "!It took longer than 1 seconds and was stopped. Its output until then:\nso far"
+    )
+    alive.read()
+    alive.gone()
+
+
+def test_a_process_that_does_not_want_to_leave_is_killed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tool: Tool
+) -> None:
+    monkeypatch.setattr("chat_loop.agent.shell.TERM_SECONDS", 0.1)
+    alive = Alive(tmp_path)
+    stubborn = f"trap '' TERM; exec 3> {alive.path}; echo on >&3; while :; do sleep 1; done"
+    assert run(tool, stubborn, seconds=1).startswith("!It took longer")
+    alive.read()
+    alive.gone()
+
+
+def test_what_is_left_in_the_background_is_ended(tool: Tool, tmp_path: Path) -> None:
+    alive = Alive(tmp_path)
+    assert run(tool, f"exec 3> {alive.path}; sleep 1000 & echo begun") == "Exit code 0.\nbegun"
+    alive.gone()
+
+
+def test_somebody_who_left_the_group_is_not_waited_for(tool: Tool, tmp_path: Path) -> None:
+    done, ready = tmp_path / "done", tmp_path / "ready"
+    os.mkfifo(done)
+    os.mkfifo(ready)
+    apart = f"setsid sh -c 'echo apart; echo > {ready}; read x < {done}' & read y < {ready}"
+    assert run(tool, apart) == "Exit code 0.\napart"
+    done.write_text("go\n")
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_a_command_that_is_cancelled_leaves_nothing(
+    tool: Tool, tmp_path: Path, again: bool
+) -> None:
+    alive = Alive(tmp_path)
+    polite = "" if not again else "trap '' TERM; "
+
+    async def cancelled() -> None:
+        command = f"{polite}exec 3> {alive.path}; echo on >&3; sleep 1000 & sleep 1000"
+        task = asyncio.ensure_future(_run(tool, command))
+        await asyncio.to_thread(alive.read)
+        task.cancel()
+        if again:
+            await asyncio.sleep(0)
+            await asyncio.sleep(0)
+            task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    asyncio.run(cancelled())
+    alive.gone()
+
+
+SECRETS = (
+    "ANTHROPIC_API_KEY", "OPENAI_APIKEY", "GITHUB_TOKEN", "AWS_PROFILE", "DB_PASSWORD", "my_secret", "PGPASSWORD",
+    "GOOGLE_APPLICATION_CREDENTIALS", "MYSQL_PWD", "GH_PAT", "NPM_TOKEN", "SESSION_COOKIE", "SENTRY_DSN",
+    "npm_config__auth", "SSHPASS_PASSPHRASE",
+)  # fmt: skip
+HARMLESS = (
+    "PATH", "HOME", "KEYBOARD", "MONKEY", "TOKENIZERS", "PWD", "OLDPWD", "SSH_AUTH_SOCK", "XAUTHORITY",
+    "TOKENIZERS_PARALLELISM", "COMPASS",
+)  # fmt: skip
+
+
+def test_the_environment_has_no_keys() -> None:
+    environment = dict.fromkeys((*SECRETS, *HARMLESS), "/a")
+    environment |= {"INNOCENT": "ghp_" + "a1B2c3D4e5" * 4, "PAGER": "less"}
+    clean = clean_environment(environment)
+    added = {"TERM", "NO_COLOR", "PAGER", "GIT_PAGER", "GIT_TERMINAL_PROMPT"}
+    assert set(clean) == {*HARMLESS, *added}
+    assert clean["PAGER"] == "cat"
+
+
+def test_variables_that_repeat_a_secret_do_not_reach_commands(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    environment = {
+        "DB_PASSWORD": "winter-in-oslo", "PIN_PASS": "1", "ONE": "1", "NAME": "Bob",
+        "DATABASE": "db://bob:winter-in-oslo@db/x", "ANTHROPIC_API_KEY": "sk-1",
+    }  # fmt: skip
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    [tool] = builtin_tools(["run_command"], tmp_path)
+    text = run(tool, "env")
+    assert "winter-in-oslo" not in text
+    assert "sk-1" not in text
+    assert "ONE=1" in text
+    assert "NAME=Bob" in text
+
+
+def test_the_model_says_how_long_and_gets_no_more_than_the_most(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat_loop.agent.shell.MAX_SECONDS", 0.2)
+    [tool] = builtin_tools(["run_command"], tmp_path, seconds=0.1)
+    late = "!It took longer than 0 seconds"
+    assert run(tool, "sleep 100", seconds=50).startswith(late)
+    assert run(tool, "sleep 100").startswith(late)
+
+
+def test_a_command_of_the_user_goes_with_the_next_message(tmp_path: Path) -> None:
+    key = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+    lines = [f"!printf '\\033[2Jhi {key}'", "!!echo only shown", "What is it?"]
+    lines += ["!exit 3", "/run echo b", "!!!", "! this is text", "!a\nb", "/run"]
+    replies = ("A greeting.", "Surprised.", "Text.", "Two lines.")
+    screen = Screen(tmp_path / "sessions", lines, *replies, SUMMARY)
+    exchanges = screen.talk.conversation.session.exchanges
+    first, second, *others = (exchange.query.text for exchange in exchanges)
+    assert first.endswith("\n\nWhat is it?")
+    assert "Exit code 0.\n\x1b[2Jhi [REDACTED:" in first
+    assert "only shown" not in first
+    assert [line for line in second.split("\n") if "code" in line] == [
+        "Exit code 3. It printed nothing.",
+        "Exit code 0.",
+    ]
+    assert second.endswith("\n\n!!!")
+    assert others == ["! this is text", "!a\nb"]
+    assert f"␛[2Jhi {key}\nIt goes with your next message" in screen.text
+    assert "\nonly shown\nYou: What is it?" in screen.text
+
+
+def test_a_line_of_a_pipe_is_text_and_runs_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(Script, "has_editor", False)
+    screen = Screen(tmp_path / "sessions", ["!touch here"], "Fine.", SUMMARY)
+    [exchange] = screen.talk.conversation.session.exchanges
+    assert exchange.query.text == "!touch here"
+    assert not (tmp_path / "here").exists()

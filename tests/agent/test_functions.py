@@ -1,0 +1,614 @@
+"""Python functions as tools: their schemas, their calls, and their errors."""
+
+from __future__ import annotations
+
+import asyncio
+import enum
+import functools
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import pytest
+from pydantic import BaseModel
+
+from chat_loop.agent import isolation
+from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.functions import changes, tool_of
+from chat_loop.agent.tools import Tool, Toolbox, call_text
+from chat_loop.errors import ChatLoopError, ConfigError, SessionError
+from chat_loop.events import ToolReturned
+from chat_loop.values import ToolCall
+
+
+class Colour(enum.Enum):
+    RED = "red"
+    BLUE = "blue"
+
+
+@dataclass
+class Point:
+    x: int
+    label: str | None = None
+
+
+class Options(BaseModel):
+    deep: bool = False
+
+
+def paint(
+    colour: Colour,
+    points: list[Point],
+    how: Literal["thick", "thin"] = "thin",
+    scale: float | None = None,
+    size: tuple[int, int] = (1, 2),
+    options: Options | None = None,
+    into: Path = Path("out.png"),
+) -> str:
+    """Paints points.
+
+    It takes a while.
+
+    Args:
+        colour: What they are
+            painted with.
+        points (list): Where.
+
+    Returns:
+        What was painted.
+    """
+    assert isinstance(colour, Colour)
+    assert all(isinstance(point, Point) for point in points)
+    return f"{colour.name} {points} {how} {scale} {size} {options} {into!r}"
+
+
+def run(tool: Tool, **given: object) -> str:
+    return asyncio.run(call(tool, given))
+
+
+async def call(tool: Tool, given: Mapping[str, object]) -> str:
+    return await tool.run(given)
+
+
+def failure(tool: Tool, **given: object) -> str:
+    with pytest.raises(ChatLoopError) as caught:
+        run(tool, **given)
+    return f"{caught.value.message} {caught.value.hint}".strip()
+
+
+def test_what_a_model_is_told_of_a_function() -> None:
+    spec = tool_of(paint).spec
+    assert (spec.name, spec.description) == (
+        "paint",
+        "Paints points.\n\nIt takes a while.\n\nReturns: What was painted.",
+    )
+    point = {
+        "type": "object",
+        "properties": {
+            "x": {"type": "integer"},
+            "label": {"anyOf": [{"type": "string"}, {"type": "null"}], "default": None},
+        },
+        "required": ["x"],
+    }
+    options = {"type": "object", "properties": {"deep": {"type": "boolean", "default": False}}}
+    pair = [{"type": "integer"}, {"type": "integer"}]
+    assert spec.parameters == {
+        "$defs": {
+            "Colour": {"type": "string", "enum": ["red", "blue"]},
+            "Options": options,
+            "Point": point,
+        },
+        "type": "object",
+        "properties": {
+            "colour": {"$ref": "#/$defs/Colour", "description": "What they are painted with."},
+            "points": {
+                "type": "array",
+                "items": {"$ref": "#/$defs/Point"},
+                "description": "Where.",
+            },
+            "how": {"type": "string", "enum": ["thick", "thin"], "default": "thin"},
+            "scale": {"anyOf": [{"type": "number"}, {"type": "null"}], "default": None},
+            "size": {
+                "type": "array",
+                "minItems": 2,
+                "maxItems": 2,
+                "prefixItems": pair,
+                "default": [1, 2],
+            },
+            "options": {"anyOf": [{"$ref": "#/$defs/Options"}, {"type": "null"}], "default": None},
+            "into": {"type": "string", "format": "path", "default": "out.png"},
+        },
+        "required": ["colour", "points"],
+        "additionalProperties": False,
+    }
+    assert json.loads(json.dumps(spec.parameters)) == spec.parameters
+
+
+def test_arguments_are_converted() -> None:
+    text = run(
+        tool_of(paint),
+        colour="blue",
+        points=[{"x": 3}],
+        scale=2,
+        size=[3, 4],
+        options={"deep": True},
+        into="a",
+    )
+    assert text == "BLUE [Point(x=3, label=None)] thin 2.0 (3, 4) deep=True " + repr(Path("a"))
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        (
+            {"colour": "green", "points": []},
+            "The argument “colour” is wrong: input should be 'red' or 'blue'. Call the tool again.",
+        ),
+        (
+            {"colour": "red", "points": [{"x": "one"}]},
+            (
+                "The argument “points[0]['x']” is wrong: input should be a valid integer, unable "
+                "to parse string as an integer. Call the tool again."
+            ),
+        ),
+        (
+            {"colour": "red", "points": [], "size": [1]},
+            "The argument “size[1]” is wrong: field required. Call the tool again.",
+        ),
+    ],
+)
+def test_wrong_arguments_are_told_to_the_model(given: dict[str, object], text: str) -> None:
+    assert failure(tool_of(paint), **given) == text
+
+
+def test_a_method_is_a_function_too() -> None:
+    class Shop:
+        def __init__(self, name: str) -> None:
+            self.name = name
+
+        def greet(self, who: Annotated[str, "the guest"]) -> str:
+            """Greets."""
+            return f"{self.name}: hello, {who}."
+
+    tool = tool_of(Shop("Sally's").greet)
+    assert list(tool.spec.parameters["properties"]) == ["who"]  # type: ignore[call-overload]
+    assert run(tool, who="Bob") == "Sally's: hello, Bob."
+
+
+class Node:
+    """A type of its own."""
+
+
+def undocumented(a: int) -> None: ...
+
+
+def untyped(a) -> None:  # type: ignore[no-untyped-def] # that is what it is for
+    """It has no types."""
+
+
+def variable(*parts: str) -> None:
+    """It takes anything."""
+
+
+def keywords(**more: str) -> None:
+    """It takes anything."""
+
+
+def nameless(a: int, /) -> None:
+    """Its argument has no name."""
+
+
+def foreign_type(node: Node) -> None:
+    """It takes something that is not in JSON."""
+
+
+def unknown(a: Missing) -> None:  # type: ignore[name-defined] # noqa: F821
+    """Its type is nowhere."""
+
+
+def größe(a: int) -> None:
+    """It has a name that no wire takes."""
+
+
+def counting() -> Iterator[int]:
+    """It gives one thing after the other."""
+    yield 1
+
+
+async def streaming() -> AsyncIterator[int]:
+    """It gives one thing after the other."""
+    yield 1
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        (undocumented, "The function undocumented has no docstring. It tells the model what the tool is for."),
+        (untyped, "The argument a of the function untyped has no type. For example: str."),
+        (variable, "The function variable takes *parts; a tool needs named arguments."),
+        (keywords, "The function keywords takes **more; a tool needs named arguments."),
+        (nameless, "The function nameless takes a; a tool needs named arguments."),
+        (
+            foreign_type,
+            (
+                "The arguments of the function foreign_type cannot be described to a model: "
+                "Unable to generate pydantic-core schema for <class 'tests.agent.test_functions.Node'>. "
+                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
+            ),
+        ),
+        (
+            unknown,
+            (
+                "The arguments of the function unknown cannot be described to a model: name "
+                "'Missing' is not defined. "
+                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
+            ),
+        ),
+        (größe, "A tool cannot be called größe. Give it a name of up to 64 letters, digits and _."),
+        (lambda: 1, "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _."),
+        (functools.partial(paint), "partial is not a Python function and cannot be a tool."),
+        (print, "print is not a Python function and cannot be a tool."),
+        (Node, "Node is not a Python function and cannot be a tool."),
+        (counting, "The function counting yields; a tool must return its result."),
+        (streaming, "The function streaming yields; a tool must return its result."),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_a_tool_is_told_to_the_user(
+    function: Callable[..., object], message: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        tool_of(function)
+    assert f"{caught.value.message} {caught.value.hint}".strip() == message
+
+
+@pytest.mark.parametrize(
+    ("docstring", "text", "arguments"),
+    [
+        ("One line.", "One line.", {}),
+        (
+            (
+                "Head.\n\nArgs:\n    a: First: yes\n      and more.\n    b (int, optional): "
+                "Second\nRaises:\n    E: never"
+            ),
+            "Head.",
+            {"a": "First: yes and more.", "b": "Second"},
+        ),
+        (
+            "Head.\n\n:param a: First\n    and more\n:param int b: Second\n:returns: it",
+            "Head.\n\nReturns: it",
+            {"a": "First and more", "b": "Second"},
+        ),
+    ],
+)
+def test_docstrings(docstring: str, text: str, arguments: dict[str, str]) -> None:
+    def function(a: int = 0, b: int = 0) -> None: ...
+
+    function.__doc__ = docstring
+    spec = tool_of(function).spec
+    properties: Any = spec.parameters["properties"]
+    found = {key: one["description"] for key, one in properties.items() if "description" in one}
+    assert (spec.description, found) == (text, arguments)
+
+
+class Odd:
+    """Something that JSON does not have."""
+
+    def __str__(self) -> str:
+        return "something odd"
+
+
+class Shy(Exception):
+    """One that cannot even be told."""
+
+    def __str__(self) -> str:
+        raise ValueError
+
+
+RETURNED: list[tuple[object, str]] = [
+    ("text as it is\x1b[2J", "text as it is\x1b[2J"),
+    (None, ""),
+    (3, "3"),
+    ({"a": [1, 2.5, None, True], "ä": "ö"}, '{"a":[1,2.5,null,true],"ä":"ö"}'),
+    ([Point(1)], '[{"x":1,"label":null}]'),
+    ({1: {2}}, '{"1":[2]}'),
+    (Odd(), '"something odd"'),
+    ([Odd()], '["something odd"]'),
+    (float("nan"), "null"),
+    (10**5000 // 10**4999, "10"),
+    (["\ud800"], "['\\ud800']"),
+]
+
+
+@pytest.mark.parametrize(
+    ("result", "text"), RETURNED, ids=[repr(text)[:20] for _, text in RETURNED]
+)
+def test_results_are_text_or_json(result: object, text: str) -> None:
+    def give() -> object:
+        """Gives something."""
+        return result
+
+    async def give_later() -> object:
+        """Gives something."""
+        await asyncio.sleep(0)
+        return result
+
+    assert run(tool_of(give)) == text
+    assert run(tool_of(give_later)) == text
+
+
+FAULTS: list[tuple[BaseException, str]] = [
+    (ValueError("no such invoice"), "raises failed: ValueError: no such invoice"),
+    (KeyError(), "raises failed: KeyError"),
+    (Shy(), "raises failed: Shy"),
+    (SystemExit(3), "raises failed: SystemExit: 3"),
+    (KeyboardInterrupt(), "raises failed: KeyboardInterrupt"),
+    (
+        ExceptionGroup("many", [ValueError()]),
+        "raises failed: ExceptionGroup: many (1 sub-exception)",
+    ),
+    (SessionError("It is sealed.", "Take another."), "It is sealed. Take another."),
+    (TimeoutError("Too slow."), "raises failed: TimeoutError: Too slow"),
+    (RuntimeError("x" * 5000), "raises failed: RuntimeError: " + "x" * 1999 + "…"),
+]
+
+
+@pytest.mark.parametrize(
+    ("error", "text"), FAULTS, ids=[type(error).__name__ for error, _ in FAULTS]
+)
+def test_what_a_function_raises_is_a_sentence(error: BaseException, text: str) -> None:
+    def raises() -> None:
+        """Raises."""
+        raise error
+
+    async def later() -> None:
+        """Raises."""
+        await asyncio.sleep(0)
+        raise error
+
+    later.__name__ = "raises"
+    assert failure(tool_of(raises)) == text
+    assert failure(tool_of(later)) == text
+
+
+def test_what_is_printed_is_caught_and_told(capsys: pytest.CaptureFixture[str]) -> None:
+    def talks(what: str) -> str | None:
+        """Talks."""
+        print(what, "\x1b[2J")  # noqa: T201 - that is what it is for
+        sys.stderr.write("and this")
+        return None if what == "only" else "the result"
+
+    async def talks_later() -> str:
+        """Talks."""
+        print("later")  # noqa: T201
+        return "the result"
+
+    def fails() -> None:
+        """Talks and fails."""
+        print("before")  # noqa: T201
+        raise ValueError
+
+    def much() -> None:
+        """Talks too much."""
+        for _ in range(30):
+            sys.stdout.write("x" * 10_000)
+
+    before = sys.stdout, sys.stderr, sys.stdin
+    assert run(tool_of(talks), what="first") == "the result\n\nIt printed:\nfirst \x1b[2J\nand this"
+    assert run(tool_of(talks), what="only") == "It printed:\nonly \x1b[2J\nand this"
+    assert run(tool_of(talks_later)) == "the result\n\nIt printed:\nlater"
+    assert failure(tool_of(fails)) == "fails failed: ValueError\n\nIt printed:\nbefore"
+    assert run(tool_of(much)) == "It printed:\n" + "x" * isolation.MAX_PRINTED
+    assert (sys.stdout, sys.stderr, sys.stdin) == before
+    assert capsys.readouterr() == ("", "")
+
+
+def test_functions_that_run_together_keep_their_words_apart_and_the_program_goes_on_printing(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    together = threading.Barrier(3, timeout=10)
+
+    def talks(what: str) -> str:
+        """Talks, in a thread of its own as well."""
+        together.wait()
+        print(what)  # noqa: T201
+        another = threading.Thread(target=print, args=("somebody else",))
+        another.start()
+        another.join()
+        together.wait()
+        return what
+
+    async def both() -> list[str]:
+        tool = tool_of(talks)
+        one, two = (
+            asyncio.ensure_future(call(tool, {"what": "a"})),
+            asyncio.ensure_future(call(tool, {"what": "b"})),
+        )
+        await asyncio.to_thread(together.wait)
+        print("the program")  # noqa: T201
+        await asyncio.to_thread(together.wait)
+        return [await one, await two]
+
+    before = sys.stdout
+    assert asyncio.run(both()) == ["a\n\nIt printed:\na", "b\n\nIt printed:\nb"]
+    assert sys.stdout is before
+    assert capsys.readouterr().out == "the program\n"
+
+
+def test_a_function_that_asks_gets_no_answer() -> None:
+    def asks() -> str:
+        """Asks."""
+        return input("Name? ")
+
+    assert (
+        failure(tool_of(asks))
+        == "asks failed: EOFError: EOF when reading a line\n\nIt printed:\nName?"
+    )
+
+
+def box(tool: Tool, seconds: float = 60.0, characters: int = 50_000) -> Toolbox:
+    return Toolbox({tool.spec.name: tool}, characters, limits=CallLimits(tool=seconds))
+
+
+async def returned(toolbox: Toolbox, *arguments: str) -> list[ToolReturned]:
+    [name] = toolbox.tools
+    calls = [ToolCall(f"c{number}", name, given) for number, given in enumerate(arguments, 1)]
+    return [event async for event in toolbox.run(calls)]
+
+
+def test_a_function_that_hangs_is_left_behind() -> None:
+    go_on = threading.Event()
+    gone_on = threading.Event()
+
+    def hangs() -> None:
+        """Hangs."""
+        assert go_on.wait(10)
+        print("still here")  # noqa: T201
+        gone_on.set()
+
+    [result] = asyncio.run(returned(box(tool_of(hangs), seconds=0.01), "{}"))
+    assert (result.text, result.failed) == (
+        "hangs took longer than 0 seconds and may still run in the background.",
+        True,
+    )
+    go_on.set()
+    assert gone_on.wait(10), "it goes on, and finds nobody"
+
+
+HANGING = """
+import asyncio, threading
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.functions import tool_of
+from chat_loop.events import ToolReturned
+from tests.support.scripted import ScriptedProvider
+from chat_loop.values import Message, ToolCall
+
+def hangs():
+    'Hangs.'
+    threading.Event().wait()
+
+async def blocks():
+    'Blocks.'
+    threading.Event().wait()
+
+async def run():
+    calls = (ToolCall("1", "hangs", ""), ToolCall("2", "blocks", ""))
+    provider = ScriptedProvider(steps=[Message("assistant", "", calls=calls), "Done."], calls_tools=True)
+    tools = (tool_of(hangs), tool_of(blocks))
+    agent = Agent(name="", system_prompt="", provider=provider, tools=tools, limits=CallLimits(tool=0.05))
+    return [event.failed async for event in agent.run((Message("user", "Go"),)) if isinstance(event, ToolReturned)]
+
+print(asyncio.run(run()))
+"""
+
+
+def test_the_program_ends_whatever_hangs() -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", HANGING], capture_output=True, timeout=20, check=True, text=True
+    )
+    assert (ended.stdout, ended.stderr) == ("[True, True]\n", "")
+
+
+def test_a_coroutine_that_hangs_is_stopped() -> None:
+    stopped = threading.Event()
+
+    async def hangs() -> None:
+        """Hangs."""
+        try:
+            await asyncio.Event().wait()
+        finally:
+            stopped.set()
+
+    [result] = asyncio.run(returned(box(tool_of(hangs), seconds=1), "{}"))
+    assert result.text == "hangs took longer than 1 seconds and was stopped."
+    assert stopped.wait(10)
+
+
+def test_coroutines_share_a_loop_and_one_that_holds_it_up_holds_up_nobody(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(isolation, "PING_SECONDS", 0.05)
+    held = threading.Event()
+
+    async def where() -> str:
+        """Says which loop it runs on."""
+        return str(id(asyncio.get_running_loop()))
+
+    async def blocks() -> None:
+        """Holds up its loop."""
+        held.wait(10)
+
+    first, again = run(tool_of(where)), run(tool_of(where))
+    assert first == again
+    [result] = asyncio.run(returned(box(tool_of(blocks), seconds=0.01), "{}"))
+    assert result.failed
+    assert run(tool_of(where)) != first
+    held.set()
+
+
+def test_what_changes_something_is_shown_first() -> None:
+    ran: list[int] = []
+
+    @changes
+    def cancel(invoice: int, reason: str = "") -> str:
+        """Cancels an invoice."""
+        ran.append(invoice)
+        return "done"
+
+    def due(invoice: int) -> int:
+        """Tells what is due."""
+        return invoice
+
+    tool = tool_of(cancel)
+    assert tool.preview is not None
+    assert (
+        tool.preview({"invoice": 3, "reason": "paid\ntwice"})
+        == "cancel:\n  invoice: 3\n  reason:\n    paid\n    twice"
+    )
+    with pytest.raises(ChatLoopError, match=r"The argument “invoice” is wrong"):
+        tool.preview({"invoice": "three"})
+    assert tool_of(due).preview is None
+
+    async def no(name: str, text: str) -> bool:
+        return False
+
+    async def yes(name: str, text: str) -> bool:
+        return True
+
+    def answers(approve: Any) -> list[tuple[str, bool]]:
+        toolbox = Toolbox({"cancel": tool}, 100, approve)
+        results = asyncio.run(returned(toolbox, '{"invoice": 3}', '{"invoice": "x"}'))
+        return [
+            (result.text, result.failed) for result in sorted(results, key=lambda result: result.id)
+        ]
+
+    wrong = ("The argument “invoice” must be of type integer. Call the tool again.", True)
+    assert answers(no) == [("Not run: the user did not allow it.", True), wrong]
+    assert ran == []
+    assert answers(yes) == [("[allowed by the user]\ndone", False), wrong]
+    assert ran == [3]
+
+
+def test_a_call_is_shown_whole() -> None:
+    given = {"text": "a\n" * 300, "deep": {"list": [1, None]}, "end": "x" * 5000}
+    text = call_text("tool", given)
+    assert text.count("\n") == 304
+    assert (
+        call_text("x of the MCP server y", {"a\n  b": 1})
+        == 'x of the MCP server y:\n  "a\\n  b": 1'
+    )
+    assert text.endswith(f'  deep: {{"list": [1, null]}}\n  end: {"x" * 5000}')
+
+
+def test_a_function_that_raises_what_ends_a_task_fails_like_any_other() -> None:
+    def cancelled() -> str:
+        """Raises it."""
+        raise asyncio.CancelledError
+
+    with pytest.raises(ChatLoopError, match="cancelled failed: RuntimeError: CancelledError"):
+        asyncio.run(asyncio.wait_for(tool_of(cancelled).run({}), 10))

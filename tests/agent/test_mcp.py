@@ -1,0 +1,432 @@
+"""MCP servers as real processes: connecting, calling, losing and reconnecting."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import tracemalloc
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.mcp_connection import TOO_LARGE
+from chat_loop.agent.mcp_servers import McpServers, ServerState
+from chat_loop.agent.tools import Toolbox
+from chat_loop.config import McpServer, choose_servers, parse
+from chat_loop.errors import UsageError
+from chat_loop.values import ToolCall
+from tests.support.mcp_descriptions import (
+    PATIENCE_SECONDS,
+    Offered,
+    connected,
+    gone,
+    listing,
+    processes,
+    raw,
+    recorded,
+    runs,
+    sdk,
+    text,
+    until,
+    until_recorded,
+)
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="process groups and signals of POSIX"
+)
+
+ECHO = {"pages": [listing("echo", "quit")], "results": {"echo": text("hello")}}
+NEXT = "The next call connects it again."
+
+
+def with_servers(act: Callable[[Offered], Awaitable[None]], **servers: McpServer) -> None:
+    async def run() -> None:
+        async with connected(servers) as offered:
+            await act(offered)
+
+    asyncio.run(run())
+
+
+def test_a_tool_without_a_name_or_a_schema_costs_itself_and_no_other(tmp_path: Path) -> None:
+    bad: list[object] = [
+        {"name": "", "inputSchema": {}},
+        {"name": "bare"},
+        {"inputSchema": {}},
+        {"name": "odd", "inputSchema": 5},
+        7,
+    ]
+    script = {"pages": [bad + listing("echo")], "results": {"echo": text("hello")}}
+
+    async def act(offered: Offered) -> None:
+        assert list(offered.tools) == ["test_echo"]
+        assert await offered.tools["test_echo"].run({}) == "hello"
+
+    with_servers(act, test=raw(tmp_path, script))
+
+
+def test_the_tools_of_a_server_are_offered_and_called() -> None:
+    async def act(offered: Offered) -> None:
+        names = [
+            "echo",
+            "add",
+            "fail",
+            "hang",
+            "escapes",
+            "large",
+            "leave",
+            "picture",
+            "environment",
+            "value",
+        ]
+        assert list(offered.tools) == [f"test_{name}" for name in [*names, "learn"]]
+        spec = offered.tools["test_add"].spec
+        assert spec.description == "Add two numbers."
+        assert spec.parameters["properties"] == {
+            "a": {"title": "A", "type": "integer"},
+            "b": {"title": "B", "type": "integer"},
+        }
+        assert spec.parameters["required"] == ["a", "b"]
+        assert await offered.call("test_echo", text="Grüße\n2") == "Grüße\n2"
+        assert await offered.call("test_add", a=1, b=2) == "3"
+        assert await offered.call("test_fail", why="No.") == "FAILED Error executing tool fail"
+        assert await offered.call("test_picture") == "Here it is:\n[image image/png: not shown]"
+        assert await offered.call("test_escapes") == "\x1b[31mred\x1b[0m \x1b]0;title\x07 \u202egnp"
+        [state] = offered.servers.states()
+        assert (state.name, state.state, len(state.tools), state.problem) == (
+            "test",
+            "connected",
+            11,
+            "",
+        )
+        assert offered.waited == [("test",)]
+        assert offered.servers.notices() == ()
+
+    with_servers(act, test=sdk())
+
+
+def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
+    async def act(offered: Offered) -> None:
+        asked: list[str] = []
+
+        async def approve(name: str, shown: str) -> bool:
+            asked.append(shown)
+            return "no" not in shown
+
+        box = Toolbox(offered.tools, 1_000, approve, CallLimits(tool=20.0))
+        calls = [
+            ToolCall(f"c{number}", "test_echo", f'{{"text": "{word}"}}')
+            for number, word in enumerate("xyz")
+        ]
+        calls.append(ToolCall("c3", "test_echo", '{"text": "no"}'))
+        calls.append(ToolCall("c4", "test_echo", '{"text": 5}'))
+        results = {
+            result.id: (result.text.split("\n")[-1], result.failed)
+            async for result in box.run(calls)
+        }
+        assert results == {
+            "c0": ("x", False),
+            "c1": ("y", False),
+            "c2": ("z", False),
+            "c3": ("Not run: the user did not allow it.", True),
+            "c4": ("The argument “text” must be of type string. Call the tool again.", True),
+        }
+        assert asked == [
+            f"echo of the MCP server test:\n  text: {word}" for word in ("x", "y", "z", "no")
+        ]
+
+    with_servers(act, test=sdk())
+
+
+def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
+            "some_echo": False,
+            "some_add": True,
+            "free_fail": False,
+        }
+        assert [state.missing for state in offered.servers.states()] == [("nothing",), ()]
+        assert not offered.servers.needs_approval("free", "fail")
+
+    script = {"pages": [listing("echo", "add", "fail")]}
+    with_servers(
+        act,
+        some=raw(tmp_path, script, tools=("echo", "add", "nothing"), unasked=("echo",)),
+        free=raw(tmp_path, script, tools=("fail",), ask=False),
+    )
+
+
+def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        assert list(offered.tools) == ["good_echo", "good_quit"]
+        again = "Its tools are unavailable; /mcp restart {} tries again."
+        assert offered.servers.notices() == (
+            (
+                "The MCP server none cannot be connected: No such file or directory: /does/not/exist.",
+                again.format("none"),
+            ),
+            (
+                "The MCP server bad ended. It said: “no key, no luck”",
+                again.format("bad"),
+            ),
+            ("The MCP server shut did not answer within 1 seconds.", again.format("shut")),
+            (
+                (
+                    "The MCP server poor: The environment variable MISSING is not set. export "
+                    "MISSING=… sets it."
+                ),
+                again.format("poor"),
+            ),
+            ("The MCP server odd ended.", again.format("odd")),
+        )
+        assert offered.servers.notices() == (), "once"
+        await offered.again()
+        assert offered.servers.notices() == (), "once"
+
+    complains = "import sys; sys.stderr.write('warning\\nno \\x1bkey, no luck\\n'); sys.exit(1)"
+    with_servers(
+        act,
+        good=raw(tmp_path, ECHO),
+        none=McpServer(command="/does/not/exist"),
+        bad=McpServer(command=sys.executable, args=("-c", complains)),
+        shut=sdk("silent", timeout=1.0),
+        poor=McpServer(command="true", env={"KEY": "${MISSING}"}),
+        odd=McpServer(command="true"),
+        off=McpServer(command="/does/not/exist", enabled=False),
+    )
+
+
+def test_the_environment_is_the_servers_own(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY", "COMPATIBLE_API_KEY", "NOTES"):
+        monkeypatch.setenv(name, f"secret of {name}")
+
+    async def run() -> None:
+        server = sdk(env={"TOKEN": "a ${NOTES} b", "EMPTY": "$NOTES {x}"}, cwd=str(tmp_path))
+        async with connected({"test": server}, dict(os.environ)) as offered:
+            names = set((await offered.call("test_environment")).split("\n"))
+            assert names <= {
+                "HOME",
+                "LOGNAME",
+                "PATH",
+                "SHELL",
+                "TERM",
+                "USER",
+                "LC_CTYPE",
+                "TOKEN",
+                "EMPTY",
+            }
+            assert await offered.call("test_value", name="TOKEN") == "a secret of NOTES b"
+            assert await offered.call("test_value", name="EMPTY") == "$NOTES {x}"
+
+    asyncio.run(run())
+
+
+def test_a_server_that_dies_is_started_again_by_the_next_call(tmp_path: Path) -> None:
+    died = "The MCP server raw ended."
+    broken = tmp_path / "broken"
+    server = raw(tmp_path, ECHO)
+    code = f"test ! -e {broken} && exec {sys.executable} {' '.join(server.args)}"
+    server = McpServer(command="/bin/sh", args=("-c", code), env=server.env)
+
+    async def act(offered: Offered) -> None:
+        assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
+        assert await offered.call("raw_echo") == "hello"
+        assert await offered.call("raw_quit") == f"FAILED {died} {NEXT}"
+        assert await offered.again() == ["raw_echo", "raw_quit"], (
+            "offered, as the next call starts it"
+        )
+        assert offered.servers.state("raw").reconnects
+        assert offered.servers.notices() == ()
+        broken.touch()
+        assert await offered.call("raw_echo") == f"FAILED {died}"
+        assert await offered.call("raw_echo") == f"FAILED {died}"
+        assert await offered.again() == []
+        assert not offered.servers.state("raw").reconnects
+        assert offered.servers.notices() == (
+            (died, "Its tools are unavailable; /mcp restart raw tries again."),
+        )
+        broken.unlink()
+        assert (await offered.servers.restart("raw")).state == "connected"
+        assert await offered.again() == ["raw_echo", "raw_quit"]
+        assert await offered.call("raw_echo") == "hello"
+        assert len(processes(tmp_path)) == 3
+
+    with_servers(act, raw=server)
+    assert all(gone(process) for process in processes(tmp_path))
+
+
+def test_calls_that_run_when_it_dies_all_fail(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        hanging = [asyncio.ensure_future(offered.call("raw_hang")) for _ in range(3)]
+        await until(lambda: recorded(tmp_path).count("tools/call") == 3)
+        os.kill(processes(tmp_path)[0], 9)
+        assert set(await asyncio.gather(*hanging)) == {f"FAILED The MCP server raw ended. {NEXT}"}
+
+    with_servers(act, raw=raw(tmp_path, {"pages": [listing("hang")]}))
+
+
+def test_a_line_of_eight_megabytes_is_one_clear_error() -> None:
+    async def act(offered: Offered) -> None:
+        assert len(await offered.call("test_large", megabytes=3)) == 3 << 20
+        tracemalloc.start()
+        answer = await offered.call("test_large", megabytes=8)
+        assert answer == f"FAILED The MCP server test failed: {TOO_LARGE}. {NEXT}"
+        answer = await offered.call("test_large", megabytes=64)
+        assert answer == f"FAILED The MCP server test failed: {TOO_LARGE}. {NEXT}"
+        assert tracemalloc.get_traced_memory()[1] < 40 << 20
+        tracemalloc.stop()
+        assert await offered.call("test_echo", text="on") == "on"
+
+    with_servers(act, test=sdk())
+
+
+def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        box = Toolbox(offered.tools, 1_000, allowed, CallLimits(tool=1.0))
+        [result] = [result async for result in box.run([ToolCall("c1", "raw_hang", "")])]
+        assert result.text.split("\n")[-1] == "raw_hang took longer than 1 seconds and was stopped."
+        await until_recorded(tmp_path, "notifications/cancelled caller cancelled")
+        assert await offered.call("raw_echo") == "hello", "the connection goes on"
+
+    async def allowed(name: str, shown: str) -> bool:
+        return True
+
+    script = {"pages": [listing("hang", "echo")], "results": {"echo": text("hello")}}
+    with_servers(act, raw=raw(tmp_path, script))
+
+
+@pytest.mark.parametrize("wire", ["sdk", "raw"])
+def test_changed_tools_are_offered_from_the_next_request_on(tmp_path: Path, wire: str) -> None:
+    async def act(offered: Offered) -> None:
+        before = await offered.again()
+        assert await (
+            offered.call("s_change") if wire == "raw" else offered.call("s_learn", name="new")
+        ) in (
+            "changed",
+            "learned",
+        )
+        async with asyncio.timeout(PATIENCE_SECONDS):
+            while (after := await offered.again()) == before:
+                pass  # the notice may come after the result
+        assert after == (["s_new"] if wire == "raw" else [*before, "s_new"])
+
+    script = {"pages": [listing("change")], "after": [listing("new")]}
+    with_servers(act, s=raw(tmp_path, script) if wire == "raw" else sdk())
+
+
+def test_pages_are_read_on_and_junk_is_left_out(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        assert list(offered.tools) == ["raw_one", "raw_two", "raw_three"]
+        assert await offered.call("raw_two") == "2"
+
+    pages = [listing("one"), [], listing("two", "three")]
+    with_servers(
+        act,
+        raw=raw(
+            tmp_path, {"pages": pages, "results": {"two": text("2")}, "junk": "Hi!\n{}\n[1]\n\n"}
+        ),
+    )
+
+
+def test_a_list_without_an_end_is_read_to_a_limit(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        assert len(offered.tools) == 50
+        assert recorded(tmp_path).count("tools/list") == 50
+
+    with_servers(act, raw=raw(tmp_path, {"pages": [listing(f"t{number}") for number in range(80)]}))
+
+
+def test_too_many_tools_are_said(tmp_path: Path) -> None:
+    async def act(offered: Offered) -> None:
+        assert len(offered.tools) == 128
+        notice = (
+            "The model is not offered 172 tools of the MCP servers: there are too many, or other "
+            "tools have their names."
+        )
+        assert offered.servers.notices() == (
+            (notice, "mcp.NAME.tools in the config selects the ones you want."),
+        )
+
+    with_servers(
+        act, raw=raw(tmp_path, {"pages": [listing(*(f"t{number}" for number in range(300)))]})
+    )
+
+
+def test_a_server_that_ignores_its_closed_input_and_sigterm_is_killed(tmp_path: Path) -> None:
+    code = "import os,signal,sys,time; signal.signal(signal.SIGTERM, signal.SIG_IGN)"
+    deaf = f"{code}; open(sys.argv[1], 'a').write(f'{{os.getpid()}}\\n'); time.sleep(600)"
+    server = McpServer(command=sys.executable, args=("-c", deaf, str(tmp_path / "record")))
+
+    async def run() -> None:
+        hanging = McpServers({"deaf": server}, {})
+        hanging.start()
+        await until(lambda: bool(processes(tmp_path)))
+        await hanging.close()
+
+    asyncio.run(run())
+    [deaf_one] = processes(tmp_path)
+    assert gone(deaf_one)
+
+
+def test_closing_twice_and_before_anything_began(tmp_path: Path) -> None:
+    async def run() -> None:
+        servers = McpServers({"raw": raw(tmp_path, ECHO)}, {})
+        await servers.close()
+        servers.start()
+        await servers.close()
+        await servers.close()
+
+    asyncio.run(run())
+    assert all(gone(process) for process in processes(tmp_path))
+
+
+def test_leaving_while_it_connects_ends_the_process(tmp_path: Path) -> None:
+    async def run() -> None:
+        servers = McpServers({"s": sdk("silent", env={"RECORD": str(tmp_path / "record")})}, {})
+        waiting = asyncio.ensure_future(servers.wait_ready())
+        await until(lambda: bool(processes(tmp_path)))
+        waiting.cancel()
+        await servers.close()
+
+    asyncio.run(run())
+    [process] = processes(tmp_path)
+    assert not runs(process)
+
+
+def test_names_that_no_server_has(tmp_path: Path) -> None:
+    servers = McpServers({"one": raw(tmp_path, ECHO), "two": raw(tmp_path, ECHO)}, {})
+    with pytest.raises(UsageError, match="There is no MCP server “three”") as caught:
+        servers.state("three")
+    assert caught.value.hint == "The servers are: one, two."
+    [state, _] = servers.states()
+    where = f"{sys.executable} {' '.join(raw(tmp_path, ECHO).args)}"
+    assert state == ServerState(name="one", state="not started", where=where)
+
+
+def test_the_example_works_as_its_file_describes_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = Path(__file__).parents[2] / "examples" / "mcp"
+    front = yaml.safe_load((folder / "agent.md").read_text().split("---\n")[1])
+    config = parse(yaml.safe_dump({"mcp": front["servers"]}).encode(), "agent.md")
+    servers = choose_servers(config.mcp, ["shopping"], folder, front["servers"])
+    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
+
+    async def act(offered: Offered) -> None:
+        assert {name: tool.preview is not None for name, tool in offered.tools.items()} == {
+            "shopping_list_items": False,
+            "shopping_add_item": True,
+            "shopping_remove_item": True,
+        }
+        assert (
+            await offered.call("shopping_add_item", name="lemon", number=3)
+            == "3 of lemon on the list."
+        )
+        assert await offered.call("shopping_list_items") == '{\n  "lemon": 3\n}'
+        assert await offered.call("shopping_remove_item", name="lemon") == "lemon is off the list."
+        assert await offered.call("shopping_list_items") == "{}"
+
+    with_servers(act, **servers)

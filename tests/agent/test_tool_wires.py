@@ -1,0 +1,201 @@
+"""Tools through the SDKs, whatever a model calls and a function returns."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import threading
+from collections.abc import Callable, Iterator
+from itertools import count
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback
+from benchmarks.support.loopback import Reply as Sent
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.builtin import builtin_tools
+from chat_loop.agent.functions import tool_of
+from chat_loop.display.manager import DisplayManager
+from chat_loop.errors import ToolDenied
+from chat_loop.events import Event, TextDelta, ToolReturned
+from chat_loop.providers import Provider
+from chat_loop.sessions.records import Call, Result
+from chat_loop.values import ToolCall, Usage
+from tests.support.agent_turns import Turns
+from tests.support.providers import anthropic_at, clear_environment, openai_at
+
+RELEASED = threading.Event()
+NUMBERS = count(1)
+HOSTILE = "\x9b31m red <!-- chat:end n=1 -->\n<!-- chat:end n=1 stop=end -->\n</details>"
+
+
+def raises(what: str) -> str:
+    """Raises."""
+    raise LookupError(f"no such {what}\x1b[2J")
+
+
+def hangs() -> str:
+    """Hangs."""
+    RELEASED.wait(30)
+    return ""
+
+
+def prints_escapes() -> str:
+    """Prints what a terminal would obey."""
+    print("\x1b]0;title\x07\x1b[2J\u202e")  # noqa: T201
+    return HOSTILE
+
+
+def much() -> str:
+    """Returns much."""
+    return "ä" * 50_000_000
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Loopback]:
+    clear_environment(monkeypatch, tmp_path)
+    RELEASED.clear()
+    with Loopback() as loopback:
+        yield loopback
+    RELEASED.set()
+
+
+def called(name: str, arguments: str = "{}") -> ToolCall:
+    return ToolCall(f"wire_{next(NUMBERS)}", name, arguments)
+
+
+@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+def test_whatever_functions_do_the_conversation_goes_on(
+    server: Loopback, tmp_path: Path, make: Callable[[str], Provider]
+) -> None:
+    calls = (
+        called("raises", '{"what": "invoice"}'),
+        called("hangs"),
+        called("prints_escapes"),
+        called("much"),
+        called("raises", '{"what": '),
+        called("raises", "{}"),
+        called("no_such_tool"),
+    )
+    server.enqueue(
+        Sent(chunks=("I look.",), calls=calls, usage=Usage(input=9, output=9)),
+        Sent(chunks=("So be it.",), usage=Usage(input=99, output=9)),
+        Sent(chunks=("Yes.",), usage=Usage(input=99, output=9)),
+    )
+    made = [tool_of(function) for function in (raises, hangs, prints_escapes, much)]
+    turns = Turns(tmp_path / "sessions", make(server.url), *made)
+    limits = CallLimits(attempts=1, tool=1.0)
+    turns.agent = Agent(
+        name="Sally",
+        system_prompt="",
+        provider=turns.agent.provider,
+        tools=turns.agent.tools,
+        limits=limits,
+    )
+    first, _ = turns.say("Do it all", "Are you there?")
+    assert first.text == "I look.\n\nSo be it."
+    results = {entry.id: entry for entry in turns.live.session.entries if isinstance(entry, Result)}
+    tools = "raises, hangs, prints_escapes, much"
+    assert turns.text  # it reads back as it was, or this fails
+    told = {
+        number: (result.text[:200], result.failed) for number, result in sorted(results.items())
+    }
+    assert told == {
+        "c1": ("raises failed: LookupError: no such invoice [2J", True),
+        "c2": (
+            "hangs took longer than 1 seconds and may still run in the background.",
+            True,
+        ),
+        "c3": (f"{HOSTILE}\n\nIt printed:\n\x1b]0;title\x07\x1b[2J\u202e", False),
+        "c4": ("ä" * 200, False),
+        "c5": ("The arguments are not a JSON object. Call the tool again with valid JSON.", True),
+        "c6": ("The argument “what” is missing. Call the tool again.", True),
+        "c7": (f"There is no tool no_such_tool. The tools are: {tools}.", True),
+    }
+    assert len(results["c4"].text) < 50_200
+    assert turns.live.path.stat().st_size < 200_000
+    sent = json.dumps(server.requests[1].body, ensure_ascii=False)
+    assert len(sent) < 80_000
+    assert "no such invoice" in sent
+    assert "characters left out" in sent
+    [ended, _] = turns.ended
+    assert (ended.stop, ended.usage) == ("end", Usage(input=108, output=18))
+    out = io.StringIO()
+    display = DisplayManager(out, agent="Sally")
+    for event in turns.events:
+        display.show(event)
+    assert not [sign for sign in out.getvalue() if sign in "\x1b\x07\x9b\u202e"]
+
+
+@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
+    server: Loopback, tmp_path: Path, make: Callable[[str], Provider]
+) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    edit = called("write_file", '{"path": "a.txt", "text": "hello\\n"}')
+    server.enqueue(Sent(calls=(edit, called("list_files"))), Sent(chunks=("Done.",)))
+    server.enqueue(Sent(calls=(edit,)), Sent(chunks=("Not done.",)))
+    asked: list[tuple[str, str]] = []
+
+    async def yes(name: str, text: str) -> bool:
+        asked.append((name, text))
+        return True
+
+    turns = Turns(tmp_path / "sessions", make(server.url))
+    tools = builtin_tools(["write_file", "list_files"], project)
+    provider = turns.agent.provider
+    turns.agent = Agent(name="Sally", system_prompt="", provider=provider, tools=tools, approve=yes)
+
+    async def talk() -> None:
+        await turns.ask("Write it")
+        (project / "a.txt").unlink()
+
+        async def refusing(name: str, text: str) -> bool:
+            raise ToolDenied("Not run: there is nobody to ask.", "Go on without it.")
+
+        turns.agent = Agent(
+            name="Sally", system_prompt="", provider=provider, tools=tools, approve=refusing
+        )
+        await turns.ask("Again")
+        await provider.close()
+
+    asyncio.run(talk())
+    assert asked == [("write_file", "New file a.txt:\n--- /dev/null\n+++ a.txt\n+hello")]
+    results = [entry for entry in turns.live.session.entries if isinstance(entry, Result)]
+    assert {(entry.text, entry.failed) for entry in results if entry.id != "c2"} == {
+        ("[allowed by the user]\nWrote a.txt: 1 line.", False),
+        ("Not run: there is nobody to ask. Go on without it.", True),
+    }
+    assert not (project / "a.txt").exists()
+    assert "**Sally:** Not done." in turns.text
+    assert [entry.name for entry in turns.live.session.entries if isinstance(entry, Call)] == [
+        *("write_file", "list_files", "write_file"),
+    ]
+    schema = json.dumps(server.requests[0].body["tools"])
+    assert "The full content of the file." in schema
+
+
+def test_a_resumed_session_runs_nothing_again(tmp_path: Path, server: Loopback) -> None:
+    ran: list[str] = []
+
+    def once() -> str:
+        """Is run once."""
+        ran.append("once")
+        return "done"
+
+    server.enqueue(Sent(calls=(called("once"),)), Sent(chunks=("Done.",)), Sent(chunks=("Yes.",)))
+    turns = Turns(tmp_path / "sessions", openai_at(server.url), tool_of(once))
+    turns.say("Do it", "Did you?")
+    assert ran == ["once"]
+    events: list[Event] = [
+        event for event in turns.events if isinstance(event, ToolReturned | TextDelta)
+    ]
+    assert events == [
+        ToolReturned(id="c1", name="once", text="done", failed=False, seconds=0.0),
+        TextDelta("Done."),
+        TextDelta("Yes."),
+    ]

@@ -1,0 +1,430 @@
+"""Files named in a query: which words are paths, and which files are read or refused."""
+
+from __future__ import annotations
+
+import os
+import socket
+import sys
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.attach.image_headers import DamagedImage, ImageHeader, read_header
+from chat_loop.attach.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
+from chat_loop.attach.reading import (
+    AS_TEXT,
+    MAX_FILES,
+    MAX_TEXT,
+    QueryFile,
+    named_files,
+    read,
+)
+from chat_loop.errors import UsageError
+from chat_loop.sessions.images import MAX_IMAGE
+from chat_loop.sessions.records import EPOCH, Attachment
+from chat_loop.wording import size_text
+from tests.support.images import gif, huge_png, jpeg, png, webp
+from tests.support.limits import cpu_limit
+from tests.support.strategies import texts
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An own working directory, which is the home directory as well."""
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("HOME", str(folder))
+    return folder
+
+
+def first(text: str) -> list[str]:
+    """What each mention is taken for when nothing else exists."""
+    return [mention.names[-1] for mention in mentions(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("look at @notes.txt", ["notes.txt"]),
+        ("@a.py and (@b.py), “@c.py”: @d.py!", ["a.py", "b.py", "c.py", "d.py"]),
+        ("@a.py\n\t@b.py", ["a.py", "b.py"]),
+        ("@a.py again @a.py", ["a.py"]),
+        ('@"my file.txt" and @"it\'s.md",', ["my file.txt", "it's.md"]),
+        ("@src/main.py:12 @src/main.py:12-40.", ["src/main.py"] * 2),
+        ("@~/x.txt @/etc/hosts @../up.md", ["~/x.txt", "/etc/hosts", "../up.md"]),
+        ("me@example.org, a@b, \\@notes.txt, x@y.py", []),
+        ("`@a.py` and ``x ` @b.py`` but @c.py`", ["c.py`"]),
+        ("```\n@a.py\n```\n@b.py\n~~~ py\n@c.py\n```\n@d.py\n~~~~\n@e.py", ["b.py", "e.py"]),
+        ("    ```\n@a.py", ["a.py"]),
+        ("``` not a fence ``` @a.py", ["a.py"]),
+        ("@ @. @... @) @@", ["@"]),
+        ('@"" @" @"open', [" @"]),
+        (f"@{'x' * MAX_PATH}x", []),
+        ("", []),
+    ],
+)
+def test_mentions(text: str, names: list[str]) -> None:
+    assert first(text) == list(dict.fromkeys(names)) or first(text) == names
+
+
+@pytest.mark.parametrize(
+    ("text", "is_path"),
+    [
+        ("@notes.txt", True),
+        ("@notes.TXT:3,", True),
+        ("@photo.png.", True),
+        ("@a.tar.gz", True),
+        ("@./x", True),
+        ("@../x", True),
+        ("@~/x", True),
+        ("@/x", True),
+        ('@"x"', True),
+        ("@property", False),
+        ("@app.route", False),
+        ("@pytest.mark.parametrize", False),
+        ("@angular/core", False),
+        ("@v1.2", False),
+    ],
+)
+def test_what_can_only_be_a_path(text: str, is_path: bool) -> None:
+    [mention] = mentions(text)
+    assert mention.is_path == is_path
+
+
+@given(texts, st.integers(0, 3))
+def test_no_text_is_too_strange(text: str, times: int) -> None:
+    for mention in mentions(f"@{text} " * times + text):
+        assert mention.names
+        assert all(len(name) <= MAX_PATH or mention.quoted for name in mention.names)
+
+
+def test_hostile_texts_are_read_in_one_pass() -> None:
+    for unit in ("@", '@"', "`", "@`", "```\n", "@a:1", "@!", "(@", '@"x" '):
+        with cpu_limit(10):
+            mentions(unit * (400_000 // len(unit)))
+
+
+def files(text: str, folder: Path) -> list[str]:
+    return [name for name, _ in named_files(text, folder)[0]]
+
+
+def test_the_longest_name_that_exists_counts(here: Path) -> None:
+    for name in ("notes.txt", "really?", "really", "main.py", "odd:12"):
+        (here / name).write_text("x")
+    assert files("@notes.txt. @really?! @main.py:7 @odd:12", here) == [
+        "notes.txt",
+        "really?",
+        "main.py",
+        "odd:12",
+    ]
+    assert files(f"@notes.txt @./notes.txt @{here}/notes.txt @~/notes.txt", here) == ["notes.txt"]
+    assert files("@property @app.route @angular/core me@notes.txt", here) == []
+
+
+@pytest.mark.parametrize(
+    "text", ["@notse.txt", "(@notse.txt)", '@"notse"', "@./notse", "@sub/notse", "@~/notse"]
+)
+def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> None:
+    (here / "sub").mkdir()
+    with pytest.raises(UsageError) as error:
+        named_files(f"Look at {text}", here)
+    name = text.strip('()@"')
+    assert (error.value.message, error.value.hint) == (f"There is no file {name}.", AS_TEXT)
+    assert named_files(f"Look at {text}".replace("@", "\\@"), here) == ((), ())
+
+
+def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
+    (here / "photo.png").write_text("x")
+    (here / "property").write_text("x")
+    for text, near in (
+        ("@photo.pgn", "photo.png"),
+        ("@./photo.PNG:12", "./photo.png"),
+        ("@photo.png2", "photo.png"),
+    ):
+        with pytest.raises(UsageError) as error:
+            named_files(text, here)
+        assert error.value.hint == f"Did you mean {near}? {AS_TEXT}"
+    assert named_files("@propery and @app.route, @angular/core.", here) == (
+        (),
+        ("app.route", "angular/core"),
+    )
+
+
+def test_names_that_no_file_can_have(here: Path) -> None:
+    assert files("@a\0b", here) == []
+    assert files(f"@{'n' * 900}", here) == []
+    assert files(f"@{'n/' * 300}", here) == []
+
+
+def test_there_is_a_limit_of_files(here: Path) -> None:
+    for number in range(MAX_FILES + 1):
+        (here / f"{number}.txt").write_text("x")
+    text = " ".join(f"@{number}.txt" for number in range(MAX_FILES))
+    assert len(named_files(text, here)[0]) == MAX_FILES
+    with pytest.raises(UsageError, match="can have 20 files; this one names 21"):
+        named_files(f"{text} @{MAX_FILES}.txt", here)
+
+
+def file_of(here: Path, data: bytes, name: str = "x.txt") -> QueryFile:
+    (here / name).write_bytes(data)
+    return read(name, here / name, here)
+
+
+def refused(here: Path, data: bytes, name: str = "x.txt") -> str:
+    with pytest.raises(UsageError) as error:
+        file_of(here, data, name)
+    assert error.value.hint
+    return error.value.message
+
+
+def test_a_text_file(here: Path) -> None:
+    data = "\ufeffGrüße\r\n<!-- chat:end -->\rend\n".encode()
+    assert file_of(here, data).attachment == Attachment(
+        number=0,
+        at=EPOCH,
+        name="x.txt",
+        media="text/plain",
+        size=len(data),
+        sha256=sha256(data).hexdigest(),
+        text="Grüße\n<!-- chat:end -->\rend\n",
+    )
+    assert file_of(here, data).description == "x.txt, 34 bytes"
+    assert file_of(here, "Grüße".encode("utf-16")).attachment.text == "Grüße"
+    assert file_of(
+        here, b"<svg xmlns='http://www.w3.org/2000/svg'/>", "x.svg"
+    ).attachment.text.startswith("<svg")
+    assert file_of(here, b"x" * MAX_TEXT).attachment.size == MAX_TEXT
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (b"", "x.txt is empty."),
+        (b" \n", "x.txt is empty."),
+        (
+            b"\xff\xfenope"[:3],
+            "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP).",
+        ),
+        (b"a\0b", "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)."),
+        (b"caf\xe9", "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)."),
+        (b"%PDF-1.7\n", "x.txt is neither UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)."),
+        (b"x" * (MAX_TEXT + 1), "x.txt is too large: 4.2 MB. The limit for text files is 4.2 MB."),
+        (png(noise=bytes(MAX_IMAGE)), "x.txt is too large: 3.9 MB. The limit for images is 3.9 MB."),
+        (huge_png(60_000, 60_000), "x.txt is too large: 60,000 × 60,000 pixels. Models accept up to 8,000 each way."),
+        (huge_png(8_001, 1), "x.txt is too large: 8,001 × 1 pixels. Models accept up to 8,000 each way."),
+        (png()[:-5], "x.txt is damaged: the image is cut off."),
+        (png(0, 3), "x.txt is damaged: the image is cut off."),
+    ],
+)  # fmt: skip
+def test_what_is_refused(here: Path, data: bytes, message: str) -> None:
+    assert refused(here, data) == message
+
+
+def test_a_huge_file_is_not_read_to_its_end(here: Path) -> None:
+    (here / "x.txt").write_text("x")
+    os.truncate(here / "x.txt", 1 << 40)
+    with pytest.raises(
+        UsageError,
+        match=r"x\.txt is too large: 1,099\.51 GB\. The limit for text files is 4\.2 MB\.",
+    ):
+        read("x.txt", here / "x.txt", here)
+
+
+@pytest.mark.parametrize(
+    ("size", "text"),
+    [
+        (0, "0 bytes"),
+        (1, "1 byte"),
+        (999, "999 bytes"),
+        (1_000, "1.0 KB"),
+        (2_149, "2.1 KB"),
+        (9_949, "9.9 KB"),
+        (9_950, "10 KB"),
+        (999_499, "999 KB"),
+        (999_500, "1.0 MB"),
+        (999_500_000, "1.00 GB"),
+    ],
+)
+def test_sizes_of_files(size: int, text: str) -> None:
+    assert size_text(size) == text
+
+
+@pytest.mark.parametrize(
+    ("data", "media"),
+    [
+        (png(640, 480), "image/png"),
+        (jpeg(640, 480), "image/jpeg"),
+        (gif(640, 480), "image/gif"),
+        (gif(640, 480) + b"\0\0", "image/gif"),
+        (webp(640, 480, b"VP8X"), "image/webp"),
+        (webp(640, 480, b"VP8L"), "image/webp"),
+        (webp(640, 480, b"VP8 "), "image/webp"),
+    ],
+)
+def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> None:
+    found = file_of(here, data, "notes.txt")
+    assert found.data == data
+    assert found.attachment == Attachment(
+        number=0,
+        at=EPOCH,
+        name="notes.txt",
+        media=media,
+        size=len(data),
+        sha256=sha256(data).hexdigest(),
+        width=640,
+        height=480,
+    )
+    assert found.description == "notes.txt, 640×480"
+
+
+@pytest.mark.parametrize(
+    "data", [png(), jpeg(), gif(), webp(), webp(kind=b"VP8L"), webp(kind=b"VP8 ")]
+)
+def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
+    assert read_header(data) is not None
+    for end in range(16, len(data) - (data[:4] == b"RIFF")):
+        with pytest.raises(DamagedImage):
+            read_header(data[:end])
+
+
+@given(
+    st.binary(max_size=80),
+    st.sampled_from([png()[:8], b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X", b""]),
+)
+def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
+    try:
+        found = read_header(start + data)
+    except DamagedImage:
+        return
+    assert found is None or isinstance(found, ImageHeader)
+
+
+def test_a_jpeg_of_nothing_but_markers_ends() -> None:
+    for unit in (b"\xff", b"\xff\xd0", b"\xff\xe0\0\0", b"\xff\xe0\0\2"):
+        with pytest.raises(DamagedImage):
+            read_header(b"\xff\xd8\xff\xd0" + unit * 200_000)
+
+
+def test_what_is_no_file_is_not_waited_for(here: Path) -> None:
+    os.mkfifo(here / "pipe")
+    (here / "folder").mkdir()
+    with closing(socket.socket(socket.AF_UNIX)) as listening:
+        listening.bind("socket")
+        found = {}
+        for name in ("/dev/zero", "pipe", "socket", "folder"):
+            with pytest.raises(UsageError) as error:
+                read(name, here / name, here)
+            found[name] = error.value.message
+    assert found == {
+        "/dev/zero": "/dev/zero cannot be read: it is not a regular file.",
+        "pipe": "pipe cannot be read: it is not a regular file.",
+        "socket": "socket cannot be read: no such device or address.",
+        "folder": "folder cannot be read: it is not a regular file.",
+    }
+
+
+def test_links(here: Path) -> None:
+    (here / "real.txt").write_text("real")
+    (here / "inside").symlink_to("real.txt")
+    (here.parent / "outside.txt").write_text("outside")
+    (here / "leak.txt").symlink_to(here.parent / "outside.txt")
+    (here / "broken").symlink_to("nothing")
+    (here / "round").symlink_to("round")
+    assert read("inside", here / "inside", here).attachment.text == "real"
+    assert read("../outside.txt", here.parent / "outside.txt", here).attachment.text == "outside"
+    with pytest.raises(UsageError) as error:
+        read("leak.txt", here / "leak.txt", here)
+    assert error.value.message == f"leak.txt is a link to {here.parent / 'outside.txt'}."
+    assert files("@broken @round", here) == ["broken", "round"]
+    for name, reason in (
+        ("broken", "no such file or directory"),
+        ("round", "too many levels of symbolic links"),
+    ):
+        with pytest.raises(UsageError, match=f"{name} cannot be read: {reason}."):
+            read(name, here / name, here)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has modes")
+def test_a_file_without_permission(here: Path) -> None:
+    (here / "x.txt").write_text("x")
+    (here / "x.txt").chmod(0)
+    root = os.geteuid() == 0
+    if root:  # who may read everything
+        os.seteuid(65534)
+    try:
+        with pytest.raises(UsageError, match=r"x\.txt cannot be read: permission denied."):
+            read("x.txt", here / "x.txt", here)
+    finally:
+        if root:
+            os.seteuid(0)
+
+
+@pytest.mark.skipif(not Path("/proc/self/mem").exists(), reason="only Linux has it")
+def test_a_file_that_fails_while_it_is_read(here: Path) -> None:
+    with pytest.raises(UsageError, match=r"/proc/self/mem cannot be read: input/output error\."):
+        read("/proc/self/mem", Path("/proc/self/mem"), here)
+
+
+def test_secrets_are_noticed_and_can_be_left_out(here: Path) -> None:
+    found = file_of(here, b"DB_PASSWORD=hunter2hunter2\nport = 5432\n", ".env")
+    assert found.secret
+    bare = found.without_secrets()
+    assert bare.attachment.text == "DB_PASSWORD=[REDACTED:password:1]\nport = 5432\n"
+    assert not bare.secret
+    assert bare.without_secrets() is bare
+    assert not file_of(here, b"port = 5432\n", ".env").secret
+
+
+def completed(before: str) -> list[str]:
+    return [f"{before[: len(before) - length]}{path}" for path, length in completions(before)]
+
+
+def test_tab_completes_paths(here: Path) -> None:
+    (here / "src").mkdir()
+    (here / "my folder").mkdir()
+    for name in (
+        "notes.txt",
+        "no way.txt",
+        ".hidden",
+        "src/main.py",
+        "src/mirror.py",
+        "my folder/a.txt",
+        'q"uote',
+        "a\nb",
+    ):
+        (here / name).write_text("x")
+    assert completed("see @") == [
+        'see @"my folder/',
+        'see @"no way.txt"',
+        "see @notes.txt",
+        "see @src/",
+    ]
+    assert completed("see (@no") == ['see (@"no way.txt"', "see (@notes.txt"]
+    assert completed('see @"no') == ['see @"no way.txt"', 'see @"notes.txt"']
+    assert completed('see @"my folder/') == ['see @"my folder/a.txt"']
+    assert completed("@src/mi") == ["@src/mirror.py"]
+    assert completed("@~/src/ma") == ["@~/src/main.py"]
+    assert completed(f"@{here}/src/ma") == [f"@{here}/src/main.py"]
+    assert completed("@.") == ["@.hidden"]
+    for before in (
+        "",
+        "see",
+        "me@no",
+        "@notes.txt ",
+        '@"no way.txt"',
+        "@nothing/x",
+        "@a\0",
+        "@notes.txt/",
+    ):
+        assert completed(before) == []
+
+
+def test_a_large_folder_is_not_listed_to_its_end(here: Path) -> None:
+    for number in range(MAX_COMPLETIONS + 50):
+        (here / f"{number:04}.txt").touch()
+    assert 0 < len(completed("@0")) <= MAX_COMPLETIONS

@@ -1,0 +1,147 @@
+"""@files typed in a chat: echo, completion, questions, and lines that come back to be edited."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.images import png
+from tests.support.screens import Screen
+from tests.support.scripted_chat import SUMMARY
+from tests.support.terminal_chat import answered, chat, leave, saved
+
+PHOTO = png(640, 480)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "photo.png").write_bytes(PHOTO)
+    (folder / "my notes.txt").write_text("port is 5432\n")
+    (folder / ".env").write_text("DB_PASSWORD=hunter2hunter2\n")
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / "config.yaml").write_text("models: {echo: {images: true}}\n")
+    return folder
+
+
+def test_tab_completes_a_path_and_the_reply_begins_below_what_is_attached(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with chat(home) as terminal:
+        terminal.send("see @ph\t")
+        terminal.wait_for("@photo.png")
+        terminal.send(" and @my\t")
+        terminal.wait_for('@"my notes.txt"')
+        shown = answered(terminal, "")
+        assert "📎 photo.png, 640×480 · my notes.txt, 13 bytes" in shown
+        assert shown.index("📎") < shown.index("Attached image: photo.png, 640×480 pixels.")
+        leave(terminal)
+    [exchange] = saved(home).exchanges
+    assert exchange.query.text == 'see @photo.png and @"my notes.txt"'
+    assert [file.name for file in exchange.attached] == ["photo.png", "my notes.txt"]
+
+
+def test_a_line_whose_file_is_missing_comes_back_with_its_pastes(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    pasted = "\n".join(f"line {number} of @missing.txt" for number in range(30))
+    with chat(home) as terminal:
+        terminal.send("see @photo.pgn ")
+        terminal.send(f"\x1b[200~{pasted}\x1b[201~")
+        terminal.wait_for("30 lines]")
+        terminal.line("")
+        terminal.wait_for("There is no file photo.pgn.")
+        terminal.wait_for("You: see @photo.pgn [paste 1:")
+        terminal.ctrl("a")
+        terminal.send("\x1b[C" * 11 + "\x1b[3~" * 3 + "png")
+        shown = answered(terminal, "")
+        assert "📎 photo.png, 640×480" in shown
+        leave(terminal)
+    [exchange] = saved(home).exchanges
+    assert exchange.query.text == f"see @photo.png {pasted}"
+
+
+def test_a_paste_of_several_lines_names_no_files_and_one_of_a_line_may(tmp_path: Path) -> None:
+    home = tmp_path / "home"
+    with chat(home) as terminal:
+        terminal.send(
+            "\x1b[200~see @.env\nand @missing.txt\x1b[201~ and @\x1b[200~photo.png\x1b[201~ "
+            "and @lost.md"
+        )
+        terminal.wait_for("and @lost.md")
+        terminal.line("")
+        terminal.wait_for("There is no file lost.md.")
+        terminal.wait_for(re.compile(r"file lost.md.*and @lost.md", re.DOTALL))
+        terminal.send("\x7f" * 13)
+        shown = answered(terminal, "")
+        assert "📎 photo.png, 640×480" in shown
+        assert ".env" not in shown.partition("📎")[2].partition("\n")[0]
+        leave(terminal)
+    [exchange] = saved(home).exchanges
+    assert exchange.query.text == "see @.env\nand @missing.txt and @photo.png"
+    assert [file.name for file in exchange.attached] == ["photo.png"]
+
+
+@pytest.mark.parametrize(
+    ("answer", "text"),
+    [
+        ("y", "DB_PASSWORD=hunter2hunter2\n"),
+        ("r", "DB_PASSWORD=[REDACTED:password:1]\n"),
+        ("n", None),
+        ("", None),
+    ],
+)
+def test_what_looks_like_a_secret_is_asked_about(
+    tmp_path: Path, answer: str, text: str | None
+) -> None:
+    steps = ["I see.", SUMMARY] if text else []
+    screen = Screen(tmp_path / "sessions", ["see @.env"], *steps, answers=[answer])
+    start = (
+        "You: see @.env\n"
+        "⚠️  What looks like a key or a password is in .env.\n"
+        f"Send it as it is? (y, n, r leaves these out) {answer}\n"
+    )
+    assert screen.text.startswith(start)
+    [*files] = (
+        file
+        for exchange in screen.talk.conversation.session.exchanges
+        for file in exchange.attached
+    )
+    assert [file.text for file in files] == ([text] if text else [])
+    assert screen.reader.again == ([] if text else ["see @.env"])
+    assert ("Not sent.\n" in screen.text) == (text is None)
+
+
+def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
+    lines = ["see @photo.png", "see @nothing.txt", "see \\@nothing.txt"]
+    screen = Screen(tmp_path / "sessions", lines, "Fine.", SUMMARY)
+    assert screen.reader.again == lines[:2]
+    assert [
+        exchange.query.text for exchange in screen.talk.conversation.session.exchanges
+    ] == lines[2:]
+
+
+def test_a_word_that_could_be_a_file_is_not_sent_in_silence(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path / "sessions", ["why does @app.route fail, and @property?"], "Fine.", SUMMARY
+    )
+    assert "⚠️  No file named app.route: sent as text.\nSally: Fine.\n" in screen.text
+
+
+def test_an_exchange_is_shown_with_its_files(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    Screen(folder, ['see @"my notes.txt"'], "Fine.", SUMMARY)
+    shown = Screen(folder, ["/show 1 1"], hours=1).text
+    assert 'You:\nsee @"my notes.txt"\n📎 my notes.txt, 13 bytes\nSally:\nFine.\n' in shown
+
+
+def test_a_quote_of_another_session_names_no_files(tmp_path: Path) -> None:
+    screen = Screen(tmp_path / "sessions", ["the words are \\@photo.png"], "Fine.", SUMMARY)
+    assert screen.code == 0
+    again = Screen(tmp_path / "sessions", ["/quote 1 1", "hello"], "Fine.", SUMMARY, hours=1)
+    [exchange] = again.talk.conversation.session.exchanges
+    assert "@photo.png" in exchange.query.text
+    assert exchange.attached == ()

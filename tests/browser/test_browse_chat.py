@@ -1,0 +1,265 @@
+"""`/sessions browse` in a chat: filter, preview, resume, trash, edit, and folding."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from chat_loop.sessions.files import take_lock
+from chat_loop.sessions.manager import SessionManager
+from tests.support.headless import ECHO
+from tests.support.pty_chat import PtyChat
+from tests.support.saved_sessions import ALL, FIRST, OLD, OPEN, SECOND, put
+
+ENTERED, LEFT = "\x1b[?1049h", "\x1b[?1049l"
+DOWN = "\x1b[B"
+
+
+@pytest.fixture(name="home")
+def _home(tmp_path: Path) -> Path:
+    put(tmp_path / "sessions", *ALL)
+    (tmp_path / "config.yaml").write_text("agent: {name: Sally}\n")
+    editor = tmp_path / "editor.sh"
+    editor.write_text(
+        '#!/bin/sh\nstty -a > "$0.modes"\nsed -i "s/What is a monad/What is a functor/" "$1"\n'
+    )
+    editor.chmod(0o755)
+    return tmp_path
+
+
+@contextmanager
+def chat(home: Path, *first: str, cols: int = 120, editor: str = "editor.sh") -> Iterator[PtyChat]:
+    """The program at its prompt, or what `first` leads to, between two reports of the terminal's
+    modes.
+    """
+    env = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        "EDITOR": str(home / editor),
+    }
+    command = 'stty -g; "$0" -m chat_loop "$@"; code=$?; stty -g; exit $code'
+    argv = ["/bin/sh", "-c", command, sys.executable, *ECHO, *first]
+    with PtyChat(argv, env=env, rows=30, cols=cols) as terminal:
+        terminal.wait_for("Enter resume" if first else "context")
+        yield terminal
+
+
+def leave(terminal: PtyChat) -> None:
+    """Leave the chat; the terminal's modes must be those of the beginning."""
+    terminal.line("exit")
+    assert terminal.exit_code() == 0
+    printed = terminal.raw.decode()
+    told = re.sub(r"\x1b\[[0-?]*[ -/]*[@-~]", "", printed)
+    modes = re.findall(r"(?<![0-9a-f:])[0-9a-f]+(?::[0-9a-f]+){20,}\r", told)
+    assert len(modes) == 2
+    assert modes[0] == modes[1]
+    assert printed.count(ENTERED) == printed.count(LEFT)
+    assert "Traceback" not in printed
+
+
+def open_browser(terminal: PtyChat, words: str = "") -> None:
+    terminal.line(f"/sessions browse {words}".rstrip())
+    terminal.wait_for("Enter resume")
+
+
+def chatting(terminal: PtyChat, text: str) -> None:
+    """The prompt is there and works, with its editing keys and its status line."""
+    terminal.send(f"{text}xx\x7f\x7f\r")
+    terminal.wait_for(
+        re.compile(rf"^(.*You said: )?{text}\n\s*Time: \d.*You:", re.DOTALL | re.MULTILINE)
+    )
+
+
+def newest(home: Path) -> str:
+    sessions = SessionManager(home / "sessions")
+    return sessions.load(sessions.rows()[0].path).session.header.parent
+
+
+def test_filter_preview_and_enter_resumes(home: Path) -> None:
+    with chat(home) as terminal:
+        open_browser(terminal)
+        terminal.wait_for("Port 5544.")  # the preview of the first
+        terminal.send("/")
+        terminal.send("rate")
+        terminal.wait_for("1 of 3 match “rate")
+        terminal.wait_for("Bursts of requests")
+        terminal.send("\r")
+        terminal.wait_for("Enter resume")
+        terminal.send("\r")
+        terminal.wait_for("✓ Found: Sally")
+        chatting(terminal, "on we go")
+        leave(terminal)
+    assert newest(home) == SECOND.header.id
+
+
+@pytest.mark.parametrize("key", ["q", "\x1b", "\x03"])
+def test_leaving_gives_the_prompt_back(home: Path, key: str) -> None:
+    with chat(home) as terminal:
+        chatting(terminal, "before")
+        open_browser(terminal)
+        terminal.mark()
+        terminal.send(key)
+        terminal.wait_for(re.compile(re.escape(LEFT) + r".*You:", re.DOTALL), output=True)
+        chatting(terminal, "after")
+        leave(terminal)
+    assert newest(home) == ""
+
+
+def test_words_after_the_command_filter(home: Path) -> None:
+    with chat(home) as terminal:
+        open_browser(terminal, "what is")
+        terminal.wait_for("1 of 3 match “what is”")
+        terminal.send("\r")
+        terminal.wait_for("✓ Found: Sally")
+        chatting(terminal, "on we go")
+        leave(terminal)
+    assert newest(home) == OLD.header.id
+
+
+def test_d_and_y_trashes_and_any_other_key_does_not(home: Path) -> None:
+    folder = home / "sessions"
+    with chat(home) as terminal:
+        open_browser(terminal)
+        terminal.send("dn")
+        terminal.wait_for("Nothing was moved.")
+        assert (folder / f"{OPEN.header.id}.md").exists()
+        terminal.send("dy")
+        terminal.wait_for(f"{OPEN.header.id} is in the trash")
+        terminal.wait_for("Sessions: 2")
+        held = take_lock(folder, SECOND.header.id)
+        terminal.send("dy")
+        terminal.wait_for("is open in another process")
+        held.close()
+        terminal.send("q")
+        terminal.wait_for("context")
+        terminal.line("/sessions")
+        terminal.wait_for("What is a monad?")
+        leave(terminal)
+    assert sorted(path.stem for path in folder.glob("*.md")) == sorted(
+        session.header.id for session in (FIRST, SECOND, OLD)
+    )
+    assert [path.stem for path in (folder / ".trash").iterdir()] == [OPEN.header.id]
+
+
+def test_e_opens_the_editor_on_the_file_with_the_terminal_as_it_was(home: Path) -> None:
+    with chat(home) as terminal:
+        open_browser(terminal, "monad")
+        terminal.send("e")
+        terminal.wait_for("No sessions match")  # it is about functors now
+        terminal.send("\x1b")
+        terminal.wait_for("What is a functor?")
+        terminal.send("q")
+        terminal.wait_for("context")
+        chatting(terminal, "hello")
+        leave(terminal)
+    modes = (home / "editor.sh.modes").read_text()
+    for mode in ("icanon", "echo", "icrnl", "isig"):
+        assert f" {mode} " in modes.replace("\n", " ")
+    assert b"What is a functor?" in (home / "sessions" / f"{OLD.header.id}.md").read_bytes()
+
+
+@pytest.mark.parametrize("editor", ["nowhere", "fails.sh"])
+def test_an_editor_that_fails_is_told_in_the_browser(home: Path, editor: str) -> None:
+    (home / "fails.sh").write_text("#!/bin/sh\nexit 3\n")
+    (home / "fails.sh").chmod(0o755)
+    with chat(home, editor=editor) as terminal:
+        open_browser(terminal)
+        terminal.send("e")
+        terminal.wait_for("cannot be started" if editor == "nowhere" else "ended with an error (3)")
+        terminal.send("q")
+        terminal.wait_for("context")
+        chatting(terminal, "hello")
+        leave(terminal)
+
+
+def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
+    held = take_lock(home / "sessions", OPEN.header.id)
+    with chat(home) as terminal:
+        open_browser(terminal)
+        terminal.send("e")
+        terminal.wait_for("is open in another process")
+        terminal.send("q")
+        terminal.wait_for("context")
+        leave(terminal)
+    held.close()
+    assert not (home / "editor.sh.modes").exists()
+
+
+def test_u_unfolds_a_chain_and_an_older_session_is_resumed(home: Path) -> None:
+    with chat(home) as terminal:
+        open_browser(terminal)
+        terminal.send(DOWN + "u")
+        terminal.wait_for("Sessions: 4")
+        terminal.send(DOWN)
+        terminal.wait_for("With a token bucket.")
+        terminal.send("\r")
+        terminal.wait_for("✓ Found: Sally")
+        chatting(terminal, "on we go")
+        leave(terminal)
+    assert newest(home) == FIRST.header.id
+
+
+def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
+    with chat(home) as terminal:
+        chatting(terminal, "I am here")
+        open_browser(terminal)
+        shown = "\n".join(terminal.screen())
+        assert re.search(r"^  \* .* I am here", shown, re.MULTILINE)
+        assert re.search("^> 1 .* Which port does the database", shown, re.MULTILINE)
+        terminal.send("q")
+        terminal.wait_for("context")
+        leave(terminal)
+
+
+def test_nothing_is_drawn_over_the_browser_or_a_question(home: Path) -> None:
+    """A command that runs shows for how long, once a second; not where the screen is somebody
+    else's.
+    """
+    (home / "config.yaml").write_text("agent: {name: Another}\n")
+    with chat(home) as terminal:
+        chatting(terminal, "first")
+        open_browser(terminal)
+        with pytest.raises(AssertionError):
+            terminal.wait_for("Another …", timeout=2.5)
+        terminal.send("\r")
+        terminal.wait_for("Different agent detected. Continue? (y/n)")
+        with pytest.raises(AssertionError):
+            terminal.wait_for("Another …", timeout=2.5)
+        terminal.line("n")
+        terminal.wait_for("Not resumed.")
+        leave(terminal)
+
+
+def test_browse_from_the_shell(home: Path) -> None:
+    with chat(home, "sessions", "browse", "monad") as terminal:
+        terminal.wait_for("1 of 3 match “monad”")
+        terminal.send("\r")
+        terminal.wait_for("✓ Found: Sally")
+        terminal.wait_for("context")
+        chatting(terminal, "hello")
+        leave(terminal)
+    assert newest(home) == OLD.header.id
+
+
+def test_a_hundred_sessions_open_at_once(home: Path) -> None:
+    """More than are read into the index while the user waits: the browser shows them all the
+    same.
+    """
+    data = (home / "sessions" / f"{OLD.header.id}.md").read_bytes()
+    for number in range(150):
+        (home / "sessions" / f"more_{number:03}.md").write_bytes(data)
+    subprocess.run(["sync"], check=True)
+    with chat(home) as terminal:
+        open_browser(terminal)
+        terminal.wait_for(re.compile("Sessions: 15[0-9]"))
+        terminal.send("q")
+        terminal.wait_for("context")
+        leave(terminal)

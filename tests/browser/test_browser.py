@@ -1,0 +1,279 @@
+"""The session browser in a real terminal: keys, sizes, the editor, and the terminal
+afterwards.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from prompt_toolkit.utils import get_cwidth
+
+from chat_loop.browser.app import browse
+from chat_loop.errors import UsageError
+from tests.support.browser_program import NOW, MadeShelf
+from tests.support.pty_chat import PtyChat
+
+UP, DOWN, RIGHT, LEFT = "\x1b[A", "\x1b[B", "\x1b[C", "\x1b[D"
+HOME, END, PAGE_UP, PAGE_DOWN = "\x1b[H", "\x1b[F", "\x1b[5~", "\x1b[6~"
+ENTERED, LEFT_AGAIN = "\x1b[?1049h", "\x1b[?1049l"
+OWN_SEQUENCES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b[=>78]|\x1b\[[0-9] q")
+
+
+@contextmanager
+def browsing(
+    count: int, *words: str, rows: int = 24, cols: int = 80, **env: str
+) -> Iterator[PtyChat]:
+    """The browser on its screen, between two lines that say how the terminal is
+    set.
+    """
+    command = 'stty -g; "$0" -m tests.support.browser_program "$@"; code=$?; stty -g; exit $code'
+    environment = {
+        key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "EDITOR")
+    } | env
+    argv = ["/bin/sh", "-c", command, sys.executable, str(count), *words]
+    with PtyChat(argv, env=environment, rows=rows, cols=cols) as terminal:
+        terminal.wait_for(ENTERED, output=True)
+        yield terminal
+
+
+def left(terminal: PtyChat, code: int = 0) -> str:
+    """Wait for the end; the terminal must be as it was. What was told after the browser's screen
+    was left.
+    """
+    assert terminal.exit_code() == code
+    printed = terminal.raw.decode()
+    settings = re.findall(r"^[0-9a-f]+(?::[0-9a-f]+){20,}\r$", printed, re.MULTILINE)
+    assert len(settings) == 2
+    assert settings[0] == settings[1]
+    screen, _, told = printed.rpartition(LEFT_AGAIN)
+    assert screen.count(ENTERED) == screen.count(LEFT_AGAIN) + 1
+    for on, off in (
+        ("\x1b[?2004h", "\x1b[?2004l"),
+        ("\x1b[?25l", "\x1b[?25h"),
+        ("\x1b[?7l", "\x1b[?7h"),
+    ):
+        assert printed.rfind(on) < printed.rfind(off), f"{on!r} stays"
+    return OWN_SEQUENCES.sub("", told).replace("\r\n", "\n").replace("\r", "")
+
+
+def told(terminal: PtyChat) -> list[str]:
+    return left(terminal).strip().split("\n")[:-1]
+
+
+def test_arrows_choose_and_enter_resumes() -> None:
+    with browsing(50) as terminal:
+        for keys, number in (
+            (DOWN, 2),
+            (DOWN + DOWN + UP, 3),
+            ("j" + "j" + "k", 4),
+            (END, 50),
+            (HOME, 1),
+            (PAGE_DOWN, 11),
+            (PAGE_UP, 1),
+            ("G", 50),
+            ("g", 1),
+            (PAGE_DOWN + "\x1bOB", 12),
+        ):
+            terminal.send(keys)
+            terminal.wait_for(re.compile(rf"^> +{number} ", re.MULTILINE))
+        terminal.send("\r")
+        assert told(terminal) == ["chosen: sally_000011", "done: nothing", "settings: as before"]
+
+
+@pytest.mark.parametrize("before", ["/dep", "d", "?"])
+def test_ctrl_c_leaves_from_everywhere(before: str) -> None:
+    with browsing(50) as terminal:
+        terminal.send(before)
+        terminal.wait_for(re.compile(r"Enter list|y/n|Esc back"))
+        terminal.ctrl("c")
+        assert told(terminal) == ["chosen: none", "done: nothing", "settings: as before"]
+
+
+def test_the_filter_narrows_while_it_is_typed() -> None:
+    with browsing(50) as terminal:
+        terminal.send("/")
+        terminal.wait_for(re.compile("^/ +Enter list  Esc clear", re.MULTILINE))
+        for typed, count in (("d", 28), ("ep", 7), ("loy 漢", 7), ("字 000041", 1)):
+            terminal.send(typed)
+            terminal.wait_for(f"{count} of 50 match")
+        terminal.send("\x7f" * 7)
+        terminal.wait_for("7 of 50 match “deploy")
+        terminal.send("\r" + DOWN)
+        terminal.wait_for(re.compile(r"^> +12 ", re.MULTILINE))
+        terminal.send("\x1b")
+        terminal.wait_for("Sessions: 50")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000011"
+
+
+def test_the_preview_follows_the_selection_and_can_be_hidden() -> None:
+    with browsing(50) as terminal:
+        terminal.wait_for("You: Question 11 of sally_000000")
+        terminal.send(DOWN)
+        terminal.wait_for("You: Question 11 of sally_000001")
+        assert "Decisions: The database sorts, not Python [1]" in terminal.screen()
+        terminal.send("\t")
+        terminal.wait_for(re.compile(r"^ +22 ", re.MULTILINE))
+        assert "Decisions" not in "\n".join(terminal.screen())
+        terminal.send("pq")
+        left(terminal)
+
+
+def test_the_trash_asks_and_takes_no_for_an_answer() -> None:
+    with browsing(50) as terminal:
+        terminal.send(DOWN + "d")
+        terminal.wait_for("”? y/n")
+        terminal.send("n")
+        terminal.wait_for("Nothing was moved.")
+        terminal.wait_for("Sessions: 50")
+        terminal.send("dy")
+        terminal.wait_for("Moved sally_000001 to the trash.")
+        terminal.wait_for("Sessions: 49")
+        terminal.send("\r")
+        assert told(terminal)[:2] == ["chosen: sally_000002", "done: trashed sally_000001"]
+
+
+def test_what_cannot_be_moved_is_said() -> None:
+    with browsing(50, SHELF_FAILS="trash") as terminal:
+        terminal.send("dy")
+        terminal.wait_for("The disk is full. Make room.")
+        terminal.send("q")
+        assert told(terminal)[:2] == ["chosen: none", "done: nothing"]
+
+
+def test_chains_unfold_and_fold() -> None:
+    with browsing(50) as terminal:
+        terminal.send(DOWN * 5 + RIGHT)
+        terminal.wait_for("Sessions: 53")
+        terminal.wait_for("└ Older session 3")
+        terminal.send(DOWN * 3)
+        terminal.wait_for(re.compile("^> .*└ Older session 1", re.MULTILINE))
+        terminal.send(LEFT)
+        terminal.wait_for(re.compile("^> +6 .*▸ Deploy", re.MULTILINE))
+        terminal.send("u" + DOWN + "\r")
+        assert told(terminal)[0] == "chosen: older_000005_3"
+
+
+@pytest.mark.parametrize(("what", "keys"), [("edit", "e")])
+def test_a_failure_leaves_the_terminal_in_order(what: str, keys: str) -> None:
+    with browsing(5, SHELF_FAILS=what) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.send(keys)
+        assert told(terminal) == [f"broke: {what} broke", "done: nothing", "settings: as before"]
+
+
+def test_a_resize_redraws_from_wide_to_tiny_and_back() -> None:
+    with browsing(50, rows=50, cols=200) as terminal:
+        terminal.wait_for("Last words")
+        lines = [line for line in terminal.screen()[:-1] if "👩" not in line]
+        assert {get_cwidth(line.partition("│")[0]) for line in lines} == {118}
+        for rows, cols in ((5, 20), (12, 40), (2, 9), (1, 1), (24, 80), (60, 210)):
+            terminal.mark()
+            terminal.resize(rows, cols)
+            terminal.wait_for(re.compile(r".", re.DOTALL), output=True)
+            if cols > 1:
+                terminal.wait_for(re.compile(r"^> ", re.MULTILINE))
+        terminal.wait_for("Last words")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000000"
+
+
+def test_twenty_columns_and_five_lines() -> None:
+    with browsing(50, rows=5, cols=20) as terminal:
+        terminal.wait_for("Enter resume  ? keys")
+        assert terminal.screen() == [
+            ">  1  ▸ Ses… #pyth…",
+            "   2  漢字の並べ替…",
+            "   3  ␛]0;owned␇␛[…",
+            "   4  very long ve…",
+            "Enter resume  ? keys",
+        ]
+        terminal.send("d")
+        terminal.wait_for("Trash “Sessio…”? y/n")
+        terminal.send("n/漢\r\t")
+        terminal.wait_for("て教えてください、で")
+        terminal.send("\r")
+        assert told(terminal)[0] == "chosen: sally_000001"
+
+
+def test_a_screen_of_80_columns() -> None:
+    with browsing(8) as terminal:
+        terminal.send(RIGHT + DOWN)
+        terminal.wait_for("Question 11 of older_000000_3")
+        assert terminal.screen()[:11] == [
+            "  Sessions: 11",
+            "  1  ▾ Session 0 of all #python #wo␛[rk                        now   500 tokens",
+            ">    └ Older session 3                                         now   300 tokens",
+            "     └ Older session 2                                          2m   200 tokens",
+            "     └ Older session 1                                          3m   100 tokens",
+            "  2  漢字の並べ替えについて教えてください、できるだけ詳しく…    7h  1.7K tokens",
+            "  3  ␛]0;owned␇␛[2J␛[31mred <U+202E>right to left second lin…  14h  2.9K tokens",
+            "  4  very long very long very long very long very long very…   21h  4.2K tokens",
+            "  5  👩👩👧👦 family ❤ and 👍 thumbs é̀̂ #python #wo␛[rk          1d  5.4K tokens",
+            "  6  ▸ Deploy the blue cluster to eu-west-1                     1d  6.6K tokens",
+            "  7  How do I sort a list of dicts by two keys?                 1d  7.9K tokens",
+        ]
+        terminal.send("q")
+        left(terminal)
+
+
+def test_ten_thousand_rows() -> None:
+    with browsing(10_000) as terminal:
+        terminal.send(END)
+        terminal.wait_for(re.compile(r"^> 10000 ", re.MULTILINE))
+        terminal.send("/9998 session")
+        terminal.wait_for("0 of 10,000")
+        terminal.send("\x15009998")
+        terminal.wait_for(re.compile(r"^> +9999 ", re.MULTILINE))
+        terminal.send("\r\r")
+        assert told(terminal)[0] == "chosen: sally_009998"
+
+
+def test_hostile_names_are_shown_not_obeyed() -> None:
+    with browsing(8, cols=200) as terminal:
+        terminal.send(DOWN * 2)
+        terminal.wait_for("␛]0;owned␇␛[2J␛[31mred <U+202E>right to left second line␍<U+009B>1m")
+        terminal.send("q")
+        left(terminal)
+        printed = terminal.raw.decode()
+        for sequence in ("\x1b]0;", "\x1b[2Jred", "\x1b[31m", "\u202e", "\x9b", "\x07"):
+            assert sequence not in printed
+
+
+def test_only_bold_dim_and_reverse_are_used() -> None:
+    with browsing(8) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.send("?")
+        terminal.wait_for("Esc back")
+        terminal.send("qq")
+        left(terminal)
+        used = {
+            code
+            for codes in re.findall(r"\x1b\[([0-9;]*)m", terminal.raw.decode())
+            for code in codes.split(";")
+        }
+        assert used <= {"", "0", "1", "2", "7"}
+
+
+def test_ctrl_z_leaves_the_screen_until_the_program_goes_on() -> None:
+    with browsing(8) as terminal:
+        terminal.wait_for("Enter resume")
+        terminal.mark()
+        terminal.ctrl("z")
+        terminal.wait_for(LEFT_AGAIN, output=True)
+        terminal.wait_for(
+            re.compile(re.escape(LEFT_AGAIN) + ".*" + re.escape(ENTERED), re.DOTALL), output=True
+        )
+        terminal.send(DOWN + "\r")
+        assert told(terminal)[0] == "chosen: sally_000001"
+
+
+def test_where_there_is_no_terminal() -> None:
+    with pytest.raises(UsageError, match="no terminal that can show the browser"):
+        asyncio.run(browse(MadeShelf(1), now=NOW))

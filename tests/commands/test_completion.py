@@ -1,0 +1,275 @@
+"""Completions of a typed line, as values and in a real terminal."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from chat_loop.commands.completing import CommandCompleter
+from chat_loop.commands.registry import registry
+from chat_loop.commands.view import KEYS
+from chat_loop.config import AutoCompactConfig, parse
+from tests.support.saved_sessions import ALL, OLD, SECOND, put
+from tests.support.screens import Screen
+from tests.support.scripted_chat import SUMMARY, Model
+from tests.support.terminal_chat import chat, leave
+
+
+@pytest.fixture
+def screen(tmp_path: Path) -> Screen:
+    """A chat with two exchanges that has pins and tags, beside saved sessions and templates."""
+    put(tmp_path, *ALL)
+    (tmp_path / "prompts").mkdir()
+    (tmp_path / "prompts" / "review.md").write_text(
+        "---\ndescription: Look at a change\n---\nReview this.\n"
+    )
+    (tmp_path / "prompts" / "broken.md").write_text("")
+    lines = ["one", "two", "/pin the port is 8443", "/pin \x1b[2Jred", "/tag mine work"]
+    return Screen(
+        tmp_path, lines, "1", "2", SUMMARY, others=[Model()], prompts=tmp_path / "prompts"
+    )
+
+
+def offered(screen: Screen, before: str) -> list[str]:
+    """The lines as they become."""
+    found = CommandCompleter(screen.chat).choices(before)
+    return [before[: len(before) - choice.length] + choice.text for choice in found]
+
+
+def test_commands_and_aliases(screen: Screen) -> None:
+    assert offered(screen, "/uN") == ["/uncompact", "/undo", "/unpin ", "/untag "]
+    assert offered(screen, "/q") == ["/quit", "/quote "]
+    assert offered(screen, "#ex") == ["#exit", "#export "]
+    assert offered(screen, "/zz") == []
+    assert offered(screen, "un") == []
+    [info] = CommandCompleter(screen.chat).choices("/info")
+    assert (info.shown, info.note) == (
+        "/info",
+        "Show the session, its file, the model, the context and the totals",
+    )
+
+
+def test_templates(screen: Screen) -> None:
+    [review] = CommandCompleter(screen.chat).choices("/rev")
+    assert (review.text, review.shown, review.note) == ("review ", "/review", "Look at a change")
+    assert offered(screen, "/brok") == [], "what cannot be used is not offered"
+
+
+def test_sessions_by_id_and_name_before_anything_was_listed(screen: Screen) -> None:
+    screen.chat.listed = []
+    assert offered(screen, "/resume las") == ["/resume last"]
+    assert offered(screen, "/resume rate LIM") == [f"/resume {SECOND.header.id}"]
+    assert offered(screen, f"/show {OLD.header.id[:-2]}") == [f"/show {OLD.header.id}"]
+    assert offered(screen, f"/merge x {OLD.header.id[:-2]}") == [f"/merge x {OLD.header.id}"]
+    assert offered(screen, f"resume {OLD.header.id[:-2]}") == [f"resume {OLD.header.id}"]
+    assert SECOND.header.id in "".join(offered(screen, "/tree "))
+    assert screen.chat.conversation.live.header.id not in "".join(offered(screen, "/resume "))
+
+
+def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
+    screen.chat.listed = [OLD.header.id, SECOND.header.id]
+    choices = [*CommandCompleter(screen.chat).choices("/quote ")]
+    assert [(choice.text, choice.note.partition(" (")[0]) for choice in choices] == [
+        ("1", "What is a monad?"),
+        ("2", "Rate limiter"),
+    ]
+    assert offered(screen, "/export --session 2") == ["/export --session 2"]
+
+
+def test_help(screen: Screen) -> None:
+    assert offered(screen, "/help pi") == ["/help pin", "/help pins"]
+    assert offered(screen, "/help k") == ["/help keys"]
+
+
+def test_the_keys_are_told(tmp_path: Path) -> None:
+    told = Screen(tmp_path, ["/help keys"]).text
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    for keys, what in KEYS.items():
+        assert f"| {', '.join(f'`{key}`' for key in keys.split(', '))} | {what} |\n" in readme
+        assert f"  {keys} " in told
+        assert what.split()[0] in told
+
+
+def test_models(screen: Screen) -> None:
+    assert offered(screen, "/model scr") == ["/model scripted:test", "/model scripted"]
+    assert offered(screen, "/model ") == ["/model scripted:test"]
+    assert offered(screen, "/model te") == ["/model scripted:test"]
+    assert offered(screen, "/model x") == []
+
+
+def test_tags(screen: Screen) -> None:
+    assert offered(screen, "/tag u") == ["/tag urgent"]
+    assert offered(screen, "/untag m") == ["/untag mine"]
+    assert offered(screen, "/sessions --tag u") == ["/sessions --tag urgent"]
+    assert offered(screen, "/search bucket --tag wo") == ["/search bucket --tag work"]
+
+
+def test_what_can_be_copied(screen: Screen) -> None:
+    assert offered(screen, "/copy ") == ["/copy reply", "/copy query", "/copy all", "/copy code"]
+
+
+def test_settings(screen: Screen) -> None:
+    screen.chat.config = parse(
+        b"models: {gpt-4.1: {window: 9}}\nmcp: {n: {command: x, env: {A: hunter2}}}\n", "c.yaml"
+    )
+    assert offered(screen, "/config au") == [
+        f"/config auto_compact.{name}" for name in AutoCompactConfig.__struct_fields__
+    ]
+    assert offered(screen, "/config models.gpt-4.1.w") == ["/config models.gpt-4.1.window"]
+    assert offered(screen, "/config x") == []
+    assert "hunter2" not in str([*CommandCompleter(screen.chat).choices("/config mcp.n.env.A")])
+
+
+FREE = {
+    "decide",
+    "run",
+    "fork",
+    "rewind",
+    "mcp",
+    "forget",
+    "unpin",
+    "rename",
+    "edit",
+    "compact",
+    "summarize",
+    "remember",
+    "pin",
+    "search",
+}
+"""Commands that take words of the user's own: of those only files and options are offered."""
+EXPECTED = {
+    "tree": (OLD.header.id[:-1], OLD.header.id),
+    "merge": (OLD.header.id[:-1], OLD.header.id),
+    "delete": (OLD.header.id[:-1], OLD.header.id),
+    "copy": ("", "reply"),
+    "tag": ("u", "urgent"),
+    "untag": ("mi", "mine"),
+    "model": ("", "scripted:test"),
+    "show": (OLD.header.id[:-1], OLD.header.id),
+    "quote": (OLD.header.id[:-1], OLD.header.id),
+    "sessions": ("", "all"),
+    "resume": ("", "last"),
+    "config": ("displax", ""),
+    "export": ("", "html"),
+    "import": ("", "notes.md"),
+    "help": ("", "agents"),
+    "history": ("", "--full"),
+}
+"""By the command that takes something: what is typed of it, and what is offered first; empty:
+nothing.
+"""
+
+
+def test_for_every_argument_it_is_decided_what_is_offered(screen: Screen) -> None:
+    taking = {command.name for command in registry.commands if command.argument}
+    assert taking == EXPECTED.keys() | FREE
+    assert EXPECTED.keys() & FREE == set()
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_what_is_offered_for_an_argument(
+    screen: Screen, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "notes.md").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    screen.chat.listed = []
+    typed, first = EXPECTED[name]
+    found = offered(screen, f"/{name} {typed}")
+    assert found[:1] == ([f"/{name} {first}"] if first else [])
+
+
+@pytest.mark.parametrize("name", sorted(FREE))
+def test_for_free_words_nothing_is_offered_but_files_and_options(
+    screen: Screen, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "here").mkdir()
+    (tmp_path / "here" / "notes.md").touch()
+    monkeypatch.chdir(tmp_path / "here")
+    assert offered(screen, f"/{name} ") == []
+    assert offered(screen, f"/{name} @no") == [f"/{name} @notes.md"]
+
+
+def test_every_option_is_one_that_stands_alone_or_has_values_that_are_offered(
+    screen: Screen,
+) -> None:
+    for command in registry.commands:
+        for option in {*command.valued} - {"agent", "project"}:
+            assert offered(screen, f"/{command.name} --{option} "), f"/{command.name} --{option}"
+
+
+def test_options(screen: Screen) -> None:
+    assert offered(screen, "/resume 3 --") == [
+        "/resume 3 --full",
+        "/resume 3 --quick",
+        "/resume 3 --last",
+    ]
+    assert offered(screen, "/compact --") == [
+        "/compact --preview",
+        "/compact --diff",
+        "/compact --force",
+    ]
+    assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]
+    assert offered(screen, "/sessions --unfold --un") == [], "it is there already"
+    assert offered(screen, "/search x --since 3") == ["/search x --since 30d"]
+    assert offered(screen, "/export --as h") == ["/export --as html"]
+    assert offered(screen, "/tag --") == []
+    tag = registry.named("tag")
+    assert tag is not None
+    assert tag.options == {}, "that of another command is not its own"
+    [choice] = CommandCompleter(screen.chat).choices("/export --sec")
+    assert choice.note == "keep keys and passwords, which are left out otherwise"
+
+
+def test_paths(screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "a plan.md").touch()
+    (tmp_path / "files" / "notes.md").touch()
+    monkeypatch.chdir(tmp_path / "files")
+    assert offered(screen, "what is in @no") == ["what is in @notes.md"]
+    assert offered(screen, "/pin @no") == ["/pin @notes.md"]
+    assert offered(screen, "/import ") == ['/import "a plan.md"', "/import notes.md"]
+    assert offered(screen, f"{'x' * 3000} @no") == [f"{'x' * 3000} @notes.md"]
+
+
+def test_a_folder_that_cannot_be_read_offers_nothing(screen: Screen, tmp_path: Path) -> None:
+    screen.chat.listed = []
+    screen.chat.sessions.directory = tmp_path / "prompts" / "review.md"
+    assert offered(screen, "/resume ") == ["/resume last"]
+
+
+def test_tab_in_a_terminal(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    with chat(tmp_path, cols=100) as terminal:
+        terminal.send("/unp\t")
+        terminal.wait_for("You: /unpin ")
+        terminal.ctrl("c")
+        terminal.send("/un\t")
+        terminal.wait_for(re.compile(r"/unpin +Remove a pin"))
+        terminal.send("t\t")
+        terminal.wait_for("You: /untag")
+        terminal.ctrl("c")
+        terminal.send("/resume rate\t")
+        terminal.wait_for(f"You: /resume {SECOND.header.id}")
+        terminal.mark()
+        terminal.send("\r")
+        terminal.wait_for("Different agent detected.", output=True)
+        terminal.line("y")
+        terminal.wait_for("✓ Found: ", output=True)
+        leave(terminal)
+
+
+def test_tab_at_the_bottom_of_a_small_terminal(tmp_path: Path) -> None:
+    with chat(tmp_path, cols=60) as terminal:
+        terminal.resize(6, 60)
+        for _ in range(3):
+            terminal.mark()
+            terminal.line("/pins")
+            terminal.wait_for("keeps a text word for word.", output=True)
+        terminal.send("/un\t")
+        terminal.wait_for("/undo")
+        terminal.send("pin 7\r")
+        terminal.wait_for("There are no pins.", output=True)
+        leave(terminal)

@@ -1,0 +1,271 @@
+"""The commands about the context, as a user sees them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from chat_loop.context.budget import Limits
+from chat_loop.conversation.options import Options
+from chat_loop.errors import UsageError
+from chat_loop.values import Usage, Window
+from tests.support.screens import Screen
+from tests.support.scripted_chat import SUMMARY, Says, Step
+
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
+ANSWER: Step = Says(("because",), usage=None)
+SUMMED: Step = Says((SUMMARY,), usage=Usage(input=900, output=40))
+QUERIES = [f"Question {number}, about boats." for number in range(1, 9)]
+
+
+def shown(screen: Screen, line: str) -> str:
+    """What the screen showed after a line was typed, up to the next line."""
+    after = screen.text.partition(f"You: {line}\n")[2]
+    return after.partition("\nYou: ")[0].partition("\nGoodbye!")[0]
+
+
+def priced(model: str, usage: Usage) -> float | None:
+    return usage.input * 3e-6 + usage.output * 15e-6
+
+
+def test_a_preview_is_shown_and_cancelled_or_taken(tmp_path: Path) -> None:
+    lines = [*QUERIES, "/compact --preview", "/compact --preview", "/info"]
+    steps = [*[ANSWER] * 8, SUMMED, SUMMED]
+    screen = Screen(tmp_path, lines, *steps, answers=["n", "y"], options=QUIET)
+    first = shown(screen, "/compact --preview")
+    assert re.search(r"Compacting would shrink \d+ tokens to about \d+\.", first)
+    assert (
+        "2 exchanges would stay word for word:\n  [1.7] Question 7, about boats.\n  "
+        "[1.8] Question 8" in first
+    )
+    assert "**Decisions Made:**\n- Stay polite [1]" in first
+    assert first.endswith("Compact? [y]es, [n]o, [e]dit: n\nNot compacted.")
+    assert "📦 Compacted" in screen.text.rpartition("or e to edit) y\n")[2]
+    assert "Resumed From:" in shown(screen, "/info")
+
+
+def test_a_summary_that_is_edited_in_the_preview_is_the_one_that_counts(tmp_path: Path) -> None:
+    def edit(text: str) -> str:
+        return text.replace("- Stay polite [1]", "- Be rude on Fridays [1.2]")
+
+    steps = [*[ANSWER] * 8, SUMMED]
+    screen = Screen(
+        tmp_path,
+        [*QUERIES, "/compact --preview"],
+        *steps,
+        answers=["e", "y"],
+        edit=edit,
+        options=QUIET,
+    )
+    restoration = screen.talk.conversation.session.restoration
+    assert restoration is not None
+    assert "Be rude on Fridays" in restoration.block
+    assert "Stay polite" not in restoration.block
+
+
+def test_an_editor_that_fails_or_an_emptied_summary_changes_nothing(tmp_path: Path) -> None:
+    def none(text: str) -> str:
+        raise UsageError(
+            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
+        )
+
+    steps = [*[ANSWER] * 8, SUMMED]
+    screen = Screen(
+        tmp_path, [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=none, options=QUIET
+    )
+    assert "✗ There is no editor." in screen.text
+    assert screen.talk.conversation.session.restoration is None
+    again = Screen(
+        tmp_path / "b",
+        [*QUERIES, "/compact --preview"],
+        *steps,
+        answers=["e"],
+        edit=lambda text: "",
+        options=QUIET,
+    )
+    assert "✗ Nothing is left of the summary: not compacted." in again.text
+
+
+def test_summarize_shows_the_panel(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, [*QUERIES, "/summarize"], *[ANSWER] * 8, SUMMED, options=QUIET)
+    panel = shown(screen, "/summarize")
+    assert panel.startswith(
+        "Summarizing conversation history...\n📝 Generating session summary... ✓\n"
+    )
+    assert "─ Session Summary ─" in panel
+    for line in (
+        "Messages: 16 → 5 (69% reduction)",
+        "Key Topics:",
+        "• Greetings [1]",
+        "Files Modified: 0",
+        "Commands Run: 0",
+    ):
+        assert line in panel
+    assert re.search(r"Tokens saved: ~\d+", panel)
+
+
+def test_uncompact_asks_when_not_everything_fits(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path,
+        [*QUERIES, "compact", "/uncompact", "/context"],
+        *[ANSWER] * 8,
+        SUMMED,
+        options=QUIET,
+    )
+    assert re.search(r"The context will hold \d+ tokens\.", shown(screen, "/uncompact"))
+    assert len(screen.talk.conversation.thread.exchanges) == 8
+    again = Screen(tmp_path / "b", ["Hi", "/uncompact"], ANSWER, options=QUIET)
+    assert "✗ This session was not compacted: it has all its words." in again.text
+
+
+def test_the_context_part_by_part(tmp_path: Path) -> None:
+    options = replace(QUIET, cost=priced)
+    lines = [*QUERIES, "compact", "And then?", "/context"]
+    screen = Screen(
+        tmp_path, lines, *[ANSWER] * 8, SUMMED, ANSWER, options=options, window=Window(8_000)
+    )
+    text = shown(screen, "/context")
+    assert re.match(r"Context: ~\d+ of 8,000 tokens \(~\d+% of 8K\)\n", text)
+    names = re.findall(r"^  (\S.*?)  +[\d,]+  +\d+%", text, re.MULTILINE)
+    assert names == [
+        "System prompt",
+        "Restored block",
+        "Carried words",
+        "This session (1)",
+        "Kept for the reply",
+        "Free",
+    ]
+    assert "Auto-compacts at 6,400 tokens." in text
+    assert re.search(r"The next request costs about \$0\.00\d\d plus the reply\.", text)
+
+
+def test_warnings_at_80_90_and_95_percent_when_nothing_is_compacted_by_itself(
+    tmp_path: Path,
+) -> None:
+    options = replace(QUIET, limits=replace(Limits(), enabled=False))
+    steps = [
+        Says(("because",), usage=Usage(input=size, output=1))
+        for size in (700, 801, 850, 905, 955, 960)
+    ]
+    screen = Screen(
+        tmp_path, ["a", "b", "c", "d", "e", "f"], *steps, options=options, window=Window(1_000)
+    )
+    assert re.findall(r"The context is (\d+)% full", screen.text) == ["80", "91", "96"]
+    assert screen.text.count("compact makes room.") == 3
+
+
+def test_the_history_of_a_chain(tmp_path: Path) -> None:
+    lines = [*QUERIES, "compact", "And then?", "/history", "/history --full", "/history now"]
+    screen = Screen(tmp_path, lines, *[ANSWER] * 8, SUMMED, ANSWER, options=QUIET)
+    assert shown(screen, "/history").startswith(
+        """\
+Session history (18 messages total):
+
+[Summary 1] Messages 1-12 (sally_20261121_223015):
+  Greetings [1]
+"""
+    )
+    assert shown(screen, "/history").endswith(
+        """\
+[Recent] Messages 13-18:
+  Message 13: You: Question 7, about boats.
+  Message 14: Sally: because
+  Message 15: You: Question 8, about boats.
+  Message 16: Sally: because
+  Message 17: You: And then?
+  Message 18: Sally: because"""
+    )
+    assert "Decisions: Stay polite [1]" in shown(screen, "/history --full")
+    assert "✗ Usage: /history [--full]" in shown(screen, "/history now")
+
+
+def test_the_history_after_a_fork_tells_each_message_once(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path, [*QUERIES[:4], "/fork 3", "And then?", "/history"], *[ANSWER] * 5, options=QUIET
+    )
+    assert shown(screen, "/history") == (
+        "Session history (8 messages total):\n\n[Recent] Messages 1-8:\n"
+        "  Message 1: You: Question 1, about boats.\n  Message 2: Sally: because\n"
+        "  Message 3: You: Question 2, about boats.\n  Message 4: Sally: because\n"
+        "  Message 5: You: Question 3, about boats.\n  Message 6: Sally: because\n"
+        "  Message 7: You: And then?\n  Message 8: Sally: because"
+    )
+
+
+def test_the_statistics_of_a_chain(tmp_path: Path) -> None:
+    options = replace(QUIET, cost=priced)
+    screen = Screen(
+        tmp_path,
+        [*QUERIES, "compact", "And then?", "/stats"],
+        *[ANSWER] * 8,
+        SUMMED,
+        ANSWER,
+        options=options,
+    )
+    text = shown(screen, "/stats")
+    assert re.search(r"^Queries in the chain: +9$", text, re.MULTILINE)
+    assert re.search(r"^Summaries: +940 \(in: 900, out: 40\)$", text, re.MULTILINE)
+    assert re.search(r"^Cost of the session: +\$0\.\d{4}$", text, re.MULTILINE)
+    assert "\n1 compaction:\n  Nov 21, 22:30 · 1.1 to 1.6 · " in text
+    assert "· scripted:test · 2.0s · $0.0033" in text
+
+
+def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
+    lines = [
+        "/pins",
+        "/pin Boats are blue.",
+        "/pin Bob is 41.",
+        "/pins",
+        "/unpin 3",
+        "/unpin 1",
+        "/pin",
+    ]
+    screen = Screen(tmp_path, lines, options=QUIET)
+    assert "✗ There are no pins." in screen.text
+    assert "1  Boats are blue.\n2  Bob is 41.\n" in screen.text
+    assert "✗ /unpin takes a number from 1 to 2." in screen.text
+    assert "Unpinned; 1 left.\nYou: /pin\n1  Bob is 41.\n" in screen.text
+
+
+def test_what_is_only_in_the_archive_is_listed(tmp_path: Path) -> None:
+    lines = ["Hi", "/compact --diff", "compact", "/compact --diff", "/compact --list"]
+    screen = Screen(tmp_path, lines, ANSWER, SUMMED, options=QUIET)
+    assert "✗ This session was not compacted" in shown(screen, "/compact --diff")
+    assert "Every sentence with an exact value is in the context." in screen.text
+    assert "✗ /compact has no option --list." in screen.text
+
+
+def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
+    Screen(tmp_path, QUERIES, *[ANSWER] * 8, options=QUIET)
+    options = replace(QUIET, cost=priced)
+    lines = ["/resume 1 --last 3", "/resume 1 --last x", "/resume 1 2"]
+    screen = Screen(tmp_path, lines, SUMMED, hours=1, options=options)
+    assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: the summary and 3 exchanges\n", screen.text)
+    assert "✗ Usage: /resume [N|ID|WORDS]" in screen.text
+    assert "✗ Which session? One number or id is wanted." in screen.text
+
+
+def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path, [*QUERIES, "compact"], *[ANSWER] * 8, SUMMED, options=QUIET, show_blocks=True
+    )
+    text = shown(screen, "compact")
+    assert "[SUMMARY: 1.1 to 1.6]\n**Background Context:** Initial session.\n" in text
+    assert text.endswith("[END SUMMARY]\n🔄 Starting new session with summary...")
+
+
+def test_an_automatic_compaction_is_one_line(tmp_path: Path) -> None:
+    options = replace(
+        QUIET, limits=replace(Limits(), max_messages=10, preserve_recent=2), use_ai_summary=False
+    )
+    queries = [query + " They float." * 120 for query in QUERIES[:6]]
+    screen = Screen(tmp_path, queries, *[ANSWER] * 6, options=options)
+    text = shown(screen, queries[4])
+    assert re.fullmatch(
+        r"📦 Compacted \S+ → \S+ tokens.* · without a model\. Reached 80% capacity \(8/10 "
+        r"messages\)\.\n"
+        r"Sally: because\nTime: 2\.0s \| Tokens: ~[\d,]+ \(in: [\d,]+, out: 1\)\n",
+        text,
+    )

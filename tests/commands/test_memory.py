@@ -1,0 +1,387 @@
+"""The memory commands, and the request that carries the memory."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from chat_loop.context.budget import Limits
+from chat_loop.conversation.options import Options
+from chat_loop.events import Warned
+from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
+from chat_loop.values import Message, Request, Usage, Window
+from tests.support import fork_server
+from tests.support.pty_chat import PtyChat
+from tests.support.screens import Screen
+from tests.support.scripted_chat import SUMMARY, Says, Talk, said
+
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
+BLOCK = f"Be kind.\n\n{INTRO}\n- "
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+
+def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
+    """A project in `folder`/project, in a home with the user's own data."""
+    (folder / "project").mkdir(exist_ok=True)
+    return MemoryLocation(
+        directory=folder / "project", home=folder, data=folder / "data", max_tokens=max_tokens
+    )
+
+
+def written(folder: Path, text: str) -> Path:
+    """The project's memory."""
+    path = place(folder).directory / "MEMORY.md"
+    path.write_text(text, "utf-8")
+    return path
+
+
+def noted(folder: Path) -> str:
+    return (folder / "project" / "MEMORY.md").read_text("utf-8")
+
+
+def test_a_whole_screen(tmp_path: Path) -> None:
+    """Note, show, forget: in the project's file, of which a few facts are there
+    already.
+    """
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    lines = [
+        "/memory",
+        "/remember The tests need Postgres 16.",
+        "/remember --project Deploys happen on Tuesdays,\n  never on Fridays.",
+        "/remember  deploys HAPPEN on Tuesdays, never on fridays.",
+        "/remember",
+        "/memory",
+        "/forget 3",
+        "/forget 1",
+        "/memory",
+    ]
+    screen = Screen(
+        tmp_path / "sessions",
+        lines,
+        options=QUIET,
+        memory=place(tmp_path),
+    )
+    expected = (Path(__file__).parents[1] / "golden" / "memory" / "screen.txt").read_text("utf-8")
+    assert screen.text == expected
+
+
+def test_where_the_memory_stands_in_a_request(tmp_path: Path) -> None:
+    """After the system prompt and before everything else, the same bytes until a command or a new
+    session.
+    """
+    written(
+        tmp_path, "# Ours\n\nProse is not sent.\n\n- Oak, not pine.\n\n- Port 5544\n  on pluto\n"
+    )
+    lines = ["One", "Two", "/remember Three.", "Four", "/forget oak,  not pine.", "Five"]
+    steps = ["1", "2", "4", "5"]
+    screen = Screen(tmp_path / "sessions", lines, *steps, options=QUIET, memory=place(tmp_path))
+    first = f"{BLOCK}Oak, not pine.\n- Port 5544\n  on pluto"
+    requests = screen.talk.model.requests
+    assert requests[0] == Request(system=first, messages=said("One"))
+    assert requests[1] == Request(system=first, messages=said("One", "1", "Two"))
+    assert requests[2].system == f"{first}\n- Three."
+    assert requests[3].system == f"{BLOCK}Port 5544\n  on pluto\n- Three."
+    assert requests[3].messages == said("One", "1", "Two", "2", "Four", "4", "Five")
+
+
+def test_an_edit_by_hand_counts_from_the_next_session_of_the_chain_on(tmp_path: Path) -> None:
+    path = written(tmp_path, "- one\n")
+
+    def edit(text: str) -> str:
+        path.write_text("- one\n- two\n", "utf-8")
+        return text
+
+    lines = ["A", "/compact --preview", "B", "compact", "C"]
+    steps = ["1", SUMMARY, "2", SUMMARY, "Ready.", "3"]
+    options = replace(QUIET, acknowledge=True)
+    screen = Screen(
+        tmp_path / "s",
+        lines,
+        *steps,
+        answers=["e", "n"],
+        edit=edit,
+        options=options,
+        memory=place(tmp_path),
+    )
+    systems = [request.system.removeprefix(BLOCK) for request in screen.talk.model.requests]
+    assert [system for system in systems if not system.startswith("Task:")] == [
+        "one",
+        "one",
+        "one\n- two",
+        "one\n- two",
+    ]
+    assert screen.text.count("⚠️  The memory has changed. Memory: 2 facts from ./MEMORY.md.\n") == 1
+    assert systems[1].startswith("Task: session summary")  # who summarizes needs no memory
+    assert "- one" not in systems[1]
+
+
+def test_memory_puts_an_edit_into_effect_and_says_so(tmp_path: Path) -> None:
+    path = written(tmp_path, "- one\n")
+    talk_lines = ["A", "/compact --preview", "/memory", "/memory", "B"]
+
+    def edit(text: str) -> str:
+        path.write_text("- two\n", "utf-8")
+        return text
+
+    screen = Screen(
+        tmp_path / "s", talk_lines, "1", SUMMARY, "2", answers=["e", "n"], edit=edit, options=QUIET,
+        memory=place(tmp_path),
+    )  # fmt: skip
+    size = 55
+    shown = f"You: /memory\nMemory: ./MEMORY.md\n1  two\n~{size} of at most 1,500 tokens.\n"
+    shown = re.sub("~55", r"~\\d+", re.escape(shown))
+    changed = re.escape("The file was changed: the model gets it so from your next message on.\n")
+    assert re.search(shown + changed + shown + "You: B\n", screen.text)
+    assert screen.talk.model.requests[-1].system == f"{BLOCK}two"
+
+
+def test_forget_takes_the_number_that_was_shown(tmp_path: Path) -> None:
+    path = written(tmp_path, "- one\n- two\n")
+
+    def edit(text: str) -> str:
+        path.write_text("- zero\n- one\n- two\n", "utf-8")
+        return text
+
+    screen = Screen(
+        tmp_path / "s", ["A", "/memory", "/compact --preview", "/forget 2", "/forget TWO", "/forget 9"], "1", SUMMARY,
+        answers=["e", "n"], edit=edit, options=QUIET, memory=place(tmp_path),
+    )  # fmt: skip
+    assert path.read_text("utf-8") == "- zero\n- one\n"
+    assert screen.text.endswith(
+        "You: /forget 2\n2  two\nForgotten; 2 facts left in ./MEMORY.md.\n"
+        "You: /forget TWO\n✗ /forget takes a number from 1 to 2.\n  /help forget has more.\n"
+        "You: /forget 9\n✗ /forget takes a number from 1 to 2.\n  /help forget has more.\n"
+        "Goodbye!\n✓ Conversation saved successfully!\n"
+        + screen.text.rpartition("successfully!\n")[2]
+    )
+
+
+def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
+    written(tmp_path, "- one\n")
+    line = "/remember The key is sk-ant-api03-AbCdEf0123456789AbCdEf0123456789AbCd"
+    screen = Screen(
+        tmp_path / "s", [line, line], answers=["n", "y"], options=QUIET, memory=place(tmp_path)
+    )
+    asked = (
+        f"You: {line}\n"
+        "⚠️  Secrets are not written into the memory. Without it:\n"
+        "   The key is [REDACTED:anthropic:1]\n"
+    )
+    assert screen.text == (
+        f"{asked}Save it like this? [y/N] n\nNot saved.\n"
+        f"{asked}Save it like this? [y/N] y\nSaved in ./MEMORY.md (2 facts).\nGoodbye!\n"
+    )
+    assert noted(tmp_path) == "- one\n- The key is [REDACTED:anthropic:1]\n"
+
+
+def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
+    written(tmp_path, "- one\n- " + "many words " * 40 + "\n")
+    lines = ["/remember " + "a lot " * 80, "/memory", "Hi"]
+    screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path, 100))
+    assert (
+        "Saved in ./MEMORY.md (3 facts).\n"
+        "⚠️  It does not fit: the memory holds 100 tokens, and the model gets what "
+        "comes first in the file. "
+        "/memory shows what is left out, /forget makes room.\n"
+    ) in screen.text
+    shown = screen.text.partition("You: /memory\n")[2]
+    assert shown.startswith("Memory: ./MEMORY.md\n1  one\n2  many words")
+    assert shown.count(" (left out)\n") == 2
+    assert (
+        "⚠️  2 facts left out (memory is full): the model does not get what is marked. "
+        "/forget makes room; memory.max_tokens in the config allows more.\n"
+    ) in shown
+    assert screen.talk.model.requests[0].system == f"{BLOCK}one"
+
+
+def test_hostile_facts_are_shown_and_sent_visibly(tmp_path: Path) -> None:
+    written(tmp_path, "- \x1b]0;title\x07\x1b[2J\u202eevil\n\n  ## System\n- " + "x" * 5000 + "\n")
+    screen = Screen(
+        tmp_path / "s", ["/memory", "Hi"], "Hello.", options=QUIET, memory=place(tmp_path)
+    )
+    assert not re.search("[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", screen.text)
+    assert (
+        "1  ⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n   \n   ## System\n2  xxxx"
+        in screen.text
+    )
+    system = screen.talk.model.requests[0].system
+    assert system.startswith(
+        f"{BLOCK}⟦U+001B⟧]0;title⟦U+0007⟧⟦U+001B⟧[2J⟦U+202E⟧evil\n\n  ## System\n- xxxx"
+    )
+
+
+def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> None:
+    path = place(tmp_path).directory / "MEMORY.md"
+    path.mkdir()
+    lines = ["/remember x", "/memory", "/forget 1", "Hi"]
+    screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path))
+    assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 3
+    assert screen.talk.model.requests[0].system == "Be kind."
+
+
+def test_switched_off_the_commands_say_so(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path / "s", ["/remember x", "/memory", "/forget 1", "Hi"], "Hello.", options=QUIET
+    )
+    off = "✗ The memory is switched off.\n  memory.enabled: true in the config switches it on.\n"
+    assert screen.text.startswith(
+        f"You: /remember x\n{off}You: /memory\n{off}You: /forget 1\n{off}You: Hi\n"
+    )
+    assert screen.talk.model.requests[0].system == "Be kind."
+
+
+# What the memory is counted in.
+
+
+def test_the_context_shows_the_memory_as_a_part(tmp_path: Path) -> None:
+    written(tmp_path, "- " + "word " * 100 + "\n")
+    screen = Screen(
+        tmp_path / "s", ["/context"], options=QUIET, memory=place(tmp_path), window=Window(8000)
+    )
+    tokens = len(INTRO.split()) + 101
+    assert re.search(rf"^  System prompt  +2  .*\n  Memory  +{tokens}  ", screen.text, re.MULTILINE)
+    assert f"Context: ~{tokens + 2} of 8,000 tokens" in screen.text
+
+
+def test_what_is_noted_is_counted_before_the_next_report(tmp_path: Path) -> None:
+    written(tmp_path, "- one\n")
+    step = Says(("Hello.",), usage=Usage(input=100, output=10))
+    lines = [
+        "Hi",
+        "/remember two three four",
+        "/context",
+        "Hi",
+        "/context",
+        "/forget 1",
+        "/forget 1",
+        "/context",
+    ]
+    screen = Screen(tmp_path / "s", lines, step, step, options=QUIET, memory=place(tmp_path))
+    without = 110 - len(INTRO.split()) - 6  # two bullets of 2 and 4 words
+    assert re.findall(r"Context: (\d+) of", screen.text) == ["114", "110", str(without)]
+
+
+def test_a_request_that_is_too_large_because_of_the_memory_is_not_sent(tmp_path: Path) -> None:
+    written(tmp_path, "- " + "word " * 700 + "\n")
+    options = replace(QUIET, limits=replace(Limits(), enabled=False))
+    query = "long " * 200
+    for memory, sent in ((None, 1), (place(tmp_path), 0)):
+        folder = tmp_path / f"s{sent}"
+        steps = ["Hello."] * sent
+        screen = Screen(
+            folder, [query], *steps, options=options, memory=memory, window=Window(1000)
+        )
+        assert len(screen.talk.model.requests) == sent
+        assert ("✗ Not sent: the request would hold" in screen.text) == (not sent)
+
+
+def test_an_offer_and_an_acknowledgment_count_and_hold_the_memory(tmp_path: Path) -> None:
+    Screen(tmp_path / "s", ["Hi"], "Hello.", SUMMARY)
+    plain = Screen(
+        tmp_path / "s", ["resume 1"], "Ready.", options=replace(QUIET, acknowledge=True), hours=1
+    )
+    written(tmp_path, "- one two three\n")
+    options = replace(QUIET, acknowledge=True)
+    screen = Screen(
+        tmp_path / "s",
+        ["resume sally_20261121_223015"],
+        "Ready.",
+        options=options,
+        hours=2,
+        memory=place(tmp_path),
+    )
+    found = [
+        int(re.findall(r"^  ([\d,]+) tokens: the summary", one.text, re.MULTILINE)[0])
+        for one in (plain, screen)
+    ]
+    assert found[1] - found[0] == len(INTRO.split()) + 4
+    [acknowledgment] = screen.talk.model.requests
+    assert acknowledgment.system == f"{BLOCK}one two three"
+    assert acknowledgment.messages[0].text.startswith("CONTEXT RESTORATION")
+
+
+def test_a_fresh_session_reads_the_memory_again(tmp_path: Path) -> None:
+    path = written(tmp_path, "- one\n")
+    told: list[object] = []
+    book = ProjectMemory(place(tmp_path), told.append)
+
+    async def run() -> None:
+        talk = Talk(tmp_path / "s", "1", "2", options=QUIET, memory=book.block)
+        await talk.conversation.ask("A")
+        path.unlink()
+        await talk.conversation.leave("clear")
+        await talk.conversation.ask("B")
+        talk.conversation.close()
+        assert talk.model.requests == [
+            Request(system=f"{BLOCK}one", messages=(Message("user", "A"),)),
+            Request(system="Be kind.", messages=(Message("user", "B"),)),
+        ]
+
+    import asyncio
+
+    asyncio.run(run())
+    assert told == [Warned("The memory has changed. Memory: none.")]
+
+
+# The program.
+
+
+def environment(folder: Path) -> dict[str, str]:
+    return {
+        "CHAT_LOOP_HOME": str(folder / "data"),
+        "HOME": str(folder),
+        "PATH": "/usr/bin:/bin",
+        "LANG": "C.UTF-8",
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+    }
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
+    command = ["--model", "scripted:echo", *arguments]
+    return fork_server.run(command, environment(folder), cwd=place(folder).directory)
+
+
+def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
+    plain = run(tmp_path, "-p", "Hello")
+    written(tmp_path, "- one two three\n")
+    noted_ = run(tmp_path, "-p", "Hello")
+    assert (noted_.returncode, noted_.stdout, noted_.stderr) == (0, b"You said: Hello\n", b"")
+    sessions = sorted(
+        (tmp_path / "data" / "sessions").glob("*.md"), key=lambda path: path.stat().st_mtime_ns
+    )
+    counts = [int(re.findall(r"in: (\d+)", path.read_text("utf-8"))[0]) for path in sessions]
+    assert counts[1] - counts[0] == len(INTRO.split()) + 4
+    assert plain.stderr == b""
+    (tmp_path / "data" / "config.yaml").write_text("memory: {max_tokens: 100}\n")
+    written(tmp_path, "- one\n- " + "many words " * 99 + "\n")
+    crowded = run(tmp_path, "-p", "Hello")
+    assert crowded.stdout == b"You said: Hello\n"
+    left_out = "Memory: 2 facts from ./MEMORY.md; 1 fact left out (memory is full) (/memory)"
+    assert left_out in crowded.stderr.decode()
+    (tmp_path / "data" / "config.yaml").write_text("memory: {enabled: false}\n")
+    assert run(tmp_path, "-p", "Hello").stderr == b""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+def test_the_start_says_that_a_project_brings_a_memory(tmp_path: Path) -> None:
+    written(tmp_path, "- one\n- two\n")
+    (tmp_path / "data" / "sessions").mkdir(parents=True)  # not the first start of all, which greets
+    argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
+    with PtyChat(argv, env=environment(tmp_path), cwd=tmp_path / "project") as terminal:
+        terminal.wait_for("context", timeout=20)
+        banner, notice, prompt = terminal.screen()[:3]
+        assert banner.startswith("chat-loop ")
+        assert (notice, prompt) == ("Memory: 2 facts from ./MEMORY.md", "You:")
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
+    (tmp_path / "project" / "MEMORY.md").rename(tmp_path / "data" / "MEMORY.md")
+    with PtyChat(argv, env=environment(tmp_path), cwd=tmp_path / "project") as terminal:
+        terminal.wait_for("context", timeout=20)
+        assert terminal.screen()[1] == "You:"  # the user's own is no news
+        terminal.line("exit")
+        assert terminal.exit_code() == 0

@@ -1,0 +1,158 @@
+"""Which lines are commands, and which are text."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.commands import context, session, settings, view  # noqa: F401 - importing them registers their commands
+from chat_loop.commands.registry import Call, Command, Unknown, registry
+
+README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+TEXT = None
+
+
+def meaning(line: str) -> tuple[str, str] | str | None:
+    """(command, argument), the name of an unknown command, or None for text."""
+    match registry.parse(line):
+        case Call(command, argument):
+            return command.name, argument
+        case Unknown(name, _):
+            return f"/{name}"
+        case None:
+            return TEXT
+
+
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("exit", ("exit", "")),
+        ("quit", ("exit", "")),
+        ("help", ("help", "")),
+        ("compact", ("compact", "")),
+        ("sessions", ("sessions", "")),
+        ("resume 3", ("resume", "3")),
+        ("resume  sally_20261121_223015", ("resume", "sally_20261121_223015")),
+        ("exit ", ("exit", "")),
+        ("compact\n", ("compact", "")),
+        ("exit now", TEXT),
+        ("exit\nnow", TEXT),
+        ("help me", TEXT),
+        ("help?", TEXT),
+        ("compact disks are old", TEXT),
+        ("compact the API", TEXT),
+        ("sessions all", TEXT),
+        ("sessions of parliament", TEXT),
+        ("resume", ("resume", "")),
+        ("resume my CV", TEXT),
+        ("resume 3 please", TEXT),
+        ("resume\n3", TEXT),
+        ("Exit", TEXT),
+        ("EXIT", TEXT),
+        ("history", TEXT),
+        ("info", TEXT),
+        ("clear", TEXT),
+        ("pin it down", TEXT),
+        (" exit", TEXT),
+        ("\texit", TEXT),
+        (" /exit", TEXT),
+        ("", TEXT),
+        ("/exit", ("exit", "")),
+        ("/quit", ("exit", "")),
+        ("/help compact", ("help", "compact")),
+        ("/compact", ("compact", "")),
+        ("/compact keep the API names", ("compact", "keep the API names")),
+        ("/COMPACT keep names", ("compact", "keep names")),
+        ("/resume 3", ("resume", "3")),
+        ("/sessions all", ("sessions", "all")),
+        ("/info", ("info", "")),
+        ("/clear ", ("clear", "")),
+        ("/pin one\n  two\n\nthree", ("pin", "one\n  two\n\nthree")),
+        ("/pin\nexit", ("pin", "exit")),
+        ("/pin /exit", ("pin", "/exit")),
+        ("#compact", ("compact", "")),
+        ("#pin a text", ("pin", "a text")),
+        ("/unknown", "/unknown"),
+        ("/unknown with words", "/unknown"),
+        ("/exits", "/exits"),
+        ("/compact-all", "/compact-all"),
+        ("/usr", "/usr"),
+        ("/usr/bin/python fails", TEXT),
+        ("/etc/passwd", TEXT),
+        ("/help.", TEXT),
+        ("/1", TEXT),
+        ("/", TEXT),
+        ("//exit", TEXT),
+        ("/ exit", TEXT),
+        ("#include <stdio.h>", TEXT),
+        ("# Heading", TEXT),
+        ("#unknown", TEXT),
+        ("#1 is broken", TEXT),
+        ("## compact", TEXT),
+        ("#compact!", TEXT),
+    ],
+)
+def test_what_a_line_is(line: str, meant: tuple[str, str] | str | None) -> None:
+    assert meaning(line) == meant
+
+
+@given(
+    st.one_of(
+        st.text(), st.sampled_from(["exit", "/exit", "#compact", "resume 1", "/pin x", "help"])
+    )
+)
+def test_a_leading_space_makes_any_line_text(line: str) -> None:
+    assert meaning(f" {line}") is TEXT
+
+
+@given(
+    st.sampled_from([name for name in registry.names() if name not in ("pin", "info", "clear")]),
+    st.text(),
+)
+def test_a_bare_word_with_more_after_it_is_text(name: str, more: str) -> None:
+    assert meaning(f"{name} {more}x y") is TEXT
+
+
+@pytest.mark.parametrize(
+    ("typed", "nearest"),
+    [
+        ("compct", "compact"),
+        ("EXITS", "exit"),
+        ("session", "sessions"),
+        ("hepl", "help"),
+        ("xyzzy", ""),
+        ("Pn", "pin"),
+    ],
+)
+def test_an_unknown_command_names_the_nearest(typed: str, nearest: str) -> None:
+    assert registry.parse(f"/{typed}") == Unknown(typed, nearest)
+
+
+@pytest.mark.parametrize("command", registry.commands, ids=lambda command: str(command.name))
+def test_every_command_has_a_line_of_help_and_a_row_in_the_readme(command: Command) -> None:
+    assert command.help.endswith(".")
+    assert len(command.usage) + len(command.help) < 120
+    for name in (command.name, *command.aliases):
+        rows = [
+            line
+            for line in README.splitlines()
+            if line.startswith("|") and re.search(rf"`/{name}[ `]", line)
+        ]
+        assert len(rows) == 1, name
+        assert command.help in rows[0]
+
+
+def test_names_are_given_once() -> None:
+    assert len(set(registry.names())) == len(registry.names())
+
+
+def test_every_command_has_a_family() -> None:
+    shown = view.families(registry.commands)
+    assert [command for _, members in shown for command in members] != []
+    assert sorted(command.name for _, members in shown for command in members) == sorted(
+        command.name for command in registry.commands
+    )

@@ -1,0 +1,154 @@
+"""`sessions` and `resume` on the screen: the list, and look-up by number or id."""
+
+from __future__ import annotations
+
+import os
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from chat_loop.conversation.options import Options
+from tests.support.library_screens import in_zone
+from tests.support.screens import Screen
+from tests.support.scripted_chat import SUMMARY, names
+
+
+@pytest.fixture(autouse=True)
+def _size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+    in_zone(monkeypatch)
+
+
+def shelf(folder: Path) -> None:
+    """Four sessions, an hour apart; their files changed in the other order, as in a backup that was
+    restored.
+    """
+    lines = ["word " * 60, "漢字", "[red]Wie sortiert[/] man \x1b]0;x\x07 das?", "How do I sort?"]
+    for number, line in enumerate(lines):
+        options = Options(on_exit="later", attach_from_archive=False)
+        Screen(folder, [line], "So.", hours=number - 8, options=options)
+        path = folder / names(folder)[-1]
+        noon = datetime(2020, 6, 9 - number, 12).timestamp()
+        os.utime(path, (noon, noon))
+
+
+def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    screen = Screen(tmp_path, ["sessions", "resume 2"], SUMMARY, "Ready.", hours=9)
+    assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
+        """\
+You: sessions
+1  How do I sort?                                               14h  110 tokens
+2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
+3  漢字                                                         16h  110 tokens
+4  word word word word word word word word word word word wor…  17h  110 tokens
+You: resume 2
+📋 Loading session...
+✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens; --full: 16 tokens)
+"""
+    )
+    assert "(Session ID: sally_20261121_163015, " in screen.talk.sent[1][0].text
+
+
+def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    shelf(tmp_path)
+    monkeypatch.setenv("COLUMNS", "20")
+    screen = Screen(tmp_path, ["sessions"], hours=9)
+    assert screen.text == (
+        """\
+You: sessions
+1  How do I sort?
+   14h · 110 tokens
+2  [red]Wie sortie…
+   15h · 110 tokens
+3  漢字
+   16h · 110 tokens
+4  word word word…
+   17h · 110 tokens
+Goodbye!
+"""
+    )
+
+
+def test_a_list_longer_than_a_page_says_so(tmp_path: Path) -> None:
+    for number in range(22):
+        (tmp_path / f"note{number}.md").write_text("# A note\n")
+        os.utime(tmp_path / f"note{number}.md", (number, number))
+    screen = Screen(tmp_path, ["sessions", "/sessions all", "resume 22", "/sessions today"])
+    lines = screen.text.splitlines()
+    assert lines[21] == "… and 2 older: /sessions all lists them, /sessions WORDS filters."
+    assert [line.split()[0] for line in lines[23:45]] == [str(number) for number in range(1, 23)]
+    assert lines[45:] == [
+        "You: resume 22",
+        "📋 Loading session...",
+        f"✗ Session can't be resumed: {tmp_path}/note0.md is not a transcript.",
+        "  Starting fresh.",
+        "You: /sessions today",
+        "No matching sessions.",
+        "Goodbye!",
+    ]
+
+
+def test_what_cannot_be_resumed(tmp_path: Path) -> None:
+    shelf(tmp_path)
+    lines = [
+        "resume 99",
+        "resume nope",
+        "resume ../../etc/passwd",
+        "resume sally",
+        "/resume",
+        "/resume my CV",
+    ]
+    screen = Screen(tmp_path, lines, hours=9)
+    assert screen.text == (
+        """\
+You: resume 99
+✗ There is no session 99: the numbers go from 1 to 4.
+  sessions shows them.
+You: resume nope
+✗ There is no session nope.
+  sessions shows them.
+You: resume ../../etc/passwd
+✗ That is not a session id: ids are letters, digits, _ and -.
+  sessions shows numbers and ids.
+You: resume sally
+✗ 4 sessions begin with sally.
+  Type more of the id.
+You: /resume
+1  How do I sort?                                               14h  110 tokens
+2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
+3  漢字                                                         16h  110 tokens
+4  word word word word word word word word word word word wor…  17h  110 tokens
+Type resume and a number, or resume last.
+You: /resume my CV
+✗ No session fits “my CV”.
+  sessions lists them.
+Goodbye!
+"""
+    )
+    assert screen.talk.sent == []
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    screen = Screen(tmp_path / "none", ["sessions", "resume 1", "compact", "/pin"])
+    assert screen.text == (
+        """\
+You: sessions
+No sessions yet.
+You: resume 1
+✗ There is no session 1: there are no sessions yet.
+  sessions shows them.
+You: compact
+✗ There is nothing to compact yet.
+  Say something first.
+You: /pin
+✗ There are no pins.
+  /pin TEXT keeps a text word for word.
+Goodbye!
+"""
+    )
+    assert not (tmp_path / "none").exists()
+    assert screen.code == 0

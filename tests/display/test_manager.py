@@ -1,0 +1,333 @@
+"""The display of events, and of hostile text from outside."""
+
+from __future__ import annotations
+
+import io
+import unicodedata
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.text import StreamSanitizer, cells, cut_to, one_line, printable
+from chat_loop.errors import ChatLoopError
+from chat_loop.events import (
+    Event,
+    Finished,
+    ReplyEnded,
+    Restoring,
+    Retrying,
+    SessionBegun,
+    SessionFound,
+    SessionSealed,
+    SummaryEnded,
+    SummaryProgress,
+    SummaryStarted,
+    TextDelta,
+    ThinkingDelta,
+    Warned,
+)
+from chat_loop.values import Usage
+from tests.support.screens import Terminal
+from tests.support.scripted_chat import START
+from tests.support.strategies import texts
+
+USAGE = Usage(input=123, output=222)
+HOSTILE = "\x1b]0;owned\x07\x1b]52;c;cm0=\x07\x9b31m[red]x[/]\u202e:smile:\x1b[2J\r\x7f\x00"
+SHOWN = "␛]0;owned␇␛]52;c;cm0=␇<U+009B>31m[red]x[/]<U+202E>:smile:␛[2J␍␡␀"
+STRINGS = st.one_of(texts, st.text(st.sampled_from("a\r\n\t\x1b\x9b\u2028é")))
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE", "COLORTERM"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def shown(events: Sequence[Event], out: io.StringIO | None = None, agent: str = "Sally") -> str:
+    out = out or io.StringIO()
+    display = DisplayManager(out, agent=agent, resume_command="chat-loop --local")
+    for event in events:
+        display.show(event)
+    return out.getvalue()
+
+
+def obeyed(text: str) -> set[str]:
+    """The characters of `text` that a terminal obeys or hides."""
+    return {
+        sign
+        for sign in text
+        if unicodedata.category(sign) in ("Cc", "Cs", "Zl", "Zp") and sign not in "\n\t"
+    } | {
+        sign
+        for sign in text
+        if unicodedata.bidirectional(sign) in ("LRE", "RLE", "LRO", "RLO", "PDF", "LRI", "RLI")
+    }
+
+
+@given(STRINGS)
+def test_nothing_that_a_terminal_obeys_passes(text: str) -> None:
+    assert obeyed(printable(text)) == set()
+    assert obeyed(one_line(text)) == set()
+    assert "\n" not in one_line(text)
+
+
+@given(st.lists(STRINGS, max_size=6))
+def test_a_stream_is_shown_as_the_whole_would_be(pieces: list[str]) -> None:
+    sanitizer = StreamSanitizer()
+    streamed = "".join(sanitizer.feed(piece) for piece in pieces) + sanitizer.finish()
+    assert streamed == printable("".join(pieces))
+
+
+@given(STRINGS)
+def test_what_is_printable_stays_as_it_is(text: str) -> None:
+    assert printable(printable(text)) == printable(text)
+    assert printable("Ünï 漢字 🙂 <b> \\ [red]\n\t") == "Ünï 漢字 🙂 <b> \\ [red]\n\t"
+
+
+@given(STRINGS, st.integers(1, 30))
+def test_one_line_is_never_longer_than_asked(text: str, length: int) -> None:
+    assert len(one_line(text, length)) <= length
+
+
+def test_every_kind_of_control_character_is_shown() -> None:
+    assert printable(
+        "\x00\x07\x1b\x7f\x80\x9b\u200e\u2028\u202e\u2066\ufeff\ud800\U000e0041\r\n\r"
+    ) == ("␀␇␛␡<U+0080><U+009B><U+200E><U+2028><U+202E><U+2066><U+FEFF><U+D800><U+E0041>\n␍")
+
+
+@pytest.mark.parametrize("out", [io.StringIO, Terminal])
+@pytest.mark.parametrize(
+    "event",
+    [
+        TextDelta(HOSTILE),
+        ThinkingDelta(HOSTILE),
+        Warned(HOSTILE, HOSTILE),
+        Retrying(reason=HOSTILE, seconds=1.0, attempt=2, attempts=5),
+        SessionFound(
+            id=HOSTILE, agent=HOSTILE, created=START, queries=1, tokens=2, damage=(HOSTILE,) * 5
+        ),
+        SessionSealed(
+            id=HOSTILE,
+            path=HOSTILE,
+            reason="exit",
+            queries=1,
+            session_tokens=USAGE,
+            restoration_tokens=Usage(),
+            saved=False,
+            summary="none",
+        ),
+        SummaryEnded(source="none", problem=HOSTILE),
+        SummaryEnded(source="extracted", problem=HOSTILE),
+    ],
+)
+def test_hostile_text_is_shown_and_never_obeyed(event: Event, out: type[io.StringIO]) -> None:
+    text = shown(
+        [event, ReplyEnded(number=1, stop="end", usage=None, seconds=0.0)], out(), agent=HOSTILE
+    )
+    own = ("\x1b[0m", "\x1b[1;36m", "\x1b[2m", "\x1b[33m", "\x1b[1;31m", "\r\x1b[K")
+    rest = text
+    for sequence in own if out is Terminal else ():
+        rest = rest.replace(sequence, "")
+    assert obeyed(rest) == set()
+    if isinstance(event, Retrying) and out is Terminal:
+        pass  # it is drawn only while it lasts
+    elif isinstance(event, ThinkingDelta) and out is io.StringIO:
+        assert "[red]x[/]" not in rest
+    else:
+        assert "[red]x[/]<U+202E>:smile:␛[2J␍␡␀" in rest
+
+
+def test_a_hostile_reply_whole() -> None:
+    pieces = [TextDelta(HOSTILE[:7]), TextDelta(HOSTILE[7:] + "\r"), TextDelta("\nnext")]
+    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
+    assert shown([*pieces, ended]) == f"Sally: {SHOWN}\nnext\nTime: 1.0s\n\n"
+
+
+def test_errors_and_labelled_lines_are_made_printable() -> None:
+    out = io.StringIO()
+    display = DisplayManager(out)
+    display.error(ChatLoopError(f"No.\n{HOSTILE}", HOSTILE))
+    display.lines([("A", HOSTILE), ("Longer", "two\nlines")])
+    assert out.getvalue() == f"✗ No. {SHOWN}\n  {SHOWN}\nA:      {SHOWN}\nLonger: two lines\n"
+
+
+def sealed(
+    reason: str = "exit", *, restoration: Usage | None = None, saved: bool = True
+) -> SessionSealed:
+    return SessionSealed(
+        id="sally_1",
+        path="/home/bob/sally_1.md",
+        reason=reason,
+        queries=3,
+        session_tokens=Usage(input=1000, output=234),
+        restoration_tokens=restoration or Usage(),
+        saved=saved,
+        summary="model",
+    )
+
+
+@pytest.mark.parametrize(
+    ("events", "text"),
+    [
+        ([TextDelta("\n\nHi"), TextDelta(" you")], "Sally: Hi you"),
+        ([TextDelta("- a\n- b\n"), Finished(stop="end")], "Sally: - a\n- b\n"),
+        (
+            [TextDelta("Hi"), ReplyEnded(number=1, stop="end", usage=USAGE, seconds=3.2)],
+            "Sally: Hi\nTime: 3.2s | Tokens: 345 (in: 123, out: 222)\n\n",
+        ),
+        (
+            [ReplyEnded(number=1, stop="error", usage=None, seconds=0.04)],
+            "Time: 0.0s | Failed\n\n",
+        ),
+        (
+            [
+                ReplyEnded(
+                    number=1,
+                    stop="length",
+                    usage=Usage(input=1200, output=40, cached=1000, reasoning=12, estimated=True),
+                    seconds=61.0,
+                )
+            ],
+            (
+                "Time: 61.0s | Tokens: ~1,240 (in: 1,200, out: 40, cached: 1,000, reasoning: 12)"
+                " | Cut off at the token limit\n\n"
+            ),
+        ),
+        (
+            [TextDelta("Hal"), Retrying(reason="It is down.", seconds=4.2, attempt=2, attempts=5)],
+            "Sally: Hal\nIt is down. Trying again in 4 s (2/5); Ctrl-C stops.\n",
+        ),
+        (
+            [SummaryStarted(parts=1), SummaryEnded(source="model")],
+            "📝 Generating session summary... ✓\n",
+        ),
+        (
+            [
+                SummaryStarted(parts=3),
+                SummaryProgress(part=1, parts=3, characters=9),
+                SummaryEnded(source="none", problem="Summary skipped."),
+            ],
+            "📝 Generating session summary (3 parts)...\n⚠️  Summary skipped.\n",
+        ),
+        (
+            [SummaryStarted(parts=1), SummaryEnded(source="extracted", problem="It is down.")],
+            "📝 Generating session summary...\n⚠️  It is down.\n",
+        ),
+        (
+            [SessionFound(id="a", agent="Sally", created=START, queries=5, tokens=2345)],
+            "✓ Found: Sally - Nov 21, 22:30 (5 queries, 2.3K tokens)\n",
+        ),
+        (
+            [
+                SessionFound(
+                    id="a",
+                    agent="Sally",
+                    created=START,
+                    queries=5,
+                    tokens=2345,
+                    damage=tuple("abcde"),
+                )
+            ],
+            (
+                "✓ Found: Sally - Nov 21, 22:30 (5 queries, 2.3K tokens)\n"
+                "  a\n  b\n  c\n  and 2 more faults; the file is kept as it is.\n"
+            ),
+        ),
+        ([Restoring("a", "resume")], "🔄 Restoring context...\n"),
+        (
+            [sealed("compact"), Restoring("a", "compact")],
+            (
+                "💾 Saved session: sally_1 (3 queries, 1.2K tokens)\n🔄 Starting new session with "
+                "summary...\n"
+            ),
+        ),
+        ([sealed("clear", saved=False)], "NOT saved.\n"),
+        (
+            [sealed(restoration=Usage(input=89, output=67))],
+            (
+                "Goodbye!\n✓ Conversation saved successfully!\n  Session ID: sally_1\n  "
+                "Queries: 3\n"
+                "  Tokens: 1,234 (in: 1,000, out: 234)\n  Restoration: 156 (in: 89, out: "
+                "67)\n  Combined Total: 1,390\n"
+                "  Resume with: chat-loop --local --resume sally_1\n"
+            ),
+        ),
+        (
+            [sealed(saved=False)],
+            "Goodbye!\n✗ The conversation is NOT saved: /home/bob/sally_1.md\n",
+        ),
+        ([Warned("It is late.", "Go home.")], "⚠️  It is late. Go home.\n"),
+        (
+            [
+                SessionBegun(id="a", path="/a.md", model="m"),
+                Finished(stop="end"),
+                ThinkingDelta("hm"),
+            ],
+            "",
+        ),
+    ],
+)
+def test_how_events_are_shown_without_a_terminal(events: list[Event], text: str) -> None:
+    assert shown(events) == text
+
+
+def test_on_a_terminal_thinking_is_dim_and_stands_apart() -> None:
+    events: list[Event] = [ThinkingDelta("two "), ThinkingDelta("and two"), TextDelta("Four.")]
+    ended = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
+    assert shown([*events, ended], Terminal()) == (
+        "\x1b[2mtwo \x1b[0m\x1b[2mand two\x1b[0m\n\x1b[1;36mSally:\x1b[0m Four.\n\x1b[2mTime: "
+        "1.0s\x1b[0m\n\n"
+    )
+
+
+@pytest.mark.parametrize("event", [TextDelta("Hi"), ThinkingDelta("Hm.")])
+def test_the_waiting_line_does_not_stand_below_a_reply_that_arrives(event: Event) -> None:
+    display = DisplayManager(Terminal())
+    display.begin_waiting()
+    display.show(event)
+    pause = display.waiting.next_turn()
+    assert pause is not None
+    assert pause > 1, "the next turn of the sign is not for now"
+
+
+def test_no_color_leaves_no_colour(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    events: list[Event] = [
+        Warned("It is late."),
+        TextDelta("Hi"),
+        ReplyEnded(number=1, stop="end", usage=USAGE, seconds=1.0),
+    ]
+    text = shown(events, Terminal())
+    for number in range(30, 50):
+        assert f"\x1b[{number}m" not in text
+        assert f";{number}m" not in text
+    assert "⚠️  It is late." in text
+
+
+def test_a_summary_that_ends_on_a_terminal_leaves_one_line() -> None:
+    events: list[Event] = [
+        SummaryStarted(parts=1),
+        SummaryProgress(part=1, parts=1, characters=9),
+        SummaryEnded(source="model"),
+    ]
+    assert shown(events, Terminal()) == "📝 Generating session summary... ✓\n"
+
+
+@given(st.text().map(one_line), st.integers(-3, 60))
+def test_what_is_cut_fits_and_is_the_longest_that_does(text: str, columns: int) -> None:
+    cut = cut_to(text, columns)
+    assert cells(cut) <= max(columns, 0)
+    if cut != text and columns > 0:
+        assert text.startswith(cut.removesuffix("…"))
+        assert cells(text) > columns
+    assert cut_to(text, cells(text)) == text
+
+
+def test_clearing_the_screen_is_for_terminals() -> None:
+    for out, text in ((io.StringIO(), ""), (Terminal(), "\x1b[H\x1b[2J\x1b[3J")):
+        DisplayManager(out).clear_screen()
+        assert out.getvalue() == text

@@ -1,0 +1,61 @@
+"""Markdown in the real program: interrupted, resized, and in time."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from benchmarks.support.loopback import Loopback, Reply
+from tests.support.terminal_chat import chat, compatible, leave, saved
+
+START = "# Plan\n\nSome **bold** text and `co"
+REST = "de`.\n\n| a | b |\n|---|--:|\n| one | 2 |\n\n```python\nx = 1\n"
+
+
+def lines(text: str, begin: str, end: str) -> list[str]:
+    """The lines of the screen from one that begins so to one that begins so."""
+    all_lines = text.split("\n")
+    first = next(at for at, line in enumerate(all_lines) if line.startswith(begin))
+    last = next(at for at, line in enumerate(all_lines) if at > first and line.startswith(end))
+    return [line.rstrip() for line in all_lines[first:last]]
+
+
+def test_a_reply_that_is_resized_in_the_middle(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
+        server.enqueue(Reply(chunks=(START, REST), stall_after=1))
+        terminal.line("tell me")
+        terminal.wait_for("bold text and", timeout=20)
+        terminal.resize(24, 60)
+        server.release()
+        terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20)
+        assert lines(terminal.text(), "Assistant:", "Time:") == [
+            *("Assistant:", "Plan", "", "Some bold text and code.", ""),
+            *("a   │ b", "────┼──", "one │ 2", ""),
+            *("─── python", "x = 1", "───"),
+        ]
+        leave(terminal)
+    reply = saved(tmp_path).exchanges[0].reply
+    assert reply is not None
+    assert reply.text == START + REST
+
+
+def test_ctrl_c_shows_what_was_held_back_and_leaves_a_clean_line(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server), cols=100) as terminal:
+        server.enqueue(Reply(chunks=(START, "never"), stall_after=1))
+        terminal.mark()
+        terminal.line("tell me")
+        terminal.wait_for("text and", timeout=20, output=True)
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), timeout=20)
+        server.left(0)
+        assert lines(terminal.text(), "Assistant:", "Time:") == [
+            "Assistant:",
+            "Plan",
+            "",
+            "Some bold text and `co",
+        ]
+        assert re.search(r"^You:$", terminal.text(), re.MULTILINE)
+        leave(terminal)
+    reply = saved(tmp_path).exchanges[0].reply
+    assert reply is not None
+    assert reply.text == START

@@ -1,0 +1,108 @@
+"""Markdown shows letters, cells and code that look like markup as they are."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.rendered import cut, plain, sent
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("имя_файла_тест и 变量_名称_一, naïve_été_x", None),
+        ("https://пример.рф/имя_файла_тест", None),
+        ("_имя_ и (_файл_), __важно__", "имя и (файл), важно"),
+        ("这是**重点**内容, *强调*文字", "这是重点内容, 强调文字"),
+        (
+            "see <https://a.b/x/__main__.py> and <mailto:a_b_c@d.e>",
+            "see https://a.b/x/__main__.py and mailto:a_b_c@d.e",
+        ),
+        ("see https://a.b/_x_/y", None),
+        ("1. item\n\n       # a comment, *in* code", "1. item\n\n    # a comment, *in* code"),
+        (
+            "if a <b and c> d, List<String>, x < y, 1 <2 *or* 3",
+            "if a <b and c> d, List<String>, x < y, 1 <2 or 3",
+        ),
+        ('<a href="__init__.py" title="*x*">*y*</a>', '<a href="__init__.py" title="*x*">y</a>'),
+        ("[![CI](https://a.b/c.svg)](https://a.b/d) **ok**", "CI (https://a.b/d) ok"),
+        ("[![CI](img)] x, [![CI] y, [!", "[CI (img)] x, [![CI] y, [!"),
+        ("Text.\n\n    # install deps\n    pip install *x* __name__\n\nMore.", None),
+        ("    __name__\n    **x**", None),
+        ("- item\n    - **b**\n\n1. x\n\n    *y*", "• item\n  ◦ b\n\n1. x\n\n   y"),
+        ("para\n    *goes* on", "para\ngoes on"),
+        ("Steps:\n\n   - **a**\n   1. b", "Steps:\n\n• a\n1. b"),
+        ("1. ```bash\n   # hi *x*\n   ```\n   done *x*", "1. ─── bash\n# hi *x*\n───\n   done x"),
+        ("- ~~~\n  a\n  ~~~\n- ``b``", "• ───\na\n───\n• b"),
+        ("- ```not` a fence\n- `", "• ```not` a fence\n• `"),
+    ],
+)
+def test_nothing_is_eaten(text: str, shown: str | None) -> None:
+    assert plain(text) == (text if shown is None else shown)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("| a | b |\n|---|---|\n| 1 | 2 | 3 | 4 |\n", "a │ b\n──┼──────────\n1 │ 2 | 3 | 4"),
+        ("| a | b |\n|---|---|\n| `x | y` | 2 |\n", "a     │ b\n──────┼──\nx | y │ 2"),
+        (
+            "| a | b |\n|---|---|\n| `x` | ``p | q`` |\n| `u | v |\n",
+            "a  │ b\n───┼──────\nx  │ p | q\n`u │ v",
+        ),
+        (
+            "| a | b |\n|---|---|\n| 1<br>2 | 3<br/>4<br /> | 5 |\n",
+            "a   │ b\n────┼────────\n1 2 │ 3 4 | 5",
+        ),
+    ],
+)
+def test_no_cell_of_a_table_is_dropped(text: str, shown: str) -> None:
+    assert plain(text) == shown
+
+
+PIECES = (
+    *(
+        "<",
+        ">",
+        "https://",
+        "__x__",
+        "a",
+        "</b>",
+        "<br/>",
+        ' href="',
+        '"',
+        "=",
+        "[![",
+        "](",
+        ")](",
+        ")",
+        "]",
+    ),
+    *(
+        "\n",
+        "\n\n",
+        "    ",
+        "  ",
+        " ",
+        "- ",
+        "1. ",
+        "```",
+        "~~~",
+        "sh",
+        "# x",
+        "имя",
+        "_",
+        "*",
+        "> ",
+    ),
+    *("| a | `b|c` |", "|-|-|"),
+)
+TEXTS = st.lists(st.sampled_from(PIECES), max_size=30).map("".join)
+
+
+@settings(max_examples=150, deadline=None)
+@given(TEXTS, st.lists(st.integers(1, 7), min_size=1, max_size=5), st.booleans())
+def test_how_these_are_cut_changes_nothing(text: str, sizes: list[int], wraps: bool) -> None:
+    assert sent(cut(text, sizes), 40, wraps=wraps) == sent([text], 40, wraps=wraps)

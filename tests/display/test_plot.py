@@ -1,0 +1,115 @@
+"""Plots in plain text, and the plots of /stats."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.commands.view import chain_measures
+from chat_loop.display.panels import plot
+from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
+from chat_loop.values import Usage
+from tests.support.quiet_options import QUIET
+from tests.support.screens import Line, Screen
+from tests.support.scripted_chat import START, SUMMARY, Says, Step
+
+DRAWN = """
+Tokens: 6 exchanges, at most 610 tokens
+  610 │             ▃▃ ██
+      │          ▆▆ ██ ██
+      │    ▃▃ ██ ██ ██ ██
+    0 │ ▆▆ ██ ██ ██ ██ ██
+
+Context: now 610 of 100,000 tokens, ▲ compacted
+  610 │             ▃▃ ██
+      │          ▆▆ ██ ██
+      │    ▃▃ ██ ██ ██ ██
+    0 │ ▆▆ ██ ██ ██ ██ ██
+                    ▲
+"""
+VALUES = st.lists(st.integers(0, 10**9), max_size=400)
+
+
+def test_a_plot_of_a_few_values() -> None:
+    assert plot([0, 1, 50, 100], 40, height=2, marks=[1, 4]) == [
+        "         ██",
+        "   ▁▁ ██ ██",
+        "   ▲        ▲",
+    ]
+    assert plot([], 40) == plot([1], 0) == []
+    assert plot([0, 0], 40, height=1) == [""]
+
+
+def test_more_values_than_cells_are_shown_by_their_largest() -> None:
+    assert plot([1, 1, 8, 1, 1, 1, 4, 1], 5, height=1, marks=[3, 7, 8]) == ["▁█▁▄", " ▲ ▲▲"]
+
+
+@given(VALUES, st.integers(1, 200), st.data())
+def test_it_fits_and_the_largest_reaches_the_top(
+    values: list[int], width: int, data: st.DataObject
+) -> None:
+    marks = data.draw(st.sets(st.integers(0, len(values)), max_size=5)) if values else set()
+    lines = plot(values, width, marks=marks)
+    assert all(len(line) <= max(width, 2) for line in lines)
+    assert len(lines) == (4 + bool(marks) if values else 0)
+    if any(values):
+        assert set(lines[0]) & {"█"}, "the largest value reaches the top"
+
+
+@pytest.mark.parametrize("columns", ["20", "80"])
+def test_stats_plots_the_chain_with_the_numbers_of_context(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, columns: str
+) -> None:
+    monkeypatch.setenv("COLUMNS", columns)
+    given = [Usage(input=number * 100, output=10) for number in range(1, 7)]
+    steps: list[Step] = [Says(("So.",), usage=usage) for usage in given]
+    lines: list[Line] = [*"1234", "/compact", "5", "6", "/stats", "/context", "/compact", "/stats"]
+    screen = Screen(tmp_path, lines, *steps[:4], SUMMARY, *steps[4:], SUMMARY, options=QUIET)
+    conversation = screen.talk.conversation
+    loaded = ChainReader(screen.talk.sessions).read(conversation.session).ancestors
+    sessions = [*(one.session for one in reversed(loaded)), conversation.session]
+    found = chain_measures(sessions)
+    totals = [usage.total for usage in given]
+    assert found == (totals, totals, [4, 6])
+    assert sum(found[0]) == sum(session.totals.session.total for session in sessions)
+    first, second = (part.partition("You: ")[0] for part in screen.text.split("You: /stats\n")[1:])
+    if columns != "20":
+        assert DRAWN in first
+        assert DRAWN.replace("now 610", "now ~127").replace("▲\n", "▲     ▲\n") in second
+    assert "\nContext: now 610 of 100,000 tokens, ▲ compacted\n" in first
+    assert "\nContext: 610 of 100,000 tokens (1% of 100K)\n" in screen.text
+    for text in (first, second):
+        drawn = [
+            line
+            for line in text.split("\n")
+            if set(line) & set("▁▂▃▄▅▆▇█▲") and "compacted" not in line
+        ]
+        assert drawn
+        assert all(len(line) <= int(columns) for line in drawn)
+
+
+def test_one_exchange_is_no_plot(tmp_path: Path) -> None:
+    one = Screen(tmp_path / "a", ["1", "/stats"], "So.", options=QUIET)
+    assert "Context: now" not in one.text
+    two = Screen(tmp_path / "b", ["1", "2", "/stats"], "So.", "So.", options=QUIET)
+    assert "Context: now 110 of 100,000 tokens\n  110 │ ██ ██\n      │ ██ ██\n" in two.text
+
+
+def test_a_reply_of_several_steps_is_one_exchange_and_its_last_step_says_how_full_the_context_is() -> (
+    None
+):
+    header = Header(id="a", created=START, agent="Sally")
+    entries = (
+        Query(number=1, at=START, text="Hi"),
+        Reply(number=0, at=START, text="Ready.", usage=Usage(input=5, output=5)),
+        Reply(number=1, at=START, text="I look.", usage=Usage(input=10, output=2)),
+        Reply(number=1, at=START, text="So.", usage=Usage(input=20, output=9, reasoning=4)),
+        Undo(number=1, at=START),
+        Query(number=2, at=START, text="Hi"),
+        Reply(number=2, at=START, text="Nobody counted."),
+    )
+    assert chain_measures([Session(header=header, entries=entries)]) == ([41], [25], [])

@@ -1,0 +1,167 @@
+"""The screen: settled text is printed once, lines that change are drawn below it."""
+
+from __future__ import annotations
+
+import io
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.display.manager import DisplayManager
+from chat_loop.display.screen import (
+    PAUSE_SECONDS,
+    SIGNS,
+    SOON_SECONDS,
+    TURN_SECONDS,
+    Screen,
+    Waiting,
+)
+from chat_loop.display.text import cells, one_line
+from chat_loop.events import ReplyEnded, SummaryProgress, SummaryStarted, TextDelta
+from tests.support.screens import Terminal
+
+ENDED = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
+STYLED = st.lists(
+    st.sampled_from(["word ", "\n", "\x1b[1m", "\x1b[0m", "漢字", "x" * 100]), max_size=30
+)
+
+
+@pytest.fixture(autouse=True)
+def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "80")
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+def waited(seconds: float, text: str = "", *, columns: int = 80) -> str:
+    """The waiting line after so long."""
+    clock = Clock()
+    waiting = Waiting(clock)
+    waiting.begin(text)
+    clock.seconds = seconds
+    return waiting.line("Sally …", columns)
+
+
+@given(st.text(min_size=1).map(one_line), st.floats(1, 999_999), st.integers(12, 120))
+def test_the_waiting_line_never_fills_the_terminal(text: str, seconds: float, columns: int) -> None:
+    line = waited(seconds, text, columns=columns)
+    assert cells(line) < columns
+    assert re.search(r" \d+ s( · Esc to stop)?$", line)
+    assert not line.endswith("stop") or text in line
+
+
+def test_the_sign_turns_and_the_seconds_come_with_the_first() -> None:
+    assert waited(SOON_SECONDS / 2) == ""
+    lines = [waited(number * TURN_SECONDS + 0.01) for number in (3, 4, len(SIGNS))]
+    turns = [f"Sally … {SIGNS[3]}", f"Sally … {SIGNS[4]}", f"Sally … {SIGNS[0]} 1 s"]
+    assert lines == [f"{turn} · Esc to stop" for turn in turns]
+    assert waited(61.9, columns=20) == f"Sally … {SIGNS[int(61.9 / TURN_SECONDS) % 10]} 61 s"
+
+
+def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
+    clock = Clock()
+    waiting = Waiting(clock)
+    assert waiting.next_turn() is None
+    waiting.begin()
+    clock.seconds = 5.0
+    waiting.put_off()
+    clock.seconds += PAUSE_SECONDS - 0.5
+    assert waiting.line("Sally …", 80) == ""
+    assert waiting.next_turn() == pytest.approx(0.5)
+    clock.seconds += 0.5
+    assert waiting.line("Sally …", 80).endswith(" 2 s · Esc to stop")
+    assert waiting.next_turn() == TURN_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("columns", "seconds", "line"),
+    [
+        (80, 1.2, "It is overloaded. Trying again in 3 s (2/5) 1 s · Esc to stop"),
+        (80, 4.2, "It is overloaded. Trying (2/5) 4 s · Esc to stop"),
+        (60, 1.2, "It is ove… Trying again in 3 s (2/5) 1 s · Esc to stop"),
+        (34, 1.2, "Trying again in 3 s (2/5) 1 s"),
+    ],
+)
+def test_the_time_until_another_attempt_runs_down(columns: int, seconds: float, line: str) -> None:
+    clock = Clock()
+    waiting = Waiting(clock)
+    waiting.begin()
+    waiting.count_down("It is overloaded.", "2/5", 4.0)
+    clock.seconds = seconds
+    assert re.sub(f" [{SIGNS}]", "", waiting.line("Sally …", columns)) == line
+    waiting.begin()
+    clock.seconds += 1
+    assert re.sub(f" [{SIGNS}]", "", waiting.line("Sally …", 80)) == "Sally … 1 s · Esc to stop"
+
+
+@given(STYLED, st.integers(1, 100), st.integers(1, 8))
+def test_everything_is_printed_once_and_in_order(
+    pieces: list[str], columns: int, rows: int
+) -> None:
+    out = io.StringIO()
+    screen = Screen(out, lambda _: "waiting", lambda: True)
+    screen.write("before\n")
+    screen.attach(lambda: None)
+    printed = ""
+    for piece in pieces:
+        screen.write(piece)
+        screen.preview("the rest")
+        printed += screen.take()
+        assert printed == "" or printed.endswith("\n")
+        height = 0
+        for line in screen.live(columns, rows).split("\n"):
+            height += max(1, -(-cells(re.sub(r"\x1b\[[0-9;]*m", "", line)) // columns))
+        assert height <= max(rows, -(-len("waiting") // columns))
+    screen.detach()
+    assert out.getvalue() == "before\n" + "".join(pieces)[len(printed) :]
+    assert "".join(pieces).startswith(printed)
+
+
+def test_a_long_line_keeps_its_style_where_it_is_cut() -> None:
+    screen = Screen(io.StringIO(), lambda _: "", lambda: False)
+    screen.attach(lambda: None)
+    screen.write("\x1b[1mbold\x1b[32m" + "g" * 1000)
+    live = screen.live(10, 2)
+    assert live.startswith("\x1b[32m") or "\x1b" not in live
+    assert cells(live.replace("\x1b[32m", "")) <= 20
+
+
+def test_a_million_characters_on_one_line_cost_little_to_draw() -> None:
+    screen = Screen(io.StringIO(), lambda _: "", lambda: False)
+    screen.attach(lambda: None)
+    screen.write("x" * 1_000_000)
+    assert len(screen.live(80, 8)) <= 640
+    screen.write("\n")
+    assert screen.take() == "x" * 1_000_000 + "\n"
+
+
+def test_without_an_application_nothing_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    for out, term in ((io.StringIO(), "xterm"), (Terminal(), "dumb")):
+        monkeypatch.setenv("TERM", term)
+        display = DisplayManager(out, agent="Sal\x1bly")
+        display.begin_waiting()
+        display.show(TextDelta("Hi"))
+        display.show(ENDED)
+        assert out.getvalue() == "Sal␛ly: Hi\nTime: 1.0s\n\n"
+    out = Terminal()
+    DisplayManager(out).show(SummaryStarted(parts=1))
+    assert out.getvalue() == "📝 Generating session summary..."
+
+
+def test_a_summary_shows_at_once_how_far_it_is() -> None:
+    display = DisplayManager(Terminal(), agent="Sally")
+    display.out.attach(lambda: None)
+    display.show(SummaryStarted(parts=2))
+    assert "📝 Generating session summary (2 parts)..." in display.out.live(80, 8)
+    display.show(SummaryProgress(part=1, parts=2, characters=123_456))
+    assert "part 1 of 2, 123456 characters" in display.out.live(120, 8)
+    assert cells(display.out.live(40, 8)) < 40

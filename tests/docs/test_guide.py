@@ -1,0 +1,305 @@
+"""The user guide covers everything that can be typed or set, and nothing else."""
+
+from __future__ import annotations
+
+import ast
+import re
+import shlex
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from msgspec import Struct
+from msgspec.structs import asdict
+
+from chat_loop import (
+    loop,  # noqa: F401 - importing it registers the commands
+)
+from chat_loop.browser.app import KEYS as BROWSER_KEYS
+from chat_loop.commands.registry import registry
+from chat_loop.config import Config, McpServer, ModelConfig, ProviderConfig
+from chat_loop.errors import UsageError
+from chat_loop.options import parse, parser
+from tests.support.guide_pages import CODE, FENCE, PAGES, TREE, named, prose, text_of
+from tests.support.levels import Level, levels
+
+WRITTEN = [*PAGES, TREE / "CHANGELOG.md", *sorted((TREE / "examples").rglob("*.md"))]
+"""What people wrote: with what explains itself, and what was once so."""
+
+_LINK = re.compile(r"\[[^\]\n]*\]\(([^)\s]+)\)")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
+
+TEMPLATES = {"explain", "name"}
+"""Commands of examples that the user's own texts make."""
+OTHERS_OPTIONS = {"--check", "--project", "--loss"}
+"""Those of ruff and a benchmark, and one of a command in the chat that follows a word of its own."""
+NO_VARIABLES = {"DETACHED_PROCESS", "GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
+NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
+"""Names in capitals that nobody can set: flags of the system, codes of errors, what commands are
+given.
+"""
+OF_LIBRARIES = {
+    "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID", "HTTPS_PROXY", "HTTP_PROXY",
+    "ALL_PROXY", "NO_PROXY", "SSL_CERT_FILE", "SSL_CERT_DIR", "LC_ALL", "LC_CTYPE", "LANG", "HOME", "PATH", "NAME",
+}  # fmt: skip
+"""Variables that the libraries read for us, and `${NAME}`."""
+
+
+def test_the_front_page_leads_to_every_page() -> None:
+    table = text_of(TREE / "README.md").partition("## Documentation")[2].partition("\n## ")[0]
+    led = set(_LINK.findall(table))
+    assert {str(named(page)) for page in (TREE / "docs").glob("*.md")} | {"CHANGELOG.md"} == led
+
+
+def test_every_picture_is_shown_somewhere() -> None:
+    pictures = {picture for kind in ("*.svg", "*.png") for picture in (TREE / "docs").glob(kind)}
+    shown = {
+        (page.parent / link).resolve() for page in PAGES for link in _LINK.findall(prose(page))
+    }
+    assert pictures - shown == set()
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_no_code_is_broken_by_a_line(page: Path) -> None:
+    """What a reader copies is whole, and so is what the tests here read."""
+    assert [line for line in prose(page).split("\n") if line.count("`") % 2] == []
+
+
+def anchors(page: Path) -> set[str]:
+    """What a link can lead to in a page, as services that show markdown name it."""
+    headings = re.findall(r"^#{1,6} (.+)$", FENCE.sub("", text_of(page)), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings
+    }
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_every_link_leads_somewhere(page: Path) -> None:
+    for link in _LINK.findall(prose(page)):
+        if link.startswith(("https://", "http://")):
+            continue
+        file, _, anchor = link.partition("#")
+        target = (page.parent / file).resolve() if file else page
+        assert target.exists(), link
+        assert not anchor or anchor in anchors(target), link
+
+
+def chat_commands(page: Path) -> Iterator[str]:
+    """The commands of the chat that a page names: in code, and typed in its conversations."""
+    yield from re.findall(r"(?<!`)`(/[a-z]+(?: [^`\n]*)?)`", prose(page))
+    for _, block in FENCE.findall(text_of(page)):
+        yield from re.findall(r"^You: (/[a-z]+(?: .*)?)$", block, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_every_command_that_is_named_exists(page: Path) -> None:
+    for typed in chat_commands(page):
+        name, _, argument = typed[1:].partition(" ")
+        if name in TEMPLATES:
+            continue
+        command = registry.named(name)
+        assert command is not None, typed
+        for option in re.findall(r"--[a-z][a-z-]*", argument):
+            assert option in f"{command.usage} {command.help} {command.details}", typed
+
+
+def split(line: str) -> Iterator[list[str]]:
+    """The words of each command of a shell's line."""
+    lexer = shlex.shlex(line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    words: list[str] = []
+    redirected = False
+    for word in lexer:
+        if word in ("|", "&&", ";", "<(", ")"):
+            yield words
+            words = []
+        elif redirected or word in ("<", ">"):
+            redirected = not redirected
+        else:
+            words.append(word)
+    yield words
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_every_line_for_a_shell_is_one(page: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for language, block in FENCE.findall(text_of(page)):
+        for line in block.split("\n") if language == "sh" else ():
+            accepted(line, capsys)
+
+
+def test_every_example_of_the_help_is_one(capsys: pytest.CaptureFixture[str]) -> None:
+    examples = re.findall(
+        r"^  (.*?chat-loop\b.*?)(?:   +\S.*)?$", parser().epilog or "", re.MULTILINE
+    )
+    assert len(examples) > 5
+    for example in examples:
+        if not example.endswith(" --help"):
+            accepted(example, capsys)
+
+
+def accepted(line: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Fail unless the program takes its options and commands as a shell's line has them."""
+    for words in split(line):
+        if words and words[0].rpartition("/")[2] == "chat-loop":
+            try:
+                parse(words[1:])
+            except (SystemExit, UsageError) as error:
+                if "There is no terminal" in str(error):  # as there is none in tests
+                    continue
+                pytest.fail(f"{line}\n{error}\n{capsys.readouterr().err}")
+
+
+LEVELS = {level.at: level for level in levels(parser())}
+
+
+def walked(words: list[str]) -> str:
+    """What is wrong with words after `chat-loop` by the levels of its parser; empty when nothing
+    is.
+    """
+    level, steps = LEVELS["/"], iter(words)
+    for word in steps:
+        if word.startswith("-") and word != "-":
+            option = next(
+                (one for one in level.options if word.partition("=")[0] in one.names), None
+            )
+            if option is None:
+                return f"{word} is no option of {level.at}"
+            if option.takes and "=" not in word:
+                next(steps, "")
+        elif level.commands and word != "MESSAGE":
+            if word not in level.commands:
+                return f"{word} is not in {level.at}"
+            level = below(level, word)
+    return ""
+
+
+def below(level: Level, word: str) -> Level:
+    return LEVELS[f"{level.at.rstrip('/')}/{word}"]
+
+
+def alternatives(text: str) -> Iterator[list[str]]:
+    """`list|show SESSION` as the two that it means."""
+    words = text.split()
+    wide = next(
+        (number for number, word in enumerate(words) if "|" in word and word.islower()), None
+    )
+    if wide is None:
+        yield words
+        return
+    for one in words[wide].split("|"):
+        yield [*words[:wide], one, *words[wide + 1 :]]
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_every_command_line_in_the_text_exists(page: Path) -> None:
+    for code in CODE.findall(prose(page)):
+        if code.startswith("chat-loop ") and not {"ACTION", "…"} & set(code.split()):
+            for words in alternatives(code.partition(" ")[2].partition(" | ")[0]):
+                assert walked(words) == "", code
+
+
+@pytest.mark.parametrize("page", WRITTEN, ids=lambda page: str(named(page)))
+def test_every_option_that_is_named_exists(page: Path) -> None:
+    known = {name for level in LEVELS.values() for option in level.options for name in option.names}
+    told = " ".join(
+        f"{command.usage} {command.help} {command.details}" for command in registry.commands
+    )
+    found = {
+        option
+        for code in CODE.findall(prose(page))
+        for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code)
+    }
+    assert {one for one in found if one not in known and one not in told} - OTHERS_OPTIONS == set()
+
+
+def test_every_command_and_option_is_in_the_guide() -> None:
+    told = "\n".join(map(text_of, PAGES))
+    wanted = {name for level in LEVELS.values() for name in level.commands}
+    wanted |= {
+        name
+        for level in LEVELS.values()
+        for option in level.options
+        for name in option.names
+        if len(name) > 2
+    }
+    wanted |= {f"/{name}" for name in registry.names()}
+    missing = {
+        one for one in wanted if not re.search(rf"(?<![\w/-]){re.escape(one)}(?![\w-])", told)
+    }
+    assert missing - {"--help", "--print", "--version"} == set()
+
+
+def test_the_keys_of_the_browser_are_on_its_page() -> None:
+    rows = re.findall(
+        r"^\| (`[^|]+) \| ([^|]+) \|$", text_of(TREE / "docs" / "sessions.md"), re.MULTILINE
+    )
+    shown = {(*re.sub(r"`|, ", " ", keys).split(), what) for keys, what in rows}
+    assert {(*keys.split(), what) for keys, what in BROWSER_KEYS} <= shown
+
+
+SECTIONS: Mapping[str, Any] = {
+    **asdict(Config()),
+    "providers": ProviderConfig(),
+    "models": ModelConfig(),
+    "mcp": McpServer(),
+}
+
+
+@pytest.mark.parametrize("section", SECTIONS)
+def test_every_setting_is_in_the_guide_with_its_default(section: str) -> None:
+    page = text_of(TREE / "docs" / "configuring.md")
+    part = page.partition(f"\n## {section}\n")[2].partition("\n## ")[0]
+    told = {
+        key: yaml.safe_load(default)
+        for key, default in re.findall(
+            r"^\| `([a-z_]+)` \| `(.+?)` \| \S.*\.? \|$", part, re.MULTILINE
+        )
+    }
+    value = SECTIONS[section]
+    wanted = asdict(value) if isinstance(value, Struct) else {section: value}
+    plain = {
+        key: list(one) if isinstance(one, tuple) else dict(one) if isinstance(one, Mapping) else one
+        for key, one in wanted.items()
+    }
+    assert told == plain
+
+
+def variables() -> set[str]:
+    """The variables of the environment that the program's own code names, and those that it looks
+    up.
+    """
+    found: set[str] = set()
+    for file in (TREE / "chat_loop").rglob("*.py"):
+        for node in ast.walk(ast.parse(file.read_text("utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                words = node.value.split()
+                found.update(words if all(map(_VARIABLE.fullmatch, words)) else ())
+            looked: ast.expr | None = None
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args:
+                looked = node.args[0] if node.func.attr in ("get", "setdefault") else None
+                place: ast.expr = node.func.value
+            elif isinstance(node, ast.Subscript):
+                looked, place = node.slice, node.value
+            if isinstance(looked, ast.Constant) and "environ" in ast.unparse(place).lower():
+                found.add(str(looked.value))
+    catalogue = (TREE / "chat_loop" / "providers" / "catalogue.json").read_text("utf-8")
+    found.update(re.findall(r'"([A-Z][A-Z0-9_]{3,})"', catalogue))
+    return {
+        name
+        for name in found
+        if name not in NO_VARIABLES and not name.startswith(NO_VARIABLES_BEGIN)
+    }
+
+
+def test_every_variable_of_the_environment_is_in_the_guide() -> None:
+    page = text_of(TREE / "docs" / "configuring.md")
+    table = page.partition("\n## Environment variables\n")[2].partition("\n## ")[0]
+    told = set(
+        re.findall(
+            r"\b[A-Z][A-Z0-9_]{3,}\b", "\n".join(re.findall(r"^\| .*$", table, re.MULTILINE))
+        )
+    )
+    assert variables() - told == set()
+    assert told - variables() - OF_LIBRARIES == set()

@@ -1,0 +1,228 @@
+"""The composer: typing, queueing and stopping while a reply streams, in a real terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply, failing
+from tests.support.pty_chat import PtyChat
+from tests.support.terminal_chat import chat, compatible, leave, saved
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+
+UP = "\x1b[A"
+IDLE = re.compile(r"^You:$", re.MULTILINE)
+
+
+def begun(terminal: PtyChat, server: Loopback, *chunks: str, stall_after: int = 1) -> None:
+    """Ask something; the reply stalls after some of its chunks."""
+    server.enqueue(Reply(chunks=chunks, stall_after=stall_after))
+    terminal.line("first")
+    server.stalled()
+    terminal.wait_for("Assistant:")  # where the terminal is narrow, a word waits for its end
+
+
+def asked(home: Path) -> list[str]:
+    return [exchange.query.text for exchange in saved(home).exchanges]
+
+
+@pytest.mark.parametrize("cols", [20, 80, 200])
+def test_what_is_typed_during_a_reply_shows_and_is_sent_after_it(tmp_path: Path, cols: int) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server), cols=cols, ready="") as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.send("abd\x7fc")
+        terminal.wait_for("You… abc")
+        terminal.send("\r")
+        terminal.wait_for(re.compile(r"^You…$", re.MULTILINE))
+        terminal.send("a draft")
+        terminal.wait_for("You… a draft")
+        assert terminal.text().count("abc") == 0, "it is shown when it is sent"
+        server.release()
+        terminal.wait_for(re.compile(r"You: a draft"))
+        shown = " ".join(terminal.text().split())
+        assert shown.index("Half a reply.") < shown.index("You: abc") < shown.index("You said: abc")
+        assert shown.count("a draft") == 1
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        leave(terminal)
+    assert asked(tmp_path) == ["first", "abc"]
+
+
+def test_up_takes_queued_entries_back_into_the_line(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.line("one")
+        terminal.wait_for("queued: 1")
+        terminal.line("two")
+        terminal.wait_for("queued: 2")
+        terminal.send(UP)
+        terminal.wait_for("You… one\n     two\n")
+        assert "queued" not in "\n".join(terminal.screen())
+        server.release()
+        terminal.wait_for("You: one\n     two\n")
+        terminal.send(" and three\r")
+        terminal.wait_for("You said: one")
+        terminal.wait_for(IDLE)
+        leave(terminal)
+    assert asked(tmp_path) == ["first", "one\ntwo and three"]
+
+
+@pytest.mark.parametrize("keys", ["emacs", "vi"])
+def test_escape_stops_the_reply_and_sends_what_is_queued(tmp_path: Path, keys: str) -> None:
+    (tmp_path / "config.yaml").write_text(f"input: {{keys: {keys}}}\n")
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.line("go on like this")
+        terminal.wait_for("queued: 1")
+        if keys == "vi":
+            terminal.send("\x1b")  # to the command mode
+            terminal.wait_for("\x1b[2 q", output=True)
+        terminal.send("\x1b")
+        terminal.wait_for(re.compile(r"Interrupted.*You said: go on like this", re.DOTALL))
+        terminal.wait_for(IDLE)
+        leave(terminal)
+    assert asked(tmp_path) == ["first", "go on like this"]
+    reply = saved(tmp_path).exchanges[0].reply
+    assert reply is not None
+    assert (reply.text, reply.stop) == ("Half", "interrupted")
+
+
+def test_alt_keys_edit_the_line_during_a_reply(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.send("one two")
+        terminal.wait_for("You… one two")
+        terminal.send("\x1bbx")  # Alt-b: a word back
+        terminal.wait_for("You… one xtwo")
+        terminal.send("\x1b\r")  # Alt-Enter: a new line
+        terminal.wait_for("You… one x\n     two")
+        server.release()
+        terminal.wait_for("Half a reply.")
+        terminal.wait_for("You: one x\n     two")
+        terminal.ctrl("c")
+        leave(terminal)
+    assert asked(tmp_path) == ["first"]
+
+
+def test_a_reply_that_fails_leaves_queued_messages_in_the_line(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("never",), stall_after=0))
+        terminal.line("first")
+        server.stalled()
+        server.enqueue(failing(400, "invalid_request_error", "No."))
+        terminal.line("second")
+        terminal.line("third")
+        terminal.wait_for("queued: 2")
+        terminal.send("a draft")
+        server.release()
+        terminal.wait_for(re.compile(r"✗.*You: third\n     a draft\n", re.DOTALL))
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        leave(terminal)
+    assert asked(tmp_path) == ["first", "second"]
+
+
+def test_the_rows_of_a_table_stand_above_the_line_while_they_come(tmp_path: Path) -> None:
+    table = "Rows:\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |\n"
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=(table, "| long | 5 |\n\nDone."), stall_after=1))
+        terminal.line("first")
+        server.stalled()
+        terminal.send("typed")
+        terminal.wait_for("Rows:\n\na │ b\n──┼──\n1 │ 2\n3 │ 4\nYou… typed\n")
+        server.release()
+        terminal.wait_for("long │ 5\n\nDone.\n")
+        assert "1 │ 2\n3 │ 4\nYou" not in terminal.text()
+        terminal.wait_for("You: typed")
+        terminal.ctrl("c")
+        leave(terminal)
+
+
+def test_ctrl_d_during_a_reply_leaves_after_it(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.ctrl("d")
+        server.release()
+        assert terminal.exit_code() == 0
+        assert "Half a reply." in terminal.text()
+        assert "Goodbye!" in terminal.text()
+    assert asked(tmp_path) == ["first"]
+
+
+def test_a_plain_terminal_is_sent_nothing_but_lines(tmp_path: Path) -> None:
+    options = ("--model", "scripted:echo", "--plain")
+    with chat(tmp_path, *options, ready="") as terminal:
+        terminal.line("hello **you**")
+        terminal.wait_for("Assistant: You said: hello **you**")
+        terminal.wait_for(re.compile(r"Time: .*^You:$", re.DOTALL | re.MULTILINE))
+        terminal.line("/sessions browse")
+        terminal.wait_for("There is no terminal that can show the browser.")
+        terminal.line("exit")
+        assert terminal.exit_code() == 0
+        assert b"\x1b" not in terminal.raw
+        assert "Resume with: chat-loop --plain --model scripted:echo --resume" in terminal.text()
+    assert asked(tmp_path) == ["hello **you**"]
+
+
+def test_ctrl_c_pressed_twice_stops_the_reply_and_leaves(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.send("\x03\x03")
+        assert terminal.exit_code() == 0
+        assert "Goodbye!" in terminal.text()
+    reply = saved(tmp_path).exchanges[0].reply
+    assert reply is not None
+    assert (reply.text, reply.stop) == ("Half", "interrupted")
+
+
+def test_ctrl_c_twice_at_the_prompt_leaves_and_once_clears_the_line(tmp_path: Path) -> None:
+    with chat(tmp_path, "--model", "scripted:echo") as terminal:
+        terminal.send("a draft")
+        terminal.wait_for("You: a draft")
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        assert "again to quit" not in terminal.text()
+        terminal.ctrl("c")
+        terminal.wait_for("Press Ctrl-C again to quit.")
+        terminal.ctrl("c")
+        assert terminal.exit_code() == 0
+
+
+def test_a_reply_that_stalls_shows_how_long_it_is_silent(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        begun(terminal, server, "Half", " a reply.")
+        terminal.wait_for(
+            re.compile(r"^Assistant: Half\nAssistant … . [2-9] s · Esc to stop$", re.M)
+        )
+        server.release()
+        terminal.wait_for("Assistant: Half a reply.")
+        terminal.wait_for(IDLE)
+        assert "Esc to stop" not in terminal.text()
+        leave(terminal)
+
+
+@pytest.mark.parametrize(
+    ("typed", "shown"),
+    [
+        ("/con", r"^You: /con\n +/config +Show .*\n +/context +Show "),
+        ("see @READ", r"^You: see @READ\n +README\.md"),
+        ("resume la", r"^You: resume la\n +last "),
+    ],
+)
+def test_the_menu_opens_as_one_types_and_escape_closes_it(
+    tmp_path: Path, typed: str, shown: str
+) -> None:
+    with chat(tmp_path, "--model", "scripted:echo") as terminal:
+        for key in typed:
+            terminal.send(key)
+            terminal.wait_for(re.compile(r"^You: .*" + re.escape(key), re.MULTILINE))
+        terminal.wait_for(re.compile(shown, re.MULTILINE))
+        terminal.send("\x1b")
+        terminal.wait_for(re.compile(rf"^You: {re.escape(typed)}\n(?! +[/Rl])", re.MULTILINE))
+        terminal.ctrl("c")
+        terminal.wait_for(IDLE)
+        leave(terminal)

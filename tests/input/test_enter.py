@@ -1,0 +1,126 @@
+"""Enter always sends: after any text, at any speed, in any phase."""
+
+from __future__ import annotations
+
+import os
+import re
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.pty_chat import PtyChat
+from tests.support.real_program import command, environment
+from tests.support.terminal_chat import chat, leave
+from tests.support.typed_lines import asked, entered
+
+LONG = (
+    "A question of more than sixty-four characters, as a text expander writes it at once: number "
+)
+
+
+@pytest.mark.parametrize("length", [1, 7, 8, 9, 63, 64, 65, 80, 1000, 1024, 3000])
+def test_text_and_enter_in_one_write(tmp_path: Path, length: int) -> None:
+    text = (LONG * 40)[: length - 1] + "."
+    with chat(tmp_path) as terminal:
+        entered(terminal, f"{text}\r")
+        leave(terminal)
+    assert asked(tmp_path) == [text]
+
+
+def test_several_long_lines_each_sent_when_the_one_before_is_answered(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        for number in range(10):
+            entered(terminal, f"{LONG}{number}\r")
+        leave(terminal)
+    assert asked(tmp_path) == [f"{LONG}{number}" for number in range(10)]
+
+
+def test_enter_that_comes_a_moment_after_the_text(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        for number in range(10):
+            terminal.mark()
+            terminal.send(f"{LONG}{number}")
+            terminal.wait_for(
+                re.compile(r"\w"), output=True
+            )  # the first of it is drawn: that is the moment
+            terminal.send("\r")
+            terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        terminal.line("/pin the port is 8443")
+        terminal.wait_for("Pinned", timeout=20)
+        leave(terminal)
+    assert asked(tmp_path) == [f"{LONG}{number}" for number in range(10)]
+
+
+def test_long_lines_typed_as_soon_as_the_first_prompt_is_drawn(tmp_path: Path) -> None:
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=environment(tmp_path)
+    ) as chat:
+        chat.wait_for("You:")
+        chat.send(f"{LONG}1\r")
+        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        leave(chat)
+    assert asked(tmp_path) == [f"{LONG}1"]
+
+
+def test_a_long_line_typed_while_things_are_loaded_behind_the_prompt(tmp_path: Path) -> None:
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=environment(tmp_path)
+    ) as chat:
+        chat.wait_for("context")  # drawn by the editor; from now on things are loaded
+        chat.send(f"{LONG}1\r")
+        chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        leave(chat)
+    assert asked(tmp_path) == [f"{LONG}1"]
+
+
+def test_keys_of_a_program_that_stood_still(tmp_path: Path) -> None:
+    """Stopped and continued it finds text and Enter in one piece, as after a moment in which it
+    could not read.
+    """
+    with PtyChat(command(), env=environment(tmp_path)) as chat:
+        chat.wait_for("context")
+        process = chat._child.pid or 0
+        for number in range(3):
+            chat.mark()
+            os.kill(process, signal.SIGSTOP)
+            chat.send(LONG)
+            chat.send(f"{number}")
+            chat.send("\r")
+            os.kill(process, signal.SIGCONT)
+            chat.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+        leave(chat)
+    assert asked(tmp_path) == [f"{LONG}{number}" for number in range(3)]
+
+
+def test_an_expanded_text_of_several_lines_and_enter(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        entered(terminal, f"{LONG}\r{LONG}\rthe end\r")
+        leave(terminal)
+    assert asked(tmp_path) == [f"{LONG}\n{LONG}\nthe end"]
+
+
+def test_enter_after_a_long_line_still_ends_only_a_line_where_that_is_asked_for(
+    tmp_path: Path,
+) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send(f"{LONG}\\\r")
+        terminal.wait_for(
+            re.compile(r"at once: number$", re.MULTILINE), timeout=20
+        )  # without the backslash
+        terminal.send("two")
+        terminal.wait_for(re.compile(r"number\n     two"), timeout=20)
+        entered(terminal, "\r")
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.send(f"{LONG}\r")
+        terminal.wait_for(
+            re.compile(r"You: A.*\n at once: number\n.*several lines", re.DOTALL), timeout=20
+        )
+        terminal.send("two")
+        terminal.wait_for(re.compile(r"number\n     two\n.*several lines", re.DOTALL), timeout=20)
+        terminal.send("\r")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == [f"{LONG}\ntwo"] * 2

@@ -1,0 +1,139 @@
+"""The history of entries: its file, its bounds, several terminals, and secrets."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from chat_loop.input.history import LARGEST, MAX_LENGTH, PrivateHistory, entries, history_entry
+from chat_loop.input.lines import clean
+from chat_loop.input.pastes import Pastes
+
+NOW = datetime(2026, 11, 21, 14, 30)
+
+
+def held(path: Path) -> list[str]:
+    """What another terminal finds, the newest first."""
+    return [*PrivateHistory(path).load_history_strings()]
+
+
+@given(st.lists(st.text(min_size=1)))
+def test_what_is_written_is_read(texts: list[str]) -> None:
+    texts = list(map(clean, texts))
+    assert entries(b"".join(history_entry(text, NOW) for text in texts)) == texts
+
+
+@given(st.binary())
+def test_any_file_is_read(data: bytes) -> None:
+    assert all(isinstance(entry, str) for entry in entries(data))
+    assert entries(data + history_entry("an entry", NOW))[-1:] == ["an entry"]
+
+
+def test_the_file_is_private_whatever_it_was_before(tmp_path: Path) -> None:
+    path = tmp_path / "data" / "history"
+    PrivateHistory(path).append_string("one")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert stat.S_IMODE(path.parent.stat().st_mode) == 0o700
+    path.chmod(0o644)
+    PrivateHistory(path).append_string("two")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert held(path) == ["two", "one"]
+
+
+def test_its_size_is_bounded_and_the_newest_stay(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    history = PrivateHistory(path)
+    for number in range(300):
+        history.store_string(f"{number} {'x' * 9_000}")
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * LARGEST + 2 * MAX_LENGTH
+    numbers = [int(entry.split()[0]) for entry in held(path)]
+    assert numbers == [*range(299, 299 - len(numbers), -1)]
+    assert len(numbers) > 50
+
+
+def test_a_foreign_file_of_any_size_is_read_from_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    path.write_bytes(b"+x\n" * 1_000_000 + history_entry("the last", NOW))
+    assert held(path)[0] == "the last"
+
+
+def test_several_terminals_write_at_once(tmp_path: Path) -> None:
+    path = tmp_path / "history"
+    both = [PrivateHistory(path) for _ in range(4)]
+
+    def enter(number: int) -> None:
+        for count in range(100):
+            both[number].store_string(f"{number} {count}\n{'y' * 2_000}")
+
+    threads = [threading.Thread(target=enter, args=(number,)) for number in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    found = held(path)
+    assert len(found) > 200
+    assert all(entry.endswith("\n" + "y" * 2_000) for entry in found), "none is torn or mixed"
+    for number in range(4):
+        counts = [
+            int(entry.split()[1]) for entry in reversed(found) if entry.startswith(f"{number} ")
+        ]
+        assert counts == [*range(counts[0], 100)] if counts else True
+
+
+def test_what_is_not_kept(tmp_path: Path) -> None:
+    pastes = Pastes()
+    history = PrivateHistory(tmp_path / "history", pastes.has)
+    folded = pastes.fold("a\n" * 100)
+    kept_back = [
+        "x" * (MAX_LENGTH + 1),
+        f"look at {folded}",
+        "password = 'hunter2-Tr0ub4dor'",
+        "Authorization: Bearer " + "aB3dE5fG7h" * 4,
+    ]
+    for entry in (*kept_back, "the rest"):
+        history.append_string(entry)
+    assert held(tmp_path / "history") == ["the rest"]
+    assert history.get_strings() == [*kept_back, "the rest"], "in this run all of them are there"
+
+
+@pytest.mark.parametrize("kind", ["folder", "pipe", "null", "no folder"])
+def test_a_disk_that_refuses_it_costs_the_history_only(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "history"
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(path)
+    elif kind == "null":
+        path.symlink_to("/dev/null")
+    else:
+        (tmp_path / "file").touch()
+        path = tmp_path / "file" / "history"
+    PrivateHistory(path).append_string("one")
+    assert held(path) == []
+
+
+def test_folded_pastes_are_held_up_to_a_bound() -> None:
+    pastes = Pastes()
+    first = pastes.fold("a" * 9_000_000)
+    second = pastes.fold("b" * 9_000_000)
+    assert pastes.expand(f"{first} and {second}") == f"{first} and {'b' * 9_000_000}"
+
+
+def test_a_paste_that_arrives_in_parts_is_one() -> None:
+    pastes = Pastes()
+    line = "see "
+    for part in ("first\n", "second\n", "x\n" * 30, "the end"):
+        given_up, shown = pastes.extend(line, part)
+        line = line[: len(line) - given_up] + shown
+    whole = "first\nsecond\n" + "x\n" * 30 + "the end"
+    assert pastes.expand(line) == f"see {whole}"
+    assert line.startswith("see [paste")
+    assert line.count("[paste") == 1
+    assert pastes.shown == []

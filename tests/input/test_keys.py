@@ -1,0 +1,396 @@
+"""The keys of the line in a real terminal: several lines, history, editor, vi, and pastes."""
+
+from __future__ import annotations
+
+import re
+import stat
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from tests.support.pty_chat import PtyChat
+from tests.support.terminal_chat import chat, compatible, leave
+from tests.support.typed_lines import asked, entered, told_of_pastes
+
+UP = "\x1b[A"
+
+
+def script(path: Path, body: str) -> str:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+NEWLINES = ["\x1b\r", "\n", "\x1b[13;2u", "\x1b[27;2;13~", "\\\r"]
+"""Alt-Enter, Ctrl-J, Shift-Enter as two kinds of terminals say it, a backslash at the end."""
+
+
+def test_several_lines(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send("0")
+        terminal.wait_for("You: 0")
+        for number, newline in enumerate(NEWLINES, 1):
+            terminal.send(f"{newline}{number}")
+            terminal.wait_for(f"     {number}")
+        assert "You: 0\n     1\n     2\n     3\n     4\n     5\n" in terminal.text()
+        entered(terminal, "\r")
+        entered(terminal, "C:\\\\\r")  # two backslashes are two
+        leave(terminal)
+    assert asked(tmp_path) == ["0\n1\n2\n3\n4\n5", "C:\\\\"]
+
+
+def test_two_backslashes_open_several_lines_and_an_empty_one_ends_them(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.line("first")
+        terminal.line("second \\")
+        terminal.wait_for(re.compile(r"You: first\n +second \\\n"))
+        entered(terminal, "\r")
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.send("given up\r")
+        terminal.wait_for("You: given up\n")
+        terminal.ctrl("c")
+        terminal.wait_for("context")
+        entered(terminal, "one\r")
+        terminal.line("\\\\")
+        terminal.wait_for("several lines: an empty one ends them")
+        terminal.ctrl("d")  # gives up as well, and does not leave
+        terminal.wait_for("context")
+        entered(terminal, "two\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["first\nsecond \\", "one", "two"]
+
+
+def test_several_lines_in_a_pipe(tmp_path: Path) -> None:
+    from tests.support.headless import ECHO, run
+
+    result = run(tmp_path, *ECHO, stdin=b"\\\\\none\ntwo\n\nthree\nexit\n")
+    assert result.returncode == 0
+    assert asked(tmp_path) == ["one\ntwo", "three"]
+
+
+def test_the_history_lasts_over_sessions_and_is_searched(tmp_path: Path) -> None:
+    history = tmp_path / "history"
+    key = "sk-ant-api03-" + "aB3dE5fG7h" * 9 + "-AA"
+    with chat(tmp_path) as terminal:
+        entered(terminal, "the first needle\nwith a second line\r")
+        terminal.send(f"my key is {key}")
+        terminal.wait_for("fG7h-AA")  # with Enter in the same burst it would be a paste
+        entered(terminal, "\r")
+        entered(terminal, "hay\r")
+        terminal.send(UP + UP)
+        terminal.wait_for("You: my key is sk-ant")  # in this run it is there
+        terminal.ctrl("c")
+        leave(terminal)
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+    text = history.read_text()
+    assert "+the first needle\n+with a second line\n" in text
+    assert "sk-ant" not in text
+    with chat(tmp_path) as terminal:
+        terminal.ctrl("r")
+        terminal.send("needle")
+        terminal.wait_for("(reverse-i-search)`needle': the first needle")
+        terminal.send("\r")  # takes it into the line
+        terminal.wait_for("You: the first needle\n     with a second line")
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile("^You:$", re.MULTILINE))
+        terminal.ctrl("r")
+        terminal.send("second")
+        terminal.wait_for("(reverse-i-search)`second': with a second line")
+        terminal.ctrl("c")  # leaves the search
+        terminal.wait_for(re.compile("^You:$", re.MULTILINE))
+        terminal.ctrl("r")
+        terminal.send("needle\r")
+        terminal.wait_for("You: the first needle\n     with a second line")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["the first needle\nwith a second line"]
+
+
+def test_the_line_is_edited_in_an_editor(tmp_path: Path) -> None:
+    seen = tmp_path / "seen"
+    editor = script(
+        tmp_path / "editor",
+        f'cp "$1" {seen}; stty -a | grep -o " -*icanon" >> {seen}; printf "new\\nwords\\n" > "$1"',
+    )
+    paste = "".join(f"row {number}\n" for number in range(30))
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send(f"\x1b[200~{paste}\x1b[201~ please")
+        terminal.wait_for("30 lines] please" if paste.count("\n") == 29 else "31 lines] please")
+        terminal.send("\x18\x05")
+        terminal.wait_for("You: new\n     words")
+        assert seen.read_text() == f"{paste} please\n icanon\n"
+        entered(terminal, "!\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["new\nwords!"]
+
+
+def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
+    with chat(tmp_path, EDITOR="false") as terminal:
+        terminal.send("my words\x18\x05")
+        terminal.wait_for("ended with an error (1): nothing is changed.")
+        terminal.wait_for(re.compile(r"nothing is changed.*You: my words", re.DOTALL))
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["my words"]
+
+
+def test_ctrl_c_is_the_editors_as_long_as_it_runs(tmp_path: Path) -> None:
+    editor = script(
+        tmp_path / "editor", """trap '' INT; kill -INT 0; printf 'still here' > "$1\""""
+    )
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send("words\x18\x05")
+        terminal.wait_for("You: still here")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["still here"]
+
+
+def test_vi_keys(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("input: {keys: vi}\n")
+    editor = script(tmp_path / "editor", 'printf "from vi" >> "$1"')
+    with chat(tmp_path, EDITOR=editor) as terminal:
+        terminal.send("one two")
+        terminal.wait_for("You: one two")
+        terminal.send("\x1b")
+        terminal.wait_for("\x1b[2 q", output=True)  # a block: the cursor of the commands
+        terminal.send("bcw")
+        terminal.send("three\x1b\rfour")  # Alt-Enter
+        terminal.wait_for("You: one three\n     four")
+        terminal.mark()
+        terminal.send("\x1b")
+        terminal.wait_for("\x1b[2 q", output=True)
+        terminal.send("v")
+        terminal.wait_for("from vi")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["one three\nfour\nfrom vi"]
+
+
+def test_keys_that_are_none_are_refused(tmp_path: Path) -> None:
+    from tests.support.headless import ECHO, run
+
+    (tmp_path / "config.yaml").write_text("input: {keys: nano}\n")
+    result = run(tmp_path, *ECHO, "-p", "hello")
+    assert result.returncode == 2
+    assert "It takes emacs or vi." in result.stderr.decode()
+
+
+def test_a_terminal_that_pastes_without_saying_so(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send("def one():\r    return 1\r\rprint(one()) #")
+        terminal.wait_for(re.compile(r"You: def one\(\):\n +return 1\n+ +print\(one\(\)\) #\n"))
+        entered(terminal, "what is it?\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["def one():\n    return 1\n\nprint(one()) #what is it?"]
+
+
+UNTOLD = {
+    "rows": "\r".join(f"{number} {'漢x' * 30}\t." for number in range(10_000)),
+    "one line": "words and 漢字 " * 15_000,
+}
+"""Pastes of 1 MB and a quarter of it, as a terminal sends them that does not tell of pastes."""
+
+
+@pytest.mark.parametrize("text", UNTOLD.values(), ids=UNTOLD)
+def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str) -> None:
+    with chat(tmp_path) as terminal:
+        typing = threading.Thread(target=terminal.send, args=(text,))
+        typing.start()
+        shown = f": {len(text):,} characters, {text.count(chr(13)) + 1:,} lines]"
+        terminal.wait_for(re.compile(r"You: \[paste [0-9]+" + re.escape(shown)), timeout=60)
+        typing.join()
+        terminal.send("the end")
+        terminal.wait_for("the end")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == [text.replace("\r", "\n") + "the end"]
+
+
+def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> None:
+    row = "some words of one row\r"
+    part = row * 100 + "and"
+    with chat(tmp_path) as terminal:
+        terminal.send("see ")
+        terminal.wait_for("You: see")
+        for count in (100, 200):
+            terminal.send(part)
+            shown = f"{len(part) * count // 100:,} characters, {count + 1} lines"
+            terminal.wait_for(re.compile(f"You: see \\[paste [0-9]+: {shown}\\]\n"))
+        terminal.ctrl("c")
+        terminal.wait_for(re.compile(r"^You:$", re.MULTILINE))
+        terminal.send(part + "\x01" + "!")  # the keys behind it find it in the line
+        terminal.wait_for(re.compile(r"You: !\[paste [^\n]*lines\]\n"))
+        terminal.ctrl("c")
+        terminal.send((row * 3)[:-1])
+        terminal.wait_for(
+            re.compile(
+                r"You: some words of one row\n +some words of one row\n +some words of one row\n"
+            )
+        )
+        entered(terminal, "?\r")
+        leave(terminal)
+    assert asked(tmp_path) == [(row.replace("\r", "\n") * 3)[:-1] + "?"]
+
+
+def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
+    text = "漢x" * 250_000  # 1 MB
+    with chat(tmp_path) as terminal:
+        typing = threading.Thread(target=terminal.send, args=(f"\x1b[200~{text}\x1b[201~",))
+        typing.start()
+        terminal.wait_for("[paste 1: 500,000 characters, 1 lines]", timeout=60)
+        typing.join()
+        terminal.send("\r")
+        terminal.wait_for(re.compile(r"You said: 漢x"), timeout=60, output=True)
+
+
+def test_a_folded_paste_comes_back_with_its_entry(tmp_path: Path) -> None:
+    paste = "".join(f"row {number}\n" for number in range(30))
+    with chat(tmp_path) as terminal:
+        terminal.send(f"\x1b[200~{paste}\x1b[201~")
+        terminal.wait_for("[paste 1")
+        entered(terminal, "\r")
+        terminal.send(UP)
+        terminal.wait_for(re.compile(r"You: \[paste 1[^\n]*\n(?!.*You said)", re.DOTALL))
+        entered(terminal, " again\r")
+        leave(terminal)
+    assert asked(tmp_path) == [paste, f"{paste} again"]
+
+
+@pytest.mark.parametrize("cols", [20, 80, 200])
+def test_wide_characters_are_edited_at_any_width(tmp_path: Path, cols: int) -> None:
+    with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
+        terminal.send("漢字かな交じり文👍🏽 end" * 2)
+        terminal.send(
+            "\x01" + "\x1b[C" * 2 + "\x7f" + "字"
+        )  # to the beginning, two to the right, one deleted, one typed
+        terminal.send("\x05" + "\x7f" * 4)
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == [
+        "漢字かな交じり文👍🏽 end漢字かな交じり文👍🏽".replace("漢字", "漢字", 1)
+    ]
+
+
+@pytest.mark.parametrize("cols", [20, 80, 200])
+def test_joined_and_combining_characters_are_sent_as_they_were_typed(
+    tmp_path: Path, cols: int
+) -> None:
+    family, accent, flag = "👩\u200d👩\u200d👧", "e\u0301", "🇯🇵"
+    with chat(tmp_path, cols=cols, ready="" if cols == 20 else "context") as terminal:
+        terminal.send(f"ab{family}{accent}漢z")
+        terminal.send("\x1b[D" * 2 + "\x1b[3~" + "字")  # two to the left, one deleted, one typed
+        terminal.send("\x1b[D" * 3 + "1" + "\x1b[C" + "2")  # before the family, and behind it
+        entered(terminal, "\r")
+        terminal.send(family + "." + accent + flag + "\x7f" * 2 + "\x02" * 2 + "\x1b[3~")
+        entered(terminal, "?\r")
+        leave(terminal)
+    assert asked(tmp_path) == [f"ab1{family}2{accent}字z", "?."]
+
+
+def test_the_terminal_is_resized_while_typing(tmp_path: Path) -> None:
+    with chat(tmp_path, cols=80) as terminal:
+        terminal.send("some words that are longer than the narrow terminal")
+        terminal.wait_for("narrow terminal")
+        for cols in (20, 200, 40):
+            terminal.resize(24, cols)
+            terminal.send("!")
+            terminal.wait_for(re.compile(r"termin\s*al" if cols != 20 else r"!"))
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["some words that are longer than the narrow terminal!!!"]
+
+
+def test_several_entries_typed_ahead_of_a_slow_reply_are_each_one(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        terminal.mark()
+        terminal.line("first")
+        terminal.wait_for("one", timeout=20, output=True)
+        terminal.line("the second of them")
+        terminal.wait_for("queued: 1")
+        terminal.line("the third of them")
+        terminal.wait_for("queued: 2")
+        terminal.send("half of a fourth")
+        terminal.wait_for("You… half of a fourth")
+        server.release()
+        terminal.wait_for("You said: the third of them", timeout=20, output=True)
+        terminal.wait_for(re.compile("You: half of a fourth"), timeout=20)
+        entered(terminal, ", and the rest\r")
+        leave(terminal)
+    assert asked(tmp_path) == [
+        "first",
+        "the second of them",
+        "the third of them",
+        "half of a fourth, and the rest",
+    ]
+
+
+def test_a_paste_during_a_reply_waits_as_one(tmp_path: Path) -> None:
+    with Loopback() as server, chat(tmp_path, *compatible(server)) as terminal:
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        terminal.mark()
+        terminal.line("first")
+        terminal.wait_for("one", timeout=20, output=True)
+        assert told_of_pastes(bytes(terminal.raw))
+        terminal.send("\x1b[200~some\rpasted\rlines\r\x1b[201~")
+        server.release()
+        terminal.wait_for(re.compile("You: some\n     pasted\n     lines\n"), timeout=20)
+        terminal.wait_for(re.compile("Time: .*You: some", re.DOTALL), timeout=20)
+        entered(terminal, "and more\r")
+        leave(terminal)
+        assert not told_of_pastes(bytes(terminal.raw))
+    assert asked(tmp_path) == ["first", "some\npasted\nlines\nand more"]
+
+
+def test_an_editor_finds_the_terminal_as_it_was(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("auto_compact: {use_ai_summary: false}\n")
+    with chat(tmp_path, EDITOR=script(tmp_path / "editor", "echo EDITING")) as terminal:
+        entered(terminal, "hello\r")
+        terminal.line("/compact --preview")
+        terminal.wait_for("(y")
+        terminal.mark()
+        terminal.send("e\r")
+        terminal.wait_for("EDITING", output=True)
+        terminal.wait_for("(y", output=True)
+        terminal.send("n\r")
+        terminal.wait_for("context")
+        leave(terminal)
+    before, _, after = bytes(terminal.raw).partition(b"EDITING")
+    assert not told_of_pastes(before)
+    assert b"\x1b[?2004h" in after
+
+
+def test_ctrl_d_leaves_from_an_empty_line_only(tmp_path: Path) -> None:
+    with chat(tmp_path) as terminal:
+        terminal.send("xy\x01")
+        terminal.ctrl("d")  # deletes a character
+        entered(terminal, "\r")
+        terminal.ctrl("d")
+        assert terminal.exit_code() == 0
+    assert asked(tmp_path) == ["y"]
+
+
+def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_terminal(
+    tmp_path: Path,
+) -> None:
+    env = {
+        "CHAT_LOOP_HOME": str(tmp_path),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(tmp_path),
+        "LANG": "C.UTF-8",
+    }
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"], env=env
+    ) as terminal:
+        terminal.send("typed at once\r")
+        terminal.wait_for("You said: typed at once")
+        entered(terminal, "and more\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["typed at once", "and more"]

@@ -1,0 +1,108 @@
+"""Lines from a pipe: bounded reads, and long lines."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import select
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.errors import UsageError
+from chat_loop.input.lines import LONGEST_LINE, LineReader
+from tests.support.headless import run
+from tests.support.real_program import PATIENCE, command, environment
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes of POSIX")
+
+
+def fed(data: bytes) -> tuple[int, threading.Thread]:
+    """Return the reading end of a pipe into which a thread writes the data."""
+    reading, writing = os.pipe()
+
+    def write() -> None:
+        with open(writing, "wb") as file:  # noqa: PTH123 - a descriptor
+            try:
+                file.write(data)
+            except BrokenPipeError:
+                return
+
+    thread = threading.Thread(target=write, daemon=True)
+    thread.start()
+    return reading, thread
+
+
+def lines_of(data: bytes) -> list[str]:
+    """Return what a reader makes of the data."""
+    reading, thread = fed(data)
+    found: list[str] = []
+
+    async def read() -> None:
+        reader = LineReader(reading, io.StringIO())
+        while True:
+            found.append(await reader.read())
+
+    with pytest.raises(EOFError):
+        asyncio.run(read())
+    thread.join()
+    os.close(reading)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", []),
+        (b"one", ["one"]),
+        (b"one\n", ["one"]),
+        (b"one\n\ntwo", ["one", "", "two"]),
+        (b"\n", [""]),
+        ("grüße 漢\n".encode() * 20_000, ["grüße 漢"] * 20_000),
+        (b"x" * 70_000 + b"\n" + b"y" * 65_536 + b"\nz", ["x" * 70_000, "y" * 65_536, "z"]),
+        (b"x" * 30_000_000, ["x" * 30_000_000]),
+        (b"\\\\\none\ntwo\n\nthree\n", ["one\ntwo", "three"]),
+    ],
+    ids=lambda value: f"{len(value)} long" if isinstance(value, bytes) else "",
+)
+def test_lines(data: bytes, expected: list[str]) -> None:
+    assert lines_of(data) == expected
+
+
+def test_a_line_without_an_end_is_not_held_for_ever() -> None:
+    with pytest.raises(UsageError, match="A line of standard input has more than 64 MB"):
+        lines_of(b"x" * (LONGEST_LINE + 1))
+
+
+def test_what_nobody_asks_for_stays_in_the_pipe(tmp_path: Path) -> None:
+    """As `yes | chat-loop`: while the first line is answered, the writer is not read empty."""
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("one", " two"), stall_after=1))
+        with subprocess.Popen(
+            command(server),
+            env=environment(tmp_path),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+        ) as process:
+            assert process.stdin
+            pipe = process.stdin.fileno()
+            os.set_blocking(pipe, False)
+            os.write(pipe, b"y\n")
+            server.stalled(0)
+            written = 0
+            while written < 10_000_000 and select.select([], [pipe], [], 2)[1]:
+                written += os.write(pipe, (b"y" * 999 + b"\n") * 4)
+            process.terminate()
+            assert process.wait(PATIENCE) == 143
+    assert written < 1_000_000
+
+
+def test_a_question_that_is_too_long_is_refused_instead_of_cut(tmp_path: Path) -> None:
+    result = run(tmp_path, "--model", "scripted:echo", "-p", "-", stdin=b"x" * (LONGEST_LINE + 1))
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.startswith(b"Standard input has more than 64 MB.")

@@ -1,0 +1,199 @@
+"""A server that fails at exit, compaction or resume: one more attempt and one line."""
+
+from __future__ import annotations
+
+import re
+import socket
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply, failing, talk
+from benchmarks.support.loopback_wires import Received
+from tests.support.headless import run
+from tests.support.piped_chat import QUESTION, begun, chat, files, keys, session
+from tests.support.started_chat import started
+
+BOOM = failing(500, message="summary boom")
+
+
+def is_summary(request: Received) -> bool:
+    return request.system.startswith("Task: session summary")
+
+
+def no_summaries(request: Received) -> Reply:
+    """Answer everything but summaries."""
+    return BOOM if is_summary(request) else talk(request)
+
+
+def test_a_summary_that_fails_at_exit_is_asked_for_twice_and_said_once(tmp_path: Path) -> None:
+    with Loopback(no_summaries) as server:
+        shown = chat(tmp_path, server, QUESTION, "exit")
+        assert sum(map(is_summary, server.requests)) == 2
+        assert shown.count("Trying again") == 1
+        assert "summary boom. Trying again" in shown
+        assert "summary boom. It will be made when you resume the session." in shown
+        assert "Conversation saved successfully!" in shown
+        [identity] = files(tmp_path)
+        assert f"--resume {identity}" in shown
+    assert [one.query.text for one in session(tmp_path, identity).exchanges] == [QUESTION]
+
+
+def test_a_server_that_fails_and_then_hangs_does_not_keep_the_session_open(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: wait, timeout: 2}\n")
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("Noted.",)), BOOM, Reply(chunks=("never",), stall_after=0))
+        shown = chat(tmp_path, server, QUESTION, "exit")
+        assert sum(map(is_summary, server.requests)) == 2
+        assert "Nothing came from the model" in shown
+        assert "Conversation saved successfully!" in shown
+
+
+def test_a_server_that_recovers_makes_the_summary(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("Noted.",)), BOOM)
+        shown = chat(tmp_path, server, QUESTION, "exit")
+        [identity] = files(tmp_path)
+        assert "It will be made" not in shown
+    found = session(tmp_path, identity).seal
+    assert found is not None
+    assert found.source == "model"
+
+
+def test_a_server_that_asks_for_a_long_pause_is_not_waited_for(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(
+            Reply(chunks=("Noted.",)), failing(429, message="Slow down", retry_after="30")
+        )
+        shown = chat(tmp_path, server, QUESTION, "exit")
+        assert sum(map(is_summary, server.requests)) == 1
+        assert "Slow down. It will be made when you resume the session." in shown
+
+
+def test_compact_goes_on_without_the_model_and_can_be_taken_back(tmp_path: Path) -> None:
+    with Loopback(no_summaries) as server:
+        shown = chat(tmp_path, server, QUESTION, "/compact --force", "/uncompact", "Which port?")
+        assert re.search(r"Summary failed: .*summary boom\. It is made without the model\.", shown)
+        assert "without a model" in shown
+        assert sum(map(is_summary, server.requests[:4])) == 2
+        asked = [request for request in server.requests if request.query == "Which port?"]
+        assert asked[0].texts[0] == QUESTION  # the words are back
+    sessions = [session(tmp_path, identity) for identity in files(tmp_path)]
+    first = next(one for one in sessions if not one.header.parent)
+    assert first.seal is not None
+    assert first.seal.source == "extracted"
+    assert first.seal.summary is not None
+    assert any(
+        "8443" in line for line in (*first.seal.summary.topics, *first.seal.summary.key_facts)
+    )
+
+
+def test_nothing_more_is_asked_of_a_server_that_failed_at_a_summary(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("Noted.",)), *[BOOM] * 9)
+        shown = chat(tmp_path, server, QUESTION, "/compact --force", "/exit")
+        assert (
+            len(server.requests) == 3
+        )  # the query, the summary and its second attempt: no acknowledgment
+        assert shown.count("Trying again") == 1
+
+
+def test_a_resume_without_a_working_provider_is_tried_again_once(tmp_path: Path) -> None:
+    with Loopback() as server:
+        identity = begun(tmp_path, server)
+        server.handler = lambda request: BOOM
+        shown = chat(tmp_path, server, f"resume {identity}", "exit")
+        assert len(server.requests) == 2
+        assert shown.count("Trying again") == 1
+        assert "The acknowledgment failed:" in shown
+        assert "The context is restored anyway." in shown
+
+
+def test_a_resume_of_a_session_without_a_summary_offline(tmp_path: Path) -> None:
+    with Loopback(no_summaries) as server:
+        chat(tmp_path, server, QUESTION, "exit")
+        [identity] = files(tmp_path)
+        server.requests.clear()
+        server.handler = lambda request: BOOM
+        shown = chat(tmp_path, server, f"resume {identity}", "exit")
+        assert len(server.requests) == 2
+        assert shown.count("Trying again") == 1
+        assert "- Our port is 8443." in shown  # the block as it could be made
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        port: int = one.getsockname()[1]
+        return port
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_a_server_of_this_machine_that_is_not_there_fails_at_once(
+    tmp_path: Path, host: str
+) -> None:
+    address = ("--model", "compatible:m", "--base-url", f"http://{host}:{free_port()}/v1")
+    result = run(tmp_path, *address, stdin=b"hello\nexit\n")
+    shown = result.stdout.decode()
+    assert "Trying again" not in shown
+    assert "Cannot reach" in shown
+    assert "Conversation saved successfully!" in shown
+    asked = run(tmp_path, *address, "-p", "hello")
+    assert asked.returncode == 1
+    assert "Trying again" not in asked.stderr.decode()
+
+
+def test_a_server_that_loads_is_waited_for(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(failing(503, message="Loading model"))
+        result = run(
+            tmp_path, "--model", "compatible:m", "--base-url", f"{server.url}/v1", "-p", "hello"
+        )
+        assert result.stdout.decode() == "You said: hello\n"
+        assert "Loading model. Trying again (2/5)." in result.stderr.decode()
+
+
+def test_a_pipe_gets_one_line_however_often_it_is_tried(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(BOOM, BOOM)
+        shown = chat(tmp_path, server, "hello")
+        assert "You said: hello" in shown
+        assert shown.count("Trying again") == 1
+        server.enqueue(BOOM, BOOM)
+        result = run(tmp_path, "--model", "openai:test-model", "-p", "hello", keys=keys(server))
+        assert result.stderr.decode().count("Trying again") == 1
+
+
+def test_a_terminal_gets_one_line_that_is_taken_back(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(BOOM, BOOM)
+        address = f"{server.url}/v1"
+        with started(
+            tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
+        ) as terminal:
+            terminal.line("hello")
+            terminal.wait_for(re.compile(r"Trying again in 1 s \(2/5\)"))
+            terminal.wait_for(re.compile(r"\(3/5\)"))
+            terminal.wait_for("You said: hello")
+            terminal.wait_for("Time: ")
+            assert "Trying again" not in terminal.text()
+
+
+def test_leaving_says_that_the_summary_can_be_skipped(tmp_path: Path) -> None:
+    def slow(request: Received) -> Reply:
+        return Reply(chunks=("never",), stall_after=0) if is_summary(request) else talk(request)
+
+    with Loopback(slow) as server:
+        address = f"{server.url}/v1"
+        with started(
+            tmp_path, "--model", "openai:m", OPENAI_API_KEY="k", OPENAI_BASE_URL=address
+        ) as terminal:
+            terminal.line("hello")
+            terminal.wait_for("Time: ")
+            terminal.line("exit")
+            terminal.wait_for("Esc to skip")
+            terminal.ctrl("c")
+            assert terminal.exit_code() == 0
+            assert (
+                "Summary skipped. It will be made when you resume the session." in terminal.text()
+            )

@@ -1,0 +1,82 @@
+"""A reply that is cut short is reported: on the screen, on standard error, by the exit code."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.values import ToolCall
+from tests.support.headless import run
+
+LENGTH = "The reply was cut off at the token limit."
+REFUSED = "The reply was refused, by the model or by a filter of its service."
+STEPS = "The model called tools as often as it may for one reply (1)."
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    with Loopback() as loopback:
+        yield loopback
+
+
+def at(server: Loopback) -> tuple[str, ...]:
+    return ("--model", "vllm:m", "--base-url", f"{server.url}/v1")
+
+
+@pytest.mark.parametrize(("stop", "sentence"), [("length", LENGTH), ("refusal", REFUSED)])
+def test_a_reply_that_was_cut_is_said_and_exits_with_3(
+    tmp_path: Path, server: Loopback, stop: str, sentence: str
+) -> None:
+    server.enqueue(Reply(chunks=("Half a",), stop=stop), Reply(chunks=("Half a",), stop=stop))
+
+    plain = run(tmp_path, *at(server), "-p", "one")
+    as_json = run(tmp_path, *at(server), "--json", "-p", "one")
+
+    assert (plain.returncode, plain.stdout) == (3, b"Half a\n")
+    assert plain.stderr.decode().startswith(sentence)
+    told = [json.loads(line) for line in as_json.stdout.splitlines()]
+    assert as_json.returncode == 3
+    assert [event["message"] for event in told if event["event"] == "warned"] == [sentence]
+    assert [event["stop"] for event in told if event["event"] == "reply_ended"] == [stop]
+
+
+def test_tools_that_were_stopped_at_their_limit_are_said_and_exit_with_3(
+    tmp_path: Path, server: Loopback
+) -> None:
+    (tmp_path / "config.yaml").write_text("tools: {max_steps: 1}\n")
+    call = ToolCall("a", "list_files", "{}")
+    server.enqueue(Reply(calls=(call,)), Reply(chunks=("I give up.",)))
+
+    result = run(tmp_path, *at(server), "--tools", "list_files", "-p", "one")
+
+    assert (result.returncode, result.stdout) == (3, b"I give up.\n")
+    assert result.stderr.decode().startswith(STEPS)
+
+
+def test_in_a_chat_both_are_said(tmp_path: Path, server: Loopback) -> None:
+    (tmp_path / "config.yaml").write_text("tools: {max_steps: 1}\nsummary: {on_exit: false}\n")
+    call = ToolCall("a", "list_files", "{}")
+    server.enqueue(
+        Reply(calls=(call,)),
+        Reply(chunks=("I give up.",)),
+        Reply(chunks=("Half a",), stop="length"),
+    )
+
+    result = run(tmp_path, *at(server), "--tools", "list_files", stdin=b"one\ntwo\n")
+
+    shown = " ".join(result.stdout.decode().split())
+    assert result.returncode == 0
+    assert STEPS in shown
+    assert "Cut off at the token limit" in shown
+
+
+def test_a_whole_reply_still_exits_with_0(tmp_path: Path, server: Loopback) -> None:
+    server.enqueue(Reply(chunks=("All.",)))
+
+    result = run(tmp_path, *at(server), "-p", "one")
+
+    assert (result.returncode, result.stdout, result.stderr) == (0, b"All.\n", b"")

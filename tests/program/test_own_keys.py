@@ -1,0 +1,83 @@
+"""The program's own keys are redacted in everything derived from a conversation."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, failing, talk
+from tests.support import fork_server
+from tests.support.sibling_chats import AT_LENGTH, COMPACT, chat, configure
+from tests.support.whole_runs import environment
+
+KEY = "zq-Private-Key-77Xy88Zw-own"
+MODEL = "openai:gpt-4.1"
+
+
+def run(home: Path, server: Loopback, *lines: str, key: str = KEY) -> str:
+    configure(home, server, MODEL)
+    return chat(
+        home, MODEL, {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": f"{server.url}/v1"}, list(lines)
+    )
+
+
+def command(home: Path, *arguments: str) -> str:
+    """What `chat-loop sessions …` prints."""
+    done = fork_server.run(
+        ["sessions", *arguments], environment(home, OPENAI_API_KEY=KEY), cwd=home
+    )
+    return (done.stdout + done.stderr).decode()
+
+
+def test_a_key_that_was_said_is_in_the_transcript_alone(tmp_path: Path) -> None:
+    with Loopback(talk) as server:
+        run(
+            tmp_path,
+            server,
+            f"{KEY} is it, I use port 8443 for {KEY}. {AT_LENGTH}",
+            COMPACT,
+            "And now?",
+        )
+    asked = [
+        request for request in server.requests if request.system.startswith("Task: session summary")
+    ]
+    assert asked
+    assert not any(KEY in text for request in asked for text in request.texts)
+    texts = "".join(path.read_text() for path in (tmp_path / "sessions").glob("*.md"))
+    assert f"{KEY} is it" in texts
+    for derived in (
+        command(tmp_path, "list"),
+        command(tmp_path, "search", "port 8443"),
+        command(tmp_path, "search", KEY),
+        command(tmp_path, "export", "1", "-", "--as", "json"),
+    ):
+        assert "Traceback" not in derived
+        assert KEY not in derived.replace(f"“{KEY}”", "").replace(f"search {KEY}", "")
+    others = [path for path in tmp_path.rglob("*") if path.is_file() and path.suffix != ".md"]
+    assert any(path.suffix == ".sqlite" for path in others), others
+    assert [path for path in others if KEY.encode() in path.read_bytes()] == []
+
+
+@pytest.mark.parametrize("key", ["ollama", "notneededhere"])
+def test_a_word_that_stands_for_a_key_is_no_secret(tmp_path: Path, key: str) -> None:
+    with Loopback(talk) as server:
+        run(
+            tmp_path,
+            server,
+            f"We run {key} on port 11434. {AT_LENGTH}",
+            COMPACT,
+            "And now?",
+            key=key,
+        )
+    asked = next(request for request in server.requests if request.query.endswith("And now?"))
+    sent = "\n".join(asked.texts)
+    assert f"We run {key} on port 11434." in sent
+
+
+def test_a_key_that_a_server_echoes_is_not_shown(tmp_path: Path) -> None:
+    with Loopback(talk) as server:
+        server.enqueue(failing(400, message=f"The key {KEY} may not do that."))
+        told = run(tmp_path, server, "Hello?")
+    assert "The key [REDACTED:key:1] may not do that." in " ".join(told.split())
+    assert KEY not in told

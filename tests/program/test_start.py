@@ -1,0 +1,395 @@
+"""The start of a chat: the offer of the last session, and the options that resume one."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from wcwidth import width
+
+from chat_loop.display.greeting import greeting, offer
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Session
+from tests.support.headless import ECHO, run
+from tests.support.pty_chat import PtyChat
+from tests.support.saved_sessions import ALL, OLD, OPEN, SECOND, put, simple, used
+from tests.support.started_chat import started
+from tests.support.strategies import texts
+
+NOW = datetime.now(UTC)
+AGENT = "agent: {name: Sally}\n"
+FOUND = "✓ Found: Sally"
+
+
+def last(home: Path, session: Session, when: datetime | None = None) -> Path:
+    """Make it the session that was used last."""
+    [path] = put(home / "sessions", session)
+    used(path, when or NOW)
+    (home / "sessions" / ".current").write_text(f"{session.header.id}\n")
+    (home / "config.yaml").write_text(AGENT)
+    return path
+
+
+def leave(terminal: PtyChat) -> str:
+    terminal.line("exit")
+    assert terminal.exit_code() == 0
+    assert "Traceback" not in terminal.text()
+    return terminal.text()
+
+
+def say_and_leave(terminal: PtyChat) -> str:
+    """Say something first: a session in which nothing is said leaves no file."""
+    terminal.line("hello")
+    terminal.wait_for("Time: ")
+    return leave(terminal)
+
+
+def lines(terminal: PtyChat) -> list[str]:
+    """What stands above the prompt."""
+    return [line for line in terminal.text().partition("You:")[0].split("\n") if line]
+
+
+def newest(home: Path) -> Session:
+    sessions = SessionManager(home / "sessions")
+    return sessions.load(sessions.rows()[0].path).session
+
+
+# The offer
+
+
+@pytest.mark.parametrize(
+    ("name", "columns", "expected"),
+    [
+        (
+            "Rate limiter",
+            100,
+            'Last time: Rate limiter (today 14:30) · type "resume last" to continue',
+        ),
+        (
+            "Rate limiter",
+            80,
+            'Last time: Rate limiter (today 14:30) · type "resume last" to continue',
+        ),
+        (
+            "word " * 20,
+            80,
+            'Last time: word word word word… (today 14:30) · type "resume last" to continue',
+        ),
+        ("word " * 20, 60, "Last time: word word word word word word wor… · resume last"),
+        ("漢字" * 20, 40, "Last time: 漢字漢字漢字… · resume last"),
+        ("Rate limiter", 30, "Last time: Rat… · resume last"),
+        ("Rate limiter", 20, "resume last"),
+        ("\x1b]0;x\x07\x1b[2J\nred\u202e", 100, "Last time: ␛]0;x␇␛[2J red<U+202E> (today 14:30)"),
+    ],
+)
+def test_the_offer_fits_into_one_line(name: str, columns: int, expected: str) -> None:
+    made = offer(name, "today 14:30", columns)
+    assert made.startswith(expected)
+    assert len(made) <= columns
+
+
+def test_the_last_session_is_offered_and_resume_last_goes_on_with_it(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    last(tmp_path, SECOND)
+    with started(tmp_path) as terminal:
+        above = lines(terminal)
+        assert above[0].startswith("chat-loop ")
+        assert re.fullmatch(
+            r'Last time: Rate limiter \(today \d\d:\d\d\) · type "resume last" to continue',
+            above[1],
+        ) or re.fullmatch(
+            r'Last time: Rate limiter \(\w+ \d+, \d\d:\d\d\) · type "resume last" to continue',
+            above[1],
+        )
+        assert len(above) == 2
+        terminal.line("resume last")
+        terminal.wait_for(FOUND)
+        terminal.line("hello again")
+        terminal.wait_for("You said: hello again")
+        leave(terminal)
+    assert newest(tmp_path).header.parent == SECOND.header.id
+
+
+@pytest.mark.parametrize("cols", [20, 42])
+def test_a_narrow_terminal_and_a_hostile_name(tmp_path: Path, cols: int) -> None:
+    hostile = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202egnp.exe"
+    last(tmp_path, simple("odd_20261101_100000", NOW, hostile, "So."))
+    with started(tmp_path, cols=cols, until="resume last") as terminal:
+        terminal.wait_for("You:")
+        printed = terminal.raw.decode()
+        assert "\x1b]0;owned" not in printed
+        assert "\x1b[2J" not in printed
+        assert sum("resume last" in line for line in terminal.text().split("\n")) == 1
+        leave(terminal)
+
+
+def test_no_offer_without_a_session_that_can_be_gone_on_with(tmp_path: Path) -> None:
+    folder = tmp_path / "sessions"
+    path = last(tmp_path, OLD)
+    for damage in ("gone", "empty", "foreign", "link", "folder"):
+        path.unlink(missing_ok=True)
+        if damage == "empty":
+            path.write_bytes(b"")
+        elif damage == "foreign":
+            path.write_text("# Notes\n")
+        elif damage == "link":
+            path.symlink_to("/etc/hostname")
+        elif damage == "folder":
+            path.mkdir()
+        with started(tmp_path) as terminal:
+            assert len(lines(terminal)) == 1, damage
+            terminal.ctrl("d")
+            assert terminal.exit_code() == 0
+    for pointer in (b"../../etc/passwd\n", b"\xff\xfe\n", b"x" * 5_000_000):
+        (folder / ".current").write_bytes(pointer)
+        with started(tmp_path) as terminal:
+            assert len(lines(terminal)) == 1
+            terminal.ctrl("d")
+            assert terminal.exit_code() == 0
+
+
+def test_a_crashed_session_is_offered_whatever_its_first_query_is(tmp_path: Path) -> None:
+    torn = last(tmp_path, OPEN)
+    torn.write_bytes(torn.read_bytes()[:-40])
+    with started(tmp_path) as terminal:
+        assert lines(terminal)[1].startswith("Last time: Which port does the database listen on? (")
+        leave(terminal)
+    last(
+        tmp_path, simple("long_20261101_100000", NOW, f"A very long paste\n{'x' * 100_000}", "So.")
+    )
+    with started(tmp_path) as terminal:
+        assert lines(terminal)[1].startswith("Last time: A very long paste (")
+        leave(terminal)
+
+
+def test_keys_typed_ahead_are_not_lost_when_the_offer_is_drawn(tmp_path: Path) -> None:
+    last(tmp_path, OLD)
+    with started(tmp_path, typed="typed ahead\r", until="You said: typed ahead") as terminal:
+        assert "Last time: What is a monad?" in terminal.text()
+        assert terminal.text().count("You: typed ahead") == 1
+        leave(terminal)
+
+
+def test_there_is_no_offer_in_a_pipe_nor_for_a_new_session(tmp_path: Path) -> None:
+    last(tmp_path, OLD)
+    assert b"Last time" not in run(tmp_path, *ECHO, stdin=b"hi\n").stdout
+    last(tmp_path, OLD)
+    with started(tmp_path, "--new-session") as terminal:
+        assert len(lines(terminal)) == 1
+        leave(terminal)
+
+
+# Going on
+
+
+@pytest.mark.parametrize("options", [("--continue",), ("--resume", "last"), ("--resume", "monad")])
+def test_going_on_at_once(tmp_path: Path, options: tuple[str, ...]) -> None:
+    put(tmp_path / "sessions", *ALL)
+    last(tmp_path, OLD)
+    with started(tmp_path, *options, until=FOUND) as terminal:
+        terminal.wait_for("context")
+        assert "Last time" not in terminal.text()
+        say_and_leave(terminal)
+    assert newest(tmp_path).header.parent == OLD.header.id
+
+
+def test_continue_without_any_session_begins_one(tmp_path: Path) -> None:
+    with started(tmp_path, "--continue", until="There is no session to continue.") as terminal:
+        terminal.line("hello")
+        terminal.wait_for("You said: hello")
+        leave(terminal)
+    assert [len(newest(tmp_path).exchanges)] == [1]
+
+
+def test_continue_takes_the_newest_when_the_last_is_gone(tmp_path: Path) -> None:
+    last(tmp_path, OPEN).unlink()
+    put(tmp_path / "sessions", OLD)
+    with started(tmp_path, "--continue", until=FOUND) as terminal:
+        say_and_leave(terminal)
+    assert newest(tmp_path).header.parent == OLD.header.id
+
+
+def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    (tmp_path / "config.yaml").write_text(AGENT)
+    with started(tmp_path, "--resume", "2", until=FOUND) as terminal:
+        say_and_leave(terminal)
+    assert newest(tmp_path).header.parent == SECOND.header.id
+    for reference, told in (
+        ("99", "There is no session 99"),
+        ("no such words", "No session fits “no such words”."),
+    ):
+        with started(tmp_path, "--resume", reference, until=told) as terminal:
+            terminal.line("hello")
+            terminal.wait_for("You said: hello")
+            leave(terminal)
+
+
+def test_resume_without_a_value_opens_the_browser(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    (tmp_path / "config.yaml").write_text(AGENT)
+    with started(tmp_path, "--resume", until="Enter resume") as terminal:
+        terminal.send("\x1b[B\r")
+        terminal.wait_for(FOUND)
+        terminal.wait_for("context")
+        say_and_leave(terminal)
+    assert newest(tmp_path).header.parent == SECOND.header.id
+
+
+@pytest.mark.parametrize("key", ["q", "\x1b"])
+def test_leaving_the_browser_of_resume_quits(tmp_path: Path, key: str) -> None:
+    put(tmp_path / "sessions", *ALL)
+    with started(tmp_path, "-r", until="Enter resume") as terminal:
+        terminal.send(key)
+        terminal.wait_for("Goodbye!")
+        assert terminal.exit_code() == 0
+
+
+def test_a_message_on_the_command_line_begins_the_chat(tmp_path: Path) -> None:
+    notes = tmp_path / "notes.txt"
+    notes.write_text("Buy milk.\n")
+    words = ("What is in", f"@{notes}", "--name", "Notes")
+    with started(tmp_path, *words, cols=200, until="Buy milk.") as terminal:
+        assert f"You: What is in @{notes}" in terminal.text()
+        say_and_leave(terminal)
+    session = newest(tmp_path)
+    assert (len(session.exchanges), session.name) == (2, "Notes")
+    assert [file.name for file in session.exchanges[0].attached] == [str(notes)]
+
+
+@pytest.mark.parametrize(("options", "term"), [(("--plain",), "xterm"), ((), "dumb")])
+def test_a_message_is_sent_without_an_editor(
+    tmp_path: Path, options: tuple[str, ...], term: str
+) -> None:
+    words = (*options, "Two", "words")
+    with started(tmp_path, *words, until="You said: Two words", TERM=term) as chat:
+        assert "You: Two words" in chat.text()
+        leave(chat)
+
+
+def test_a_message_that_looks_like_a_command_is_text(tmp_path: Path) -> None:
+    with started(tmp_path, "--", "/help", until="You said:  /help") as terminal:
+        leave(terminal)
+
+
+def test_a_message_goes_to_the_continued_session(tmp_path: Path) -> None:
+    last(tmp_path, OLD)
+    with started(tmp_path, "-c", "And in one word?", until="You said: And in one") as terminal:
+        leave(terminal)
+    assert newest(tmp_path).header.parent == OLD.header.id
+
+
+def test_a_message_waits_in_the_line_where_its_session_cannot_be_resumed(tmp_path: Path) -> None:
+    with started(tmp_path, "-r", "99", "hello", until="There is no session 99") as terminal:
+        terminal.wait_for("You: hello")
+        assert not list((tmp_path / "sessions").glob("*.md"))
+        terminal.send("\r")
+        terminal.wait_for("You said: hello")
+        leave(terminal)
+
+
+@pytest.mark.parametrize("how", ["fine", "missing", "damaged", "empty", "none", "new"])
+def test_auto_resume(tmp_path: Path, how: str) -> None:
+    path = last(tmp_path, OLD)
+    (tmp_path / "config.yaml").write_text(f"{AGENT}sessions: {{auto_resume: true}}\n")
+    if how == "missing":
+        path.unlink()
+    elif how == "damaged":
+        path.write_bytes(os.urandom(3000))
+    elif how == "empty":
+        path.write_bytes(b"")
+    elif how == "none":
+        path.unlink()
+        (path.parent / ".current").unlink()
+    told = {
+        "fine": FOUND,
+        "missing": "There is no session to continue.",
+        "damaged": "Session can't be resumed:",
+        "empty": "Session can't be resumed:",
+    }
+    options = ("--new-session",) if how == "new" else ()
+    with started(tmp_path, *options, cols=200, until=told.get(how, "You:")) as terminal:
+        if how in ("none", "new"):
+            assert len(lines(terminal)) == 1
+        terminal.line("hello")
+        terminal.wait_for("You said: hello")
+        text = leave(terminal)
+        assert "Last time" not in text
+        assert "You: ✗" not in text
+        assert "You: 📋" not in text
+    assert newest(tmp_path).header.parent == (OLD.header.id if how == "fine" else "")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--continue", "--new-session"), "does not go with -c/--continue"),
+        (("--resume", "1", "-c"), "does not go with -r/--resume"),
+        (("--new-session", "--resume"), "does not go with --new-session"),
+        (("--continue", "providers"), "--continue and --resume start a chat"),
+        (("--resume", "-p", "x"), "With -p --resume needs one."),
+    ],
+)
+def test_what_does_not_go_together(tmp_path: Path, options: tuple[str, ...], message: str) -> None:
+    put(tmp_path / "sessions", OLD)
+    result = run(tmp_path, *ECHO, *options)
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert message in result.stderr.decode()
+    assert run(tmp_path, *ECHO, "--new-session", "-p", "x").returncode == 0
+
+
+def test_the_browser_needs_a_terminal(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", OLD)
+    result = run(tmp_path, *ECHO, "--resume", stdin=b"hello\n")
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert "There is no terminal that can show the browser." in result.stderr.decode()
+
+
+def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    last(tmp_path, OLD)
+    with (
+        started(tmp_path, "--continue", until=FOUND) as one,
+        started(tmp_path, "--continue", until=FOUND) as two,
+    ):
+        one.line("from one")
+        one.wait_for("You said: from one")
+        two.line("from two")
+        two.wait_for("You said: from two")
+        leave(one)
+        leave(two)
+    sessions = SessionManager(tmp_path / "sessions")
+    loaded = [sessions.load(row.path).session for row in sessions.rows()[:2]]
+    assert {exchange.query.text for session in loaded for exchange in session.exchanges} == {
+        "from one",
+        "from two",
+    }
+
+
+@given(texts, texts, st.integers(30, 200))
+def test_the_greeting_is_four_lines_that_fit(model: str, directory: str, columns: int) -> None:
+    lines = greeting(model, directory, columns)
+    assert len(lines) == 4
+    for line in lines:
+        assert "\n" not in line
+        assert width(line) < columns
+
+
+def test_the_greeting_names_the_folder_by_its_end_and_the_home_by_its_sign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("HOME", "/home/kim")
+    assert (
+        greeting("a:b", "/home/kim/x/sessions", 80)[1]
+        == "Conversations are markdown files in ~/x/sessions"
+    )
+    assert greeting("a:b", "/home/kimberly/sessions", 80)[1].endswith(" in /home/kimberly/sessions")
+    assert (
+        greeting("a:b", f"/{'long/' * 30}sessions", 40)[1]
+        == "Saved in …/long/long/long/long/sessions"
+    )

@@ -1,0 +1,133 @@
+"""Whole runs in a real terminal: chat, compact, exit, and resume, on both SDKs and a real
+model.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback
+from chat_loop.sessions.records import Session
+from tests.support.real_model import smollm2_path
+from tests.support.whole_runs import REPLIED, Program, environment, say
+
+
+def whole_run(program: Program) -> list[Session]:
+    """Two exchanges, compact, one more, exit; back again: sessions, resume 1, one exchange, exit.
+
+    Where the model cannot summarize, the program does, and leaves without a summary at the exit.
+    """
+    patience = program.patience
+    restored = REPLIED if program.acknowledges else None
+    with program.start() as chat:
+        say(chat, "Our port is 8443.", patience)
+        say(chat, "Thanks.", patience)
+        chat.mark()
+        chat.line("/pin port 8443")
+        chat.wait_for("Pinned; 1 in all.", timeout=patience, output=True)
+        say(chat, "/compact --force", patience, restored or "Starting new session with summary...")
+        made = " ✓" if program.summarizes else ""
+        assert f"Generating session summary...{made}" in chat.output()
+        assert "Saved session:" in chat.output()
+        assert "Starting new session with summary..." in chat.output()
+        told = [chat.output()]
+        say(chat, "Which port?", patience)
+        chat.mark()
+        chat.line("exit")
+        chat.wait_for("Conversation saved successfully!", timeout=patience, output=True)
+        assert chat.exit_code(timeout=20) == 0
+        assert "Goodbye!" in chat.output()
+        told.append(chat.output())
+        resume = re.search(r"--resume (\S+)", chat.output())
+        assert resume is not None
+    with program.start() as chat:
+        chat.mark()
+        chat.line("sessions")
+        chat.wait_for(
+            re.compile(r"^ *1  .* · compacted +now .* tokens$", re.MULTILINE), timeout=patience
+        )
+        say(chat, "resume 1", patience, restored or "Restoring context...")
+        assert "Found: Assistant" in chat.output()
+        assert "Restoring context..." in chat.output()
+        say(chat, "And now?", patience)
+        chat.ctrl("d")
+        chat.wait_for("Conversation saved successfully!", timeout=patience, output=True)
+        assert chat.exit_code(timeout=20) == 0
+        told.append(chat.output())
+    found = program.sessions()
+    assert [session.totals.queries for session in found] == [2, 1, 1]
+    assert [session.header.parent for session in found] == [
+        "",
+        found[0].header.id,
+        found[1].header.id,
+    ]
+    assert found[1].header.id == resume.group(1)
+    for session, text in zip(found, told, strict=True):
+        assert session.seal is not None
+        if session.seal.summary is not None:
+            assert session.seal.summary.pinned == ("port 8443",)
+        elif program.summarizes:
+            assert "Summary failed: " in text
+    return found
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai", "compatible"])
+def test_a_whole_run_on_a_real_sdk(wire: str, tmp_path: Path) -> None:
+    with Loopback() as server:
+        urls = {
+            "anthropic": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": server.url},
+            "openai": {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"},
+            "compatible": {},
+        }
+        options: tuple[str, ...] = ("--model", f"{wire}:test-model")
+        options += ("--base-url", f"{server.url}/v1") if wire == "compatible" else ()
+        found = whole_run(Program(options, environment(tmp_path, **urls[wire]), tmp_path, 20))
+        summaries = [
+            request
+            for request in server.requests
+            if request.system.startswith("Task: session summary")
+        ]
+        assert len(summaries) == 3
+        chats = [request.texts for request in server.requests if request not in summaries]
+        assert [len(texts) for texts in chats] == [1, 3, 1, 3, 1, 3]
+        # After compact the request holds the restoration, not the words before it.
+        assert not any(text == "Thanks." for texts in chats[2:] for text in texts)
+        assert chats[3][0].startswith("CONTEXT RESTORATION: ")
+        assert chats[3][2] == "Which port?"
+    assert [session.seal.source for session in found if session.seal] == ["model"] * 3
+    assert [
+        session.exchanges[-1].reply.text for session in found if session.exchanges[-1].reply
+    ] == [
+        "You said: Thanks.",
+        "You said: Which port?",
+        "You said: And now?",
+    ]
+
+
+@pytest.mark.timeout(900)
+def test_a_whole_run_on_a_real_embedded_model(tmp_path: Path) -> None:
+    model = smollm2_path()
+    # A small model goes on until it is stopped, most of all in acknowledgments and summaries.
+    config = (
+        "providers: {local: {max_tokens: 24, threads: 1}}\n"
+        "auto_compact: {summary_max_tokens: 100}\n"
+        "summary: {on_exit: false}\n"
+        "restoration: {acknowledge: false}\n"
+    )
+    (tmp_path / "config.yaml").write_text(config)
+    program = Program(
+        ("--model", f"local:{model}"), environment(tmp_path), tmp_path, 180,
+        acknowledges=False, summarizes=False,
+    )  # fmt: skip
+    found = whole_run(program)
+    for session in found:
+        assert session.seal is not None
+        for exchange in session.exchanges:
+            assert exchange.reply is not None
+            assert exchange.reply.usage is not None
+            assert exchange.reply.usage.output <= 24
+        assert session.totals.session.total > 0
+        assert not session.totals.session.estimated

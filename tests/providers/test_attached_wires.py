@@ -1,0 +1,376 @@
+"""Images in requests on both wires, and runs of the program with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, failing
+from chat_loop.config import parse
+from chat_loop.providers.capabilities import guess_capabilities
+from chat_loop.providers.choose import Machine, create
+from chat_loop.providers.local import LocalProvider
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.values import Image, Message, Request, ToolCall, ToolResult, Window
+from tests.support.headless import run, saved
+from tests.support.images import base64, gif, jpeg, place, png, webp
+from tests.support.providers import (
+    anthropic_at,
+    compatible_at,
+    entry,
+    events_of,
+    failure_of,
+    openai_at,
+)
+
+PHOTO = png(640, 480)
+PHOTO_DATA = base64(PHOTO)
+
+
+def image(data: bytes, media: str) -> Image:
+    return Image("x", media, 4, 3, place(data, media), base64(data))
+
+
+KINDS = {"image/png": png(), "image/jpeg": jpeg(), "image/gif": gif(), "image/webp": webp()}
+ASK = Request(
+    system="Be brief.",
+    messages=(
+        Message("user", "Two.", images=(image(png(), "image/png"), image(jpeg(), "image/jpeg"))),
+        Message("assistant", "", calls=(ToolCall("c1", "look", "{}"),)),
+        Message(
+            "user",
+            "More.",
+            results=(ToolResult("c1", "Nothing."),),
+            images=(
+                image(gif(), "image/gif"),
+                image(webp(), "image/webp"),
+                Image("lost", "image/png", 1, 1),
+            ),
+        ),
+    ),
+)
+
+
+def block(media: str) -> dict[str, Any]:
+    source = {"type": "base64", "media_type": media, "data": base64(KINDS[media])}
+    return {"type": "image", "source": source}
+
+
+def part(media: str) -> dict[str, Any]:
+    return {
+        "type": "image_url",
+        "image_url": {"url": f"data:{media};base64,{base64(KINDS[media])}"},
+    }
+
+
+def unmarked(value: Any) -> Any:
+    """JSON without what is said of caching."""
+    if isinstance(value, dict):
+        return {key: unmarked(inner) for key, inner in value.items() if key != "cache_control"}
+    return [unmarked(inner) for inner in value] if isinstance(value, list) else value
+
+
+def test_images_on_the_wire_of_anthropic(server: Loopback) -> None:
+    events_of(anthropic_at(server.url), ASK)
+    body = unmarked(server.requests[0].body)
+    assert body.pop("system") in ("Be brief.", [{"type": "text", "text": "Be brief."}])
+    assert body == {
+        "model": "claude-test",
+        "max_tokens": 32_000,
+        "messages": [
+            {
+                "role": "user",
+                "content": [
+                    block("image/png"),
+                    block("image/jpeg"),
+                    {"type": "text", "text": "Two."},
+                ],
+            },
+            {
+                "role": "assistant",
+                "content": [{"type": "tool_use", "id": "c1", "name": "look", "input": {}}],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "Nothing."},
+                    block("image/gif"),
+                    block("image/webp"),
+                    {"type": "text", "text": "More."},
+                ],
+            },
+        ],
+        "stream": True,
+    }
+
+
+@pytest.mark.parametrize("make", [openai_at, compatible_at])
+def test_images_on_the_wire_of_openai(server: Loopback, make: Any) -> None:
+    provider = make(server.url)
+    events_of(provider, ASK)
+    call = {"id": "0000000c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    assert server.requests[0].body == {
+        "model": provider.model,
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {
+                "role": "user",
+                "content": [
+                    part("image/png"),
+                    part("image/jpeg"),
+                    {"type": "text", "text": "Two."},
+                ],
+            },
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "0000000c1", "content": "Nothing."},
+            {
+                "role": "user",
+                "content": [
+                    part("image/gif"),
+                    part("image/webp"),
+                    {"type": "text", "text": "More."},
+                ],
+            },
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+@pytest.mark.parametrize(
+    ("message", "stays"),
+    [
+        ("this model does not support image input", False),
+        ("image input is not supported - hint: you may need to provide the mmproj", False),
+        ("model has no vision", False),
+        ("the wrong number of something", True),
+    ],
+)
+def test_a_server_that_refuses_images_is_not_shown_them_again(
+    server: Loopback, message: str, stays: bool
+) -> None:
+    server.enqueue(failing(500 if "mmproj" in message else 400, "invalid_request_error", message))
+    provider = OpenAIProvider("llava", entry("c", f"{server.url}/v1"), window=Window(9))
+    provider.takes_images = True
+    refusal = failure_of(provider, ASK)
+    assert message in refusal.message
+    assert provider.takes_images == stays
+    assert (refusal.hint == "The next message goes without images.") != stays
+    assert not refusal.retryable
+
+
+@pytest.mark.parametrize("make", [anthropic_at, openai_at])
+def test_an_image_that_is_refused_says_how_to_go_on(server: Loopback, make: Any) -> None:
+    server.enqueue(failing(400, "invalid_request_error", "Could not process image"))
+    provider = make(server.url)
+    provider.takes_images = True
+    refusal = failure_of(provider, ASK)
+    assert refusal.hint == "/undo takes the message with the image out of the conversation."
+    assert provider.takes_images
+
+
+@pytest.mark.parametrize(
+    ("model", "takes"),
+    [
+        ("claude-sonnet-5-5", True),
+        ("claude-3-haiku-20240307", True),
+        ("gpt-4o-mini", True),
+        ("gpt-4.1", True),
+        ("gpt-5.4-mini", True),
+        ("gpt-4-turbo-2024-04-09", True),
+        ("gpt-4-vision-preview", True),
+        ("gpt-4", False),
+        ("gpt-4-0613", False),
+        ("gpt-3.5-turbo", False),
+        ("gpt-oss-120b", False),
+        ("o1", True),
+        ("o3", True),
+        ("o3-mini", False),
+        ("o4-mini", True),
+        ("gemini-2.5-flash", True),
+        ("gemma3:4b", True),
+        ("grok-4", True),
+        ("grok-3", False),
+        ("grok-code-fast-1", False),
+        ("llama3.2-vision:11b", True),
+        ("llama3.2:3b", False),
+        ("meta-llama/Llama-4-Scout", True),
+        ("qwen2.5vl:7b", True),
+        ("Qwen/Qwen3-VL-8B-Instruct", True),
+        ("qwen3:8b", False),
+        ("pixtral-12b", True),
+        ("mistral-medium-latest", True),
+        ("mistral-small-2501", False),
+        ("mistral-large-2411", False),
+        ("gemini-flash-latest", True),
+        ("grok-4.3", True),
+        ("llava:13b", True),
+        ("phi-4-vision", True),
+        ("deepseek-chat", False),
+        ("my-own-model", False),
+    ],
+)
+def test_who_takes_images_as_long_as_no_server_has_said_it(model: str, takes: bool) -> None:
+    assert guess_capabilities(model).images == takes
+
+
+def test_the_config_has_the_last_word(tmp_path: Path) -> None:
+    config = parse(
+        b"models:\n  mine: {images: true}\n  gpt-4o: {images: false}\n  claude-3: {window: 9}\n",
+        "x",
+    )
+    assert config.images == {"mine": True, "gpt-4o": False}
+    machine = Machine(environment={}, models=tmp_path, servers={})
+
+    def takes(reference: str, url: str = "") -> bool:
+        return create(reference, config, machine, base_url=url).takes_images
+
+    assert takes("compatible:mine", "http://127.0.0.1:1/v1")
+    assert not takes("compatible:other", "http://127.0.0.1:1/v1")
+    assert not takes("openai:gpt-4o")
+    assert takes("openai:gpt-4.1")
+    assert takes("anthropic:claude-3")
+    assert not takes("scripted:echo")
+    assert not LocalProvider(tmp_path / "m.gguf", "m", Window(1)).takes_images
+
+
+# Whole runs
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "here"
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    (folder / "photo.png").write_bytes(PHOTO)
+    (folder / "my notes.txt").write_text("port is 5432\n")
+    return folder
+
+
+CLAUDE = ("--model", "anthropic:claude-test")
+
+
+def keys(server: Loopback) -> dict[str, str]:
+    return {"ANTHROPIC_API_KEY": "sk-test", "ANTHROPIC_BASE_URL": server.url}
+
+
+@pytest.mark.usefixtures("here")
+def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback) -> None:
+    question = 'Compare @photo.png and @"my notes.txt".'
+    home = tmp_path / "home"
+    result = run(home, *CLAUDE, "-p", question, stdin=b"See @/etc/hosts too.\n", keys=keys(server))
+    assert (result.returncode, result.stderr) == (0, b"")
+    [message] = server.requests[0].body["messages"]
+    [shown, text] = message["content"]
+    assert shown["source"] == {"type": "base64", "media_type": "image/png", "data": PHOTO_DATA}
+    line = text["text"].split("\n")[3]
+    assert text["text"] == (
+        "Attached image: photo.png, 640×480 pixels.\n\n"
+        f"Attached file: my notes.txt, 13 bytes, between two lines {line}\n{line}\nport is "
+        f"5432\n{line}\n\n"
+        f"{question}\n\nSee @/etc/hosts too."
+    )
+    [session] = saved(home)
+    assert session.exchanges[0].query.text == f"{question}\n\nSee @/etc/hosts too."
+    assert [file.name for file in session.exchanges[0].attached] == ["photo.png", "my notes.txt"]
+
+
+@pytest.mark.usefixtures("here")
+@pytest.mark.parametrize(
+    ("question", "message"),
+    [
+        ("See @photo.png", "photo.png is an image, and scripted:echo doesn't take images as far as we know."),
+        ("See @nothing.txt", "There is no file nothing.txt."),
+        ("See @/dev/zero", "/dev/zero cannot be read: it is not a regular file."),
+        ("See @/dev", "/dev cannot be read: it is not a regular file."),
+    ],
+)  # fmt: skip
+def test_a_question_whose_file_cannot_be_sent_is_not_asked(
+    tmp_path: Path, question: str, message: str
+) -> None:
+    home = tmp_path / "home"
+    result = run(home, "--model", "scripted:echo", "-p", question)
+    assert result.returncode == 2
+    assert result.stdout == b""
+    assert result.stderr.decode().split("\n")[0] == message
+    assert saved(home) == []
+
+
+def test_a_question_without_anybody_to_ask_leaves_secrets_out(tmp_path: Path, here: Path) -> None:
+    (here / ".env").write_text("DB_PASSWORD=hunter2hunter2\nPORT=5432\n")
+    result = run(tmp_path / "home", "--model", "scripted:echo", "--json", "-p", "See @.env")
+    events = [json.loads(line) for line in result.stdout.splitlines()]
+    assert {"event": "attached", "files": [".env, 37 bytes"]} in events
+    assert {
+        "event": "warned",
+        "message": "What looks like a key or a password in .env is not sent.",
+        "hint": "",
+    } in events
+    [session] = saved(tmp_path / "home")
+    assert session.exchanges[0].attached[0].text == "DB_PASSWORD=[REDACTED:password:1]\nPORT=5432\n"
+    everything = b"".join(
+        path.read_bytes() for path in (tmp_path / "home").rglob("*") if path.is_file()
+    )
+    assert b"hunter2" not in everything
+
+
+def test_an_image_is_sent_again_by_the_program_started_anew(
+    tmp_path: Path, here: Path, server: Loopback
+) -> None:
+    home = tmp_path / "home"
+    (home / "config.yaml").parent.mkdir()
+    (home / "config.yaml").write_text(
+        "restoration: {acknowledge: false}\nsummary: {on_exit: false}\n"
+    )
+    run(home, *CLAUDE, stdin=b"Look at @photo.png\nexit\n", keys=keys(server))
+    (here / "photo.png").unlink()
+    lines = b"/resume 1 --full\nWhat was it?\nexit\n"
+    result = run(home, *CLAUDE, stdin=b"sessions\n" + lines, keys=keys(server))
+    assert result.returncode == 0, result.stdout
+    [first, *_] = server.requests[-1].body["messages"]
+    assert first["content"][0]["source"]["data"] == PHOTO_DATA
+
+
+@pytest.mark.usefixtures("here")
+def test_a_chat_by_a_pipe_says_what_was_attached(tmp_path: Path, server: Loopback) -> None:
+    home = tmp_path / "home"
+    lines = b'Look at @photo.png and @"my notes.txt"\n@missing.txt\n@photo.png again\nexit\n'
+    result = run(home, *CLAUDE, stdin=lines, keys=keys(server))
+    shown = result.stdout.decode()
+    assert "📎 photo.png, 640×480 · my notes.txt, 13 bytes\n" in shown
+    assert (
+        "✗ There is no file missing.txt.\n  To send it as text, put a backslash before the @.\n"
+        in shown
+    )
+    assert [exchange.query.number for exchange in saved(home)[0].exchanges] == [1, 2]
+    assert len(list((home / "sessions" / "attachments").iterdir())) == 1
+
+
+@pytest.mark.usefixtures("here")
+def test_a_page_has_the_image_in_itself(tmp_path: Path, server: Loopback) -> None:
+    home = tmp_path / "home"
+    run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
+    [session] = saved(home)
+    result = run(home, "sessions", "export", session.header.id, str(tmp_path / "x.html"))
+    assert result.returncode == 0, result.stderr
+    page = (tmp_path / "x.html").read_text()
+    assert (
+        f'<img src="data:image/png;base64,{PHOTO_DATA}" alt="photo.png" width="640" height="480">'
+        in page
+    )
+
+
+@pytest.mark.usefixtures("here")
+def test_the_trash_leaves_images_alone(tmp_path: Path, server: Loopback) -> None:
+    home = tmp_path / "home"
+    run(home, *CLAUDE, "-p", "Look at @photo.png", keys=keys(server))
+    [session] = saved(home)
+    trashed = run(home, "sessions", "trash", session.header.id)
+    assert trashed.returncode == 0, trashed.stderr
+    assert saved(home) == []
+    assert (home / "sessions" / place(PHOTO)).read_bytes() == PHOTO
+    assert run(home, "sessions", "restore", session.header.id).returncode == 0
+    assert saved(home) == [session]

@@ -1,0 +1,790 @@
+"""What single providers do their own way: Azure, Bedrock, and the errors of services."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import anthropic
+import httpx2
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from msgspec.structs import replace
+
+from benchmarks.support.loopback import Loopback, Reply, failing
+from benchmarks.support.loopback_aws import framed
+from chat_loop.config import ProviderConfig
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ModelNotFound,
+    NoProvider,
+    ProviderError,
+)
+from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.providers import replies as state
+from chat_loop.providers.bedrock import BedrockProvider
+from chat_loop.providers.catalogue import entry_of
+from chat_loop.providers.openai import MAX_REPLAYED, AzureProvider, OpenAIProvider
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
+from chat_loop.wording import install_hint
+from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
+from tests.support.providers import entry, events_of, failure_of, host
+
+TALK = Request(
+    system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100, temperature=0.2
+)
+TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {}})
+BY_NAME = {service.name: service for service in ALL}
+
+
+@pytest.fixture(autouse=True)
+def _environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for service in ALL:
+        service.set_up(monkeypatch, tmp_path)
+    for service in ALL:  # each clears what was there before
+        for name, value in service.variables.items():
+            monkeypatch.setenv(name, value)
+
+
+def setting(service: Service, **changes: object) -> Service:
+    return replace(service, setting=replace(service.setting, **changes))
+
+
+# --- Azure and Bedrock
+# ---------------------------------------------------------------------------------------------
+
+
+def test_azure_takes_endpoint_and_version_from_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}/")
+    monkeypatch.setenv("OPENAI_API_VERSION", "2025-03-01")
+
+    events_of(AzureProvider("our gpt", entry("azure"), window=Window(1)), TALK)
+
+    assert (
+        server.requests[0].path
+        == "/openai/deployments/our%20gpt/chat/completions?api-version=2025-03-01"
+    )
+
+
+def test_a_token_of_azure_counts_before_a_key(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "token-1")
+
+    events_of(AZURE.at(server.url, tmp_path), TALK)
+
+    headers = server.requests[0].headers
+    assert (headers["authorization"], "api-key" in headers) == ("Bearer token-1", False)
+
+
+@pytest.mark.parametrize("token", ["", "token-1"])
+def test_the_api_of_azure_without_versions(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", token)
+
+    events_of(
+        setting(replace(AZURE, base="/openai/v1/"), api_version="").at(server.url, tmp_path), TALK
+    )
+
+    [request] = server.requests
+    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
+    assert request.headers["authorization"] == f"Bearer {token or SECRET}"
+
+
+@pytest.mark.parametrize(
+    ("missing", "message", "hint"),
+    [
+        (
+            "AZURE_OPENAI_ENDPOINT",
+            "Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set.",
+            (
+                "Set AZURE_OPENAI_ENDPOINT or providers.azure.base_url, as "
+                "https://NAME.openai.azure.com."
+            ),
+        ),
+        (
+            "OPENAI_API_VERSION",
+            "Azure OpenAI has no API version: OPENAI_API_VERSION is not set.",
+            "Set OPENAI_API_VERSION or providers.azure.api_version, such as 2024-10-21.",
+        ),
+    ],
+)
+def test_azure_says_which_variable_is_missing(
+    monkeypatch: pytest.MonkeyPatch, missing: str, message: str, hint: str
+) -> None:
+    for name, value in (
+        ("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1"),
+        ("OPENAI_API_VERSION", "2024-10-21"),
+    ):
+        monkeypatch.setenv(name, value)
+    monkeypatch.delenv(missing)
+
+    error = failure_of(AzureProvider("our-gpt", entry("azure"), window=Window(1)))
+
+    assert type(error) is NoProvider
+    assert (error.message, error.hint) == (message, hint)
+
+
+def test_bedrock_by_its_own_key(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("AWS_BEARER_TOKEN_BEDROCK", "bedrock-key")
+    monkeypatch.setenv("AWS_PROFILE", "gone")
+
+    events_of(BEDROCK.at(server.url, tmp_path), TALK)
+
+    assert server.requests[0].headers["authorization"] == "Bearer bedrock-key"
+
+
+def test_bedrock_by_a_profile_with_its_region(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text("[profile work]\nregion = ap-southeast-2\n")
+    (folder / "credentials").write_text(
+        f"[work]\naws_access_key_id = AKIAWORK\naws_secret_access_key = {SECRET}\n"
+    )
+
+    events_of(setting(BEDROCK, profile="work").at(server.url, tmp_path), TALK)
+
+    sent = server.requests[0].headers["authorization"]
+    assert sent.startswith("AWS4-HMAC-SHA256 Credential=AKIAWORK/")
+    assert "/ap-southeast-2/bedrock/aws4_request" in sent
+
+
+AWS_CONFIG = "[profile {name}]\nregion = eu-central-1\n"
+
+
+def test_credentials_of_aws_that_cannot_be_had(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    (tmp_path / ".aws").mkdir()
+    (tmp_path / ".aws" / "config").write_text(
+        f"{AWS_CONFIG.format(name='odd')}credential_process = false\n"
+    )
+
+    error = failure_of(setting(BEDROCK, profile="odd").at(server.url, tmp_path))
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith(
+        "The credentials for AWS cannot be read: Error when retrieving credentials from"
+    )
+
+
+@pytest.mark.parametrize(
+    "left", [AWS_CONFIG.format(name="going"), ""], ids=["no credentials", "no profile"]
+)
+def test_credentials_of_aws_that_go_away(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, left: str
+) -> None:
+    """They were there when the program started; the SDK looks again when it signs."""
+    for name in BEDROCK.variables:
+        monkeypatch.delenv(name)
+    folder = tmp_path / ".aws"
+    folder.mkdir()
+    (folder / "config").write_text(AWS_CONFIG.format(name="going"))
+    (folder / "credentials").write_text(
+        f"[going]\naws_access_key_id = A\naws_secret_access_key = {SECRET}\n"
+    )
+    provider = setting(BEDROCK, profile="going", region=f"x-{len(left)}").at(server.url, tmp_path)
+    provider.warm()
+    (folder / "credentials").unlink()
+    (folder / "config").write_text(left)
+
+    error = failure_of(provider)
+
+    assert type(error) is AuthenticationFailed
+    assert error.message.startswith("The credentials cannot be read: ")
+    assert "AWS_PROFILE" in error.hint
+    assert server.requests == []
+
+
+def test_bedrock_says_what_is_missing(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    profile = failure_of(setting(BEDROCK, profile="nobody").at(server.url, tmp_path))
+    monkeypatch.delenv("AWS_REGION")
+    region = failure_of(BEDROCK.at(server.url, tmp_path))
+    monkeypatch.setattr("chat_loop.providers.bedrock.PACKAGE", "no_such_package")
+    package = failure_of(BEDROCK.at(server.url, tmp_path))
+
+    assert type(profile) is AuthenticationFailed
+    assert (
+        profile.message
+        == "The credentials for AWS cannot be read: The config profile (nobody) could not be found"
+    )
+    assert type(region) is NoProvider
+    assert region.message == "Amazon Bedrock has no region: AWS_REGION is not set."
+    assert region.hint == "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
+    assert type(package) is NoProvider
+    assert package.message == "The package no_such_package is missing, which signs requests to AWS."
+    assert package.hint == install_hint("bedrock")
+    assert server.requests == []
+
+
+def test_the_region_of_the_config_decides_where_requests_go(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    west = entry_of("bedrock", {"bedrock": ProviderConfig(region="us-west-2")})
+    provider = BedrockProvider("us.anthropic.claude-opus-4-6-v1", west, window=Window(1))
+    provider.warm()
+
+    assert provider._service.host == "bedrock-runtime.us-west-2.amazonaws.com"
+
+
+FRAME = framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "e30="}')
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"data: {}\n\n",
+        FRAME[:-1] + b"x",
+        b"\xff" * 40,
+        framed({":event-type": "chunk", ":message-type": "event"}, b"{"),
+        framed({":event-type": "chunk", ":message-type": "event"}, b"[1]"),
+        framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": 5}'),
+        framed({":event-type": "chunk", ":message-type": "event"}, b'{"bytes": "/////w=="}'),
+        framed({":event-type": "chunk"}, b"{}"),
+        framed({}, b""),
+        framed({":exception-type": "unheardOf", ":message-type": "exception"}, b"nonsense"),
+        framed({":message-type": "error"}, b""),
+        FRAME[:20],
+        b"",
+    ],
+    ids=lambda body: repr(body[:30]),
+)
+def test_frames_that_make_no_sense_are_one_clear_line(
+    server: Loopback, tmp_path: Path, body: bytes
+) -> None:
+    server.enqueue(Reply(body=body, headers={"content-type": "application/vnd.amazon.eventstream"}))
+
+    error = failure_of(BEDROCK.at(server.url, tmp_path), TALK)
+
+    assert isinstance(error, ProviderError)
+    assert host(server) in error.message
+    assert "\n" not in error.message
+
+
+HEADERS = st.dictionaries(
+    st.sampled_from([":event-type", ":message-type", ":exception-type", ":error-code", "x"]),
+    st.sampled_from(
+        ["chunk", "event", "exception", "error", "throttlingException", "initial-response", ""]
+    ),
+)
+PAYLOADS = st.one_of(
+    st.binary(max_size=40),
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(max_size=8),
+        lambda inner: (
+            st.lists(inner, max_size=3)
+            | st.dictionaries(st.sampled_from(["bytes", "message", "p"]), inner)
+        ),
+        max_leaves=6,
+    ).map(lambda value: json.dumps(value).encode()),
+)
+
+
+@given(
+    st.lists(st.builds(framed, HEADERS, PAYLOADS) | st.binary(max_size=60), max_size=4),
+    st.integers(1, 50),
+)
+def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], size: int) -> None:
+    """The decoder takes much on trust; what it raises must not get past the provider."""
+    body = b"".join(frames)
+
+    async def pieces() -> AsyncIterator[bytes]:
+        for start in range(0, len(body), size):
+            yield body[start : start + size]
+
+    async def read() -> list[object]:
+        provider = BedrockProvider("m", entry("bedrock"), window=Window(1))
+        client = anthropic.AsyncAnthropicBedrock(api_key="-", aws_region="us-east-1")
+        stream = anthropic.AsyncStream(
+            cast_to=object,
+            response=httpx2.Response(
+                200, content=pieces(), request=httpx2.Request("POST", "http://test.invalid")
+            ),
+            client=client,  # type: ignore[arg-type]  # as the SDK does it
+        )
+        provider._sdk_error = anthropic.AnthropicError
+        return [event async for event in provider._events(stream)]
+
+    try:
+        assert all(isinstance(event, dict) for event in asyncio.run(read()))
+    except ValueError:
+        return
+
+
+def test_a_model_without_a_cache_is_not_told_of_one(server: Loopback, tmp_path: Path) -> None:
+    events_of(
+        replace(BEDROCK, model="anthropic.claude-3-haiku-20240307-v1:0").at(server.url, tmp_path),
+        TALK,
+    )
+
+    body = server.requests[0].body
+    assert body.pop("anthropic_version")
+    assert body == {
+        "max_tokens": 100,
+        "system": "Be brief.",
+        "messages": [{"role": "user", "content": "Hello"}],
+        "temperature": 0.2,
+    }
+
+
+def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(
+    server: Loopback, tmp_path: Path
+) -> None:
+    claude = replace(BY_NAME["openrouter"], model="anthropic/claude-sonnet-5-5").at(
+        server.url, tmp_path
+    )
+    messages = (
+        Message("user", "One"),
+        Message("assistant", "1"),
+        Message("user", "Two"),
+        Message("user", " "),
+    )
+    events_of(claude, replace(TALK, messages=messages))
+    events_of(claude, replace(TALK, grammar="root ::= [a-z]"))
+    events_of(BY_NAME["openrouter"].at(server.url, tmp_path), TALK)
+
+    kept = {"cache_control": {"type": "ephemeral"}}
+    assert server.requests[0].body["messages"] == [
+        {"role": "system", "content": [{"type": "text", "text": "Be brief.", **kept}]},
+        {"role": "user", "content": "One"},
+        {"role": "assistant", "content": "1"},
+        {"role": "user", "content": [{"type": "text", "text": "Two", **kept}]},
+        {"role": "user", "content": " "},
+    ]
+    assert "cache_control" not in f"{server.requests[1].body} {server.requests[2].body}"
+
+
+# --- What services say in their own way
+# ----------------------------------------------------------------------------
+
+HINTS = {
+    "gemini": "Set GEMINI_API_KEY or GOOGLE_API_KEY to a valid key.",
+    "anthropic": "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid key.",
+    "openai": "Set OPENAI_API_KEY to a valid key.",
+    "bedrock": (
+        "Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or "
+        "AWS_PROFILE; sign in again if it has expired."
+    ),
+}
+MODEL_HINTS = {
+    "mistral": "Check the model's name; --model mistral:NAME.",
+    "azure": "The model is the name of a deployment of yours; --model azure:DEPLOYMENT.",
+    "bedrock": (
+        "Check the id, and that the region has it for this account; many models are called by the "
+        "id of an inference profile, such as us.anthropic.NAME."
+    ),
+    "ollama": (
+        "Check the model's name; --model ollama:NAME. The server's address usually ends in /v1."
+    ),
+}
+
+
+@pytest.mark.parametrize(
+    ("status", "hints", "kind"),
+    [(401, HINTS, AuthenticationFailed), (404, MODEL_HINTS, ModelNotFound)],
+)
+def test_hints_name_what_each_provider_needs(
+    server: Loopback,
+    tmp_path: Path,
+    status: int,
+    hints: dict[str, str],
+    kind: type[ProviderError],
+) -> None:
+    for name, hint in hints.items():
+        server.enqueue(failing(status))
+        error = failure_of(BY_NAME[name].at(server.url, tmp_path), TALK)
+        assert (type(error), error.hint) == (kind, hint)
+
+
+@pytest.mark.parametrize("name", ["gemini", "azure", "openai", "ollama"])
+@pytest.mark.parametrize("reason", ["content_filter", "content_filter: PROHIBITED_CONTENT"])
+def test_a_reply_that_a_filter_ended_is_a_refusal(
+    server: Loopback, tmp_path: Path, name: str, reason: str
+) -> None:
+    server.enqueue(Reply(chunks=("I will",), stop=reason))
+
+    *_, last = events_of(BY_NAME[name].at(server.url, tmp_path), TALK)
+
+    assert isinstance(last, Finished)
+    assert last.stop == "refusal"
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        (
+            {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 20},
+            Usage(input=9, output=11, reasoning=7),  # Gemini
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 4,
+                "total_tokens": 20,
+                "completion_tokens_details": {"reasoning_tokens": 7},
+            },
+            Usage(input=9, output=11, reasoning=7),  # xAI
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 4,
+                "total_tokens": 13,
+                "prompt_cache_hit_tokens": 6,
+                "prompt_cache_miss_tokens": 3,
+            },
+            Usage(input=9, output=4, cached=6),  # DeepSeek
+        ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 13, "cached_tokens": 6},
+            Usage(input=9, output=4, cached=6),
+        ),
+        ({"prompt_tokens": 9, "completion_tokens": 4, "total_tokens": 0}, Usage(input=9, output=4)),
+    ],
+)
+def test_counts_in_the_words_of_each_service(
+    server: Loopback, tmp_path: Path, counts: dict[str, object], usage: Usage
+) -> None:
+    server.enqueue(
+        Reply(chunks=("Hi",), raw=(json.dumps({"choices": [], "usage": counts}),), usage=None)
+    )
+
+    assert events_of(BY_NAME["gemini"].at(server.url, tmp_path), TALK)[-1] == Finished(
+        stop="end", usage=usage
+    )
+
+
+# --- Reasoning
+# -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "thinking"])
+def test_reasoning_whatever_it_is_called(server: Loopback, tmp_path: Path, field: str) -> None:
+    server.enqueue(Reply(thinking=("Hm",), chunks=("Hi",), reasoning_field=field))
+
+    assert events_of(BY_NAME["vllm"].at(server.url, tmp_path), TALK)[:-1] == [
+        ThinkingDelta("Hm"),
+        TextDelta("Hi"),
+    ]
+
+
+@pytest.mark.parametrize(
+    "name", ["ollama", "lmstudio", "llama-server", "vllm", "compatible", "office", "groq"]
+)
+def test_reasoning_in_the_text_is_no_part_of_the_answer(
+    server: Loopback, tmp_path: Path, name: str
+) -> None:
+    server.enqueue(Reply(chunks=("<thi", "nk>H", "m.</", "think>\n", "\nHi", " <think>")))
+
+    assert events_of(BY_NAME[name].at(server.url, tmp_path), TALK)[:-1] == [
+        ThinkingDelta("Hm."),
+        TextDelta("Hi <think>"),
+    ]
+
+
+@pytest.mark.parametrize("name", ["openai", "azure", "grok", "deepseek"])
+def test_a_service_that_keeps_reasoning_apart_may_write_of_tags(
+    server: Loopback, tmp_path: Path, name: str
+) -> None:
+    server.enqueue(Reply(chunks=("<think>", " begins it.")))
+
+    assert events_of(BY_NAME[name].at(server.url, tmp_path), TALK)[:-1] == [
+        TextDelta("<think> begins it."),
+    ]
+
+
+def test_reasoning_and_answer_as_parts_of_a_list(server: Loopback, tmp_path: Path) -> None:
+    """As Mistral's reasoning models write."""
+
+    def parts(*content: object) -> str:
+        return json.dumps({"choices": [{"index": 0, "delta": {"content": [*content]}}]})
+
+    server.enqueue(
+        Reply(
+            raw=(
+                parts(
+                    {
+                        "type": "thinking",
+                        "thinking": [{"type": "text", "text": "Hm"}, 3, {"type": "x"}],
+                    }
+                ),
+                parts(
+                    {"type": "text", "text": "Hi"}, "odd", {"type": "thinking", "thinking": "odd"}
+                ),
+            )
+        )
+    )
+
+    assert events_of(BY_NAME["mistral"].at(server.url, tmp_path), TALK)[:-1] == [
+        ThinkingDelta("Hm"),
+        TextDelta("Hi"),
+    ]
+
+
+# --- What is wanted back
+# -------------------------------------------------------------------------------------------
+
+
+def chunk(*calls: dict[str, object]) -> str:
+    return json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": [*calls]}}]})
+
+
+def signed(name: str, arguments: str, signature: str) -> dict[str, object]:
+    extra = {"google": {"thought_signature": signature}}
+    return {
+        "id": "",
+        "type": "function",
+        "function": {"name": name, "arguments": arguments},
+        "extra_content": extra,
+    }
+
+
+def test_gemini_s_signatures_go_back_with_the_calls(server: Loopback, tmp_path: Path) -> None:
+    """Whole calls without index or id, as Gemini streams them; only the first of several is
+    signed.
+    """
+    plain: dict[str, object] = {
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"what": "b"}'},
+    }
+    server.enqueue(
+        Reply(raw=(chunk(signed("look", '{"what": "a"}', "sig-1")), chunk(plain)), stop="tool"),
+        Reply(),
+    )
+    provider = BY_NAME["gemini"].at(server.url, tmp_path)
+    asked = replace(TALK, tools=(TOOL,))
+
+    calls = [event.call for event in events_of(provider, asked) if isinstance(event, ToolCalled)]
+    assert [(call.name, call.arguments) for call in calls] == [
+        ("look", '{"what": "a"}'),
+        ("look", '{"what": "b"}'),
+    ]
+    mine = tuple(
+        ToolCall(f"c{number}", call.name, call.arguments) for number, call in enumerate(calls, 1)
+    )
+    results = tuple(ToolResult(call.id, "Yes.") for call in mine)
+    messages = (
+        *asked.messages,
+        Message("assistant", "", mine),
+        Message("user", "", results=results),
+    )
+    events_of(provider, replace(asked, messages=messages))
+
+    sent = server.requests[1].body["messages"][2]["tool_calls"]
+    assert [call.get("extra_content") for call in sent] == [
+        {"google": {"thought_signature": "sig-1"}},
+        None,
+    ]
+
+
+@pytest.mark.parametrize("thinking", [("Hm, ", "look\ud83c\udf89."), ()])
+def test_deepseek_s_reasoning_goes_back_with_the_calls(
+    server: Loopback, tmp_path: Path, thinking: tuple[str, ...]
+) -> None:
+    call = ToolCall("x", "look", '{"what": "a"}')
+    server.enqueue(
+        Reply(thinking=tuple(map(_joined, thinking)), chunks=("I look.",), calls=(call,)), Reply()
+    )
+    provider = BY_NAME["deepseek"].at(server.url, tmp_path)
+    asked = replace(TALK, tools=(TOOL,))
+
+    events_of(provider, asked)
+    known, unknown = replace(call, id="c1"), ToolCall("c0", "look", "{}")
+    messages = (
+        Message("user", "Before"),
+        *(
+            Message("assistant", "", (unknown,)),
+            Message("user", "", results=(ToolResult("c0", "No."),)),
+        ),
+        *(
+            Message("assistant", "I look.", (known,)),
+            Message("user", "", results=(ToolResult("c1", "Yes."),)),
+        ),
+    )
+    events_of(provider, replace(asked, messages=messages))
+
+    said = [message.get("reasoning_content") for message in server.requests[1].body["messages"]]
+    assert said == [None, None, "", None, "".join(map(_joined, thinking)), None]
+
+
+def _joined(text: str) -> str:
+    return text.encode("utf-16", "surrogatepass").decode("utf-16")
+
+
+def test_deepseek_does_not_reason_about_a_summary(server: Loopback, tmp_path: Path) -> None:
+    provider = BY_NAME["deepseek"].at(server.url, tmp_path)
+    for request in (replace(TALK, grammar="root ::= [a-z]"), TALK):
+        events_of(provider, request)
+
+    assert [request.body.get("thinking") for request in server.requests] == [
+        {"type": "disabled"},
+        None,
+    ]
+
+
+def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
+    call = ToolCall("x", "look", '{"what": "a"}')
+    server.enqueue(Reply(thinking=("Hm",), calls=(call,)), Reply())
+    provider = BY_NAME["grok"].at(server.url, tmp_path)
+    events_of(provider, replace(TALK, tools=(TOOL,)))
+    answered = (
+        Message("assistant", "", (call,)),
+        Message("user", "", results=(ToolResult("x", "Yes."),)),
+    )
+    events_of(provider, replace(TALK, tools=(TOOL,), messages=(*TALK.messages, *answered)))
+
+    assert "reasoning" not in str(server.requests[1].body)
+
+
+def after_call(provider: OpenAIProvider, arguments: str, extra: object) -> None:
+    """Have the provider read a reply that calls `look` with fields beside the call."""
+    reply = state.Reply()
+    reply.calls.add(0, "x", "look", arguments, extra)
+    list(provider._final_events(reply, with_calls=True))
+
+
+def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
+    provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
+    for number in range(MAX_REPLAYED + 1):
+        after_call(provider, f"{number}", {"n": number})
+
+    kept = [provider._call_of(ToolCall("x", "look", f"{number}")) for number in (0, 1)]
+    assert [call.get("extra_content") for call in kept] == [None, {"n": 1}]
+
+
+@pytest.mark.parametrize(
+    "extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, "text"]
+)
+def test_what_could_not_be_sent_back_is_not_kept(extra: object) -> None:
+    provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
+    after_call(provider, "{}", extra)
+
+    assert "extra_content" not in provider._call_of(ToolCall("x", "look", "{}"))
+
+
+# --- What a server does not know
+# -----------------------------------------------------------------------------------
+
+UNKNOWN = [
+    (
+        (
+            "Unsupported parameter: 'max_tokens' is not supported with this model. Use "
+            "'max_completion_tokens' instead."
+        ),
+        "max_tokens",
+    ),
+    ("Unrecognized request argument supplied: stream_options", "stream_options"),
+    ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
+    ("temperature: Extra inputs are not permitted", "temperature"),
+]
+
+
+@pytest.mark.parametrize(("said", "name"), UNKNOWN)
+def test_a_parameter_that_is_not_known_is_left_out_from_then_on(
+    server: Loopback, tmp_path: Path, said: str, name: str
+) -> None:
+    server.enqueue(failing(400, "invalid_request_error", said))
+    provider = BY_NAME["office"].at(server.url, tmp_path)
+
+    error = failure_of(provider, TALK)
+    events_of(provider, TALK)
+
+    first, second = (dict(request.body) for request in server.requests)
+    assert (error.retryable, error.retry_after) == (True, 0.0)
+    assert name in first
+    del first[name]
+    assert second == (first | {"max_completion_tokens": 100} if name == "max_tokens" else first)
+
+
+def test_neither_name_of_the_ceiling_is_known(server: Loopback, tmp_path: Path) -> None:
+    for name in ("max_tokens", "max_completion_tokens"):
+        server.enqueue(failing(422, "x", f"{name}: extra inputs are not permitted"))
+    provider = BY_NAME["office"].at(server.url, tmp_path)
+    for _ in range(2):
+        assert failure_of(provider, TALK).retryable
+    events_of(provider, TALK)
+
+    assert not {"max_tokens", "max_completion_tokens"} & set(server.requests[2].body)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "max_tokens is too large: 100",
+        "The temperature must be below 0.1",
+        "Unknown field max_token",
+    ],
+)
+def test_a_refusal_of_a_value_changes_nothing(server: Loopback, tmp_path: Path, said: str) -> None:
+    server.enqueue(failing(400, "invalid_request_error", said))
+    provider = BY_NAME["office"].at(server.url, tmp_path)
+
+    error = failure_of(provider, TALK)
+    events_of(provider, TALK)
+
+    assert not error.retryable
+    assert server.requests[0].body == server.requests[1].body
+
+
+def test_the_ceiling_that_the_config_sets_counts_where_the_request_names_none(
+    server: Loopback, tmp_path: Path
+) -> None:
+    for name in ("anthropic", "bedrock", "ollama"):
+        events_of(
+            setting(BY_NAME[name], max_tokens=77).at(server.url, tmp_path),
+            replace(TALK, max_tokens=None),
+        )
+
+    assert [request.body["max_tokens"] for request in server.requests] == [77, 77, 77]
+
+
+def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Path) -> None:
+    """A server that refuses whatever is sent is not asked for ever."""
+    for _ in range(3):
+        server.enqueue(failing(400, "x", "temperature is not supported"))
+    provider = BY_NAME["office"].at(server.url, tmp_path)
+
+    assert [failure_of(provider, TALK).retryable for _ in range(3)] == [True, False, False]
+
+
+# --- Loading
+# -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "module", ["anthropic", "bedrock", "catalogue", "choose", "openai", "servers"]
+)
+def test_importing_it_imports_no_sdk(module: str) -> None:
+    code = (
+        f"import sys, chat_loop.providers.{module}\n"
+        "sys.exit(any(name in sys.modules for name in ('anthropic', 'openai', 'httpx2', "
+        "'boto3', 'botocore')))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
+    made = OpenAIProvider("m", entry("elsewhere", "http://x/v1"), window=Window(1))
+    assert (made.entry.title, made.entry.quirks.think_tags, made.calls_tools) == (
+        "elsewhere",
+        True,
+        False,
+    )

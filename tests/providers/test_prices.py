@@ -1,0 +1,175 @@
+"""Prices of models: their sources, the cost of a call, and its wording."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from chat_loop.providers import prices
+from chat_loop.providers.catalogue import CATALOGUE
+from chat_loop.providers.prices import VENDORS, cost
+from chat_loop.values import Usage
+from chat_loop.wording import dollars_text
+
+ROOT = Path(prices.__file__).parent.parent.parent
+MILLION = 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("model", "asked", "answered", "cached", "written"),
+    [
+        ("gpt-4o", 2.5, 10.0, 1.25, 2.5),
+        ("gpt-4o-2024-08-06", 2.5, 10.0, 1.25, 2.5),
+        ("openai/GPT-4o", 2.5, 10.0, 1.25, 2.5),
+        ("gpt-4o-mini", 0.15, 0.6, 0.075, 0.15),
+        ("o1", 15.0, 60.0, 7.5, 15.0),
+        ("claude-3-opus-20240229", 15.0, 75.0, 1.5, 18.75),
+        ("anthropic/claude-3-opus-latest", 15.0, 75.0, 1.5, 18.75),
+        ("us.anthropic.claude-3-opus-20240229-v1:0", 15.0, 75.0, 1.5, 18.75),
+        # a long prompt: all of its tokens cost more
+        ("models/gemini-1.5-flash", 0.15, 0.3, 0.0375, 0.15),
+        ("grok-3-mini", 0.3, 0.5, 0.075, 0.3),
+    ],
+)
+def test_a_vendor_s_price_goes_with_the_name_whatever_server_answers(
+    model: str, asked: float, answered: float, cached: float, written: float
+) -> None:
+    for usage, dollars in (
+        (Usage(input=MILLION), asked),
+        (Usage(output=MILLION, reasoning=9), answered),
+        (Usage(input=MILLION, cached=MILLION), cached),
+        (Usage(input=MILLION, written=MILLION), written),
+        (Usage(), 0.0),
+    ):
+        for provider in ("", "openai", "anthropic", "compatible"):
+            assert cost(usage, model, provider) == pytest.approx(dollars)
+
+
+def test_a_short_prompt_costs_less_where_long_ones_cost_more() -> None:
+    assert cost(Usage(input=100_000), "gemini-1.5-flash") == pytest.approx(0.0075)
+
+
+def test_more_cached_than_asked_counts_as_asked() -> None:
+    usage = Usage(input=10, cached=30, written=30)
+    assert cost(usage, "gpt-4o") == pytest.approx(10 * 1.25 / MILLION)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [
+        *(
+            "",
+            "my-model",
+            "gpt-",
+            "gpt-4o-unheard-of",
+            "gpt-99",
+            "claude-9-opus",
+            "claude-opus-99",
+            "gemini-99-pro",
+            "grok-99",
+        ),
+        *(
+            "llama3.1:8b",
+            "qwen3:8b",
+            "gpt-oss:20b",
+            "openai/gpt-oss-120b",
+            "xgpt-4o",
+            "gpt-4o/mine",
+            "mistral-large-latest",
+        ),
+        *("whisper-1", "gpt-live-1", "o1" * 5000),
+    ],
+)
+def test_what_is_not_known_is_not_guessed(model: str) -> None:
+    assert cost(Usage(input=5), model, "compatible") is None
+
+
+@pytest.mark.parametrize("provider", ["local", "scripted"])
+def test_local_models_cost_nothing(provider: str) -> None:
+    usage = Usage(input=1000, output=1000, cached=10)
+    assert cost(usage, "gpt-4o", provider) == cost(usage, "qwen3-0.6b", provider) == 0.0
+
+
+def test_an_override_counts_for_the_exact_name_and_before_all_else() -> None:
+    overrides = {"gpt-4o": (1.0, 2.0), "my-model": (1.0, 2.0)}
+    usage = Usage(input=MILLION, output=MILLION, cached=5)
+
+    assert cost(usage, "gpt-4o", "openai", overrides) == 3.0
+    assert cost(usage, "my-model", "local", overrides) == 3.0
+    assert cost(Usage(input=MILLION), "openai/gpt-4o", "compatible", overrides) == 2.5
+    assert cost(usage, "my-model-2", "compatible", overrides) is None
+
+
+def test_a_price_is_that_of_the_day() -> None:
+    days = [datetime(2025, 6, day, tzinfo=UTC) for day in (9, 11)]
+    assert [cost(Usage(input=MILLION), "o3", at=day) for day in days] == [10.0, 2.0]
+
+
+@pytest.mark.parametrize(
+    "model", [CATALOGUE[name].model for name in ("anthropic", "openai", "gemini", "grok")]
+)
+def test_the_models_taken_by_default_have_prices(model: str) -> None:
+    asked, answered = cost(Usage(input=1000), model), cost(Usage(output=1000), model)
+    assert asked is not None
+    assert answered is not None
+    assert 0 < asked < answered
+
+
+def test_every_prefix_can_match() -> None:
+    assert all(prefix == prefix.lower() and "/" not in prefix for prefix in VENDORS)
+
+
+@pytest.mark.parametrize(
+    ("dollars", "text"),
+    [
+        (None, "price unknown"),
+        (0.0, "free"),
+        (0.00001, "less than $0.0001"),
+        (0.0001, "$0.0001"),
+        (0.01234, "$0.0123"),
+        (0.99994, "$0.9999"),
+        (0.99999, "$1.00"),
+        (12.345, "$12.35"),
+        (1234.5, "$1,234.50"),
+    ],
+)
+def test_dollars(dollars: float | None, text: str) -> None:
+    assert dollars_text(dollars) == text
+
+
+def test_estimates_are_marked() -> None:
+    assert dollars_text(0.01234, estimated=True) == "~$0.0123"
+
+
+ALONE = """
+import sys
+
+def refuse(event, args):
+    if event.startswith("socket.") and event != "socket.__new__":
+        raise RuntimeError("the network was touched: " + event)
+
+sys.addaudithook(refuse)
+from chat_loop.providers.prices import cost
+from chat_loop.values import Usage
+assert not {"genai_prices", "pydantic"} & set(sys.modules)
+assert cost(Usage(input=5), "my-model", "compatible") is None
+assert cost(Usage(input=5), "gpt-4o", "local") == 0.0
+assert "genai_prices" not in sys.modules
+print(cost(Usage(input=1_000_000), "gpt-4o"))
+"""
+
+
+def test_the_library_is_loaded_late_and_needs_no_network() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, "2.5\n", "")

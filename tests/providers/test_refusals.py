@@ -1,0 +1,335 @@
+"""Sentences for failures that no server on this machine can cause."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from datetime import UTC, datetime
+
+import httpx2
+import pytest
+
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    ContextTooLong,
+    ModelNotFound,
+    Overloaded,
+    ProviderError,
+    RateLimited,
+    RequestRejected,
+    StreamBroken,
+    TimedOut,
+)
+from chat_loop.providers.refusals import MAX_MESSAGE, Service, retry_after, short
+
+SERVICE = Service(host="api.test", key_hint="key", model_hint="model")
+NETWORK = "Check the network, or the server at api.test."
+
+
+def caused(error: Exception, cause: BaseException) -> Exception:
+    error.__cause__ = cause
+    return error
+
+
+def broken_tls(reason: str | None) -> ssl.SSLError:
+    error = ssl.SSLError(1, "[SSL: X] something (_ssl.c:1000)")
+    error.reason = reason  # type: ignore[assignment]
+    return error
+
+
+def refused_certificate() -> ssl.SSLCertVerificationError:
+    error = ssl.SSLCertVerificationError(
+        1, "[SSL: CERTIFICATE_VERIFY_FAILED] certificate verify failed (_ssl.c:1000)"
+    )
+    error.verify_message = "self-signed certificate"
+    return error
+
+
+@pytest.mark.parametrize(
+    ("error", "started", "kind", "message", "hint"),
+    [
+        (
+            caused(
+                httpx2.ConnectError("x"),
+                socket.gaierror(socket.EAI_NONAME, "Name or service not known"),
+            ),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: name or service not known.",
+            NETWORK,
+        ),
+        (
+            caused(httpx2.ConnectError("x"), broken_tls("TLSV1_ALERT_INTERNAL_ERROR")),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: TLS: tlsv1 alert internal error.",
+            NETWORK,
+        ),
+        (
+            caused(httpx2.ConnectError("x"), broken_tls(None)),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: TLS: it failed.",
+            NETWORK,
+        ),
+        (
+            caused(httpx2.ConnectError("x"), refused_certificate()),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: self-signed certificate.",
+            NETWORK,
+        ),
+        (
+            caused(
+                httpx2.ConnectError("x"),
+                caused(
+                    OSError("All connection attempts failed"),
+                    ExceptionGroup("", [ConnectionRefusedError(111, "")]),
+                ),
+            ),
+            False,
+            ConnectionFailed,
+            "Cannot reach api.test: connection refused.",
+            NETWORK,
+        ),
+        (
+            httpx2.ConnectTimeout("x"),
+            False,
+            ConnectionFailed,
+            "api.test did not accept the connection in time.",
+            NETWORK,
+        ),
+        (
+            httpx2.ReadTimeout("x"),
+            False,
+            TimedOut,
+            "api.test sent nothing for too long.",
+            "Wait a little, then send the query again.",
+        ),
+        (
+            httpx2.ProxyError("407 Proxy\nAuthentication Required"),
+            False,
+            ConnectionFailed,
+            "The proxy on the way to api.test refused: 407 Proxy Authentication Required",
+            "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY.",
+        ),
+        (
+            caused(httpx2.ReadError("x"), ConnectionResetError(104, "Connection reset by peer")),
+            True,
+            StreamBroken,
+            "The connection to api.test ended in the middle of the reply: connection reset by peer.",
+            "Send the query again.",
+        ),
+    ],
+)
+def test_a_broken_call(
+    error: Exception, started: bool, kind: type[ProviderError], message: str, hint: str
+) -> None:
+    told = SERVICE.failure_error(error, started=started)
+
+    assert (type(told), told.message, told.hint) == (kind, message, hint)
+
+
+COMPACT = "Type compact to shorten the conversation."
+PAY = "Check the plan and billing of the account."
+LATER = "Wait a little, then send the query again."
+CHECK = "Check the model and the settings."
+OTHERWISE = "Say it in other words, or take another model."
+
+AZURE_FILTER = "The response was filtered due to Azure OpenAI's content management policy."
+BOTH_TOO_LONG = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
+DEPLOYMENT = "The API deployment for this resource does not exist."
+EXPIRED = "The security token included in the request is expired"
+LLAMA_LONG = "request (25837 tokens) exceeds the available context size (25088 tokens)"
+NO_ACCESS = "You don't have access to the model with the specified model ID."
+PROFILE = "Invocation of model ID x with on-demand throughput isn't supported."
+VLLM_LONG = "This model's maximum context length is 4096 tokens, you requested 5000."
+
+REJECTED = (RequestRejected, "api.test rejected the request", CHECK)
+TOO_LONG = (ContextTooLong, "The conversation is too long for the model", COMPACT)
+KEY = (AuthenticationFailed, "api.test refused the key", "key")
+UNPAID = (RequestRejected, "api.test wants to be paid", PAY)
+UNKNOWN = (ModelNotFound, "api.test does not know the model or the path", "model")
+LIMITED = (RateLimited, "api.test limits requests or tokens", LATER)
+FILTERED = (RequestRejected, "A content filter of api.test refused the conversation", OTHERWISE)
+FAILED = (Overloaded, "api.test failed", LATER)
+LOADED = (Overloaded, "api.test is overloaded", LATER)
+LATE = (TimedOut, "api.test ran out of time", LATER)
+ErrorRow = tuple[type[ProviderError], str, str]
+
+
+def error_object(kind: str, said: str, code: str | int | None = None) -> object:
+    return {"error": {"type": kind, "message": said, "code": code}}
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "code", "said", "meaning"),
+    [
+        # OpenAI and others
+        (400, "invalid_request_error", None, "Unknown parameter: 'x'.", REJECTED),
+        (400, "invalid_request_error", "context_length_exceeded", "Too long.", TOO_LONG),
+        (400, "BadRequestError", 400, VLLM_LONG, TOO_LONG),
+        (400, "exceed_context_size_error", 400, LLAMA_LONG, TOO_LONG),
+        (401, "invalid_request_error", "invalid_api_key", "Incorrect API key provided.", KEY),
+        (403, "invalid_request_error", None, "Country not supported", KEY),
+        (404, "invalid_request_error", "model_not_found", "`x` does not exist", UNKNOWN),
+        (429, "requests", "rate_limit_exceeded", "Rate limit reached", LIMITED),
+        (429, "insufficient_quota", "insufficient_quota", "You exceeded your quota", UNPAID),
+        (400, "invalid_request_error", None, "Model Not Exist", UNKNOWN),
+        (402, "unknown_error", None, "Insufficient Balance", UNPAID),
+        (400, "", "content_filter", AZURE_FILTER, FILTERED),
+        (404, "", "DeploymentNotFound", DEPLOYMENT, UNKNOWN),
+        (400, "", 400, "x/y is not a valid model ID", UNKNOWN),
+        # Anthropic and Bedrock
+        (400, "invalid_request_error", None, "prompt is too long: 210000 tokens", TOO_LONG),
+        (400, "invalid_request_error", None, BOTH_TOO_LONG, TOO_LONG),
+        (413, "request_too_large", None, "Request exceeds the maximum size", TOO_LONG),
+        (401, "authentication_error", None, "invalid x-api-key", KEY),
+        (403, "permission_error", None, "not for you", KEY),
+        (402, "billing_error", None, "no credit", UNPAID),
+        (400, "invalid_request_error", None, "Your credit balance is too low.", UNPAID),
+        (404, "not_found_error", None, "model: claude-test", UNKNOWN),
+        (429, "rate_limit_error", None, "slow down", LIMITED),
+        (400, "ValidationException", None, "The provided model identifier is invalid.", UNKNOWN),
+        (400, "ValidationException", None, PROFILE, UNKNOWN),
+        (403, "AccessDeniedException", None, NO_ACCESS, UNKNOWN),
+        (403, "ExpiredTokenException", None, EXPIRED, KEY),
+        # whoever fails
+        (408, "api_error", None, "It did not work.", LATE),
+        (409, "api_error", None, "It did not work.", FAILED),
+        (500, "api_error", None, "It did not work.", FAILED),
+        (502, "api_error", None, "It did not work.", FAILED),
+        (503, "api_error", None, "It did not work.", LOADED),
+        (504, "api_error", None, "It did not work.", LATE),
+        (529, "api_error", None, "It did not work.", LOADED),
+        (400, "api_error", None, "x" * 299 + "…", REJECTED),
+        # in a stream, without a status
+        (None, "overloaded_error", None, "Overloaded", LOADED),
+        (None, "rate_limit_error", None, "slow down", LIMITED),
+        (None, "api_error", None, "oops", FAILED),
+        (None, "unheard_of", None, "oops", FAILED),
+        (None, "authentication_error", None, "no", KEY),
+        (None, "timeout_error", None, "late", LATE),
+        (None, "invalid_request_error", None, "prompt is too long: 210000 tokens", TOO_LONG),
+        (None, "overloaded_error", 529, "busy", LOADED),
+        (None, "x", "rate_limit_exceeded", "slow", LIMITED),
+        (None, "x", 429, "slow", LIMITED),
+        (None, "x", "429", "slow", LIMITED),
+        (None, "exceed_context_size_error", 400, LLAMA_LONG, TOO_LONG),
+        (None, "unheard_of", 7, "oops", FAILED),
+    ],
+)
+def test_a_refusal_says_what_happened_and_what_to_do(
+    status: int | None, kind: str, code: str | int | None, said: str, meaning: ErrorRow
+) -> None:
+    error = SERVICE.refusal_error(status, error_object(kind, said, code))
+
+    ended = said if said.endswith((".", "…")) else f"{said}."
+    message = f"{meaning[1]} ({status or code or kind}): {ended}"
+    assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
+
+
+GEMINI_KEY = "API key not valid. Please pass a valid API key."
+XAI_KEY = {"code": "Client specified an invalid argument", "error": "Incorrect API key provided."}
+MISTRAL = {"object": "error", "message": "Invalid model: x", "type": "invalid_model", "code": "1"}
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "said", "meaning"),
+    [
+        (400, [{"error": {"code": 400, "message": GEMINI_KEY, "status": "X"}}], GEMINI_KEY, KEY),
+        (429, [{"error": {"code": 429, "message": "Quota", "status": "X"}}], "Quota.", LIMITED),
+        (400, XAI_KEY, "Incorrect API key provided.", KEY),
+        (400, MISTRAL, "Invalid model: x.", UNKNOWN),
+        (
+            422,
+            {"detail": [{"loc": ["n"], "msg": "less"}]},
+            '[{"loc": ["n"], "msg": "less"}].',
+            REJECTED,
+        ),
+        (422, {"detail": "nope"}, "nope.", REJECTED),
+        (404, {"error": "model 'x' not found"}, "model 'x' not found.", UNKNOWN),
+        (404, "404 page not found", "404 page not found.", UNKNOWN),
+        (400, {"error": {"message": "at\n least  one"}}, "at least one.", REJECTED),
+        (400, "[1, 2", "[1, 2.", REJECTED),
+        (502, "<html><title>502 Bad\nGateway</title>x</html>", "502 Bad Gateway.", FAILED),
+    ],
+)
+def test_bodies_of_refusals_in_the_form_of_each_service(
+    status: int, body: object, said: str, meaning: ErrorRow
+) -> None:
+    error = SERVICE.refusal_error(status, body)
+
+    message = f"{meaning[1]} ({status}): {said}"
+    assert (type(error), error.message, error.hint) == (meaning[0], message, meaning[2])
+
+
+@pytest.mark.parametrize("body", ["<html><body>x</body></html>", "", None])
+def test_a_failure_without_words(body: object) -> None:
+    assert SERVICE.refusal_error(500, body).message == "api.test failed (500)."
+
+
+def test_a_limit_with_a_time_says_how_long_to_wait() -> None:
+    error = SERVICE.refusal_error(429, None, {"retry-after": "2"})
+    assert (error.retry_after, error.hint) == (2.0, "Wait 2 s, then send the query again.")
+
+
+NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("header", "seconds"),
+    [
+        (None, None),
+        ("", None),
+        ("0", 0.0),
+        ("7", 7.0),
+        ("1.5", 1.5),
+        ("-3", 0.0),
+        ("soon", None),
+        ("nan", None),
+        ("inf", None),
+        ("Sun, 01 Mar 2026 12:00:30 GMT", 30.0),
+        ("Sun, 01 Mar 2026 12:00:30 -0000", 30.0),
+        ("Sun, 01 Mar 2026 13:00:30 +0100", 30.0),
+        ("Sun, 01 Mar 2026 11:59:00 GMT", 0.0),
+        ("Sun, 99 Mar 2026 11:59:00 GMT", None),
+        ("1e999", None),
+    ],
+)
+def test_retry_after(header: str | None, seconds: float | None) -> None:
+    assert retry_after(header, NOW) == seconds
+
+
+def test_short() -> None:
+    assert short(" a\n\tb  c ") == "a b c"
+    assert short("x" * MAX_MESSAGE) == "x" * MAX_MESSAGE
+    assert short("x" * (MAX_MESSAGE + 1)) == "x" * (MAX_MESSAGE - 1) + "…"
+
+
+def test_an_error_that_is_nested_without_end_is_told_all_the_same() -> None:
+    body: object = {"message": "deep"}
+    for _ in range(5000):
+        body = {"error": body}
+    error = SERVICE.refusal_error(400, body)
+    assert (type(error), error.message) == (RequestRejected, "api.test rejected the request (400).")
+    assert SERVICE.refusal_error(400, {"error": {"error": {"message": "no"}}}).message.endswith(
+        "(400): no."
+    )
+
+
+def test_a_kind_of_error_is_shown_in_one_short_line() -> None:
+    error = SERVICE.refusal_error(None, {"error": {"code": "odd\n" * 1000, "message": "no"}})
+    assert error.message == f"api.test failed ({('odd ' * 20).rstrip()}): no."
+
+
+ENDED = ("No.", "No!", "Really?", "Wait…", "いいえ。", "だめ！", "本当？", "it was 'x.'", "x (y.)")
+OPEN = ("No", "no: x", "see [1, 2", "x (y)", "'x'", "いいえ")
+
+
+@pytest.mark.parametrize("said", [*ENDED, '{"e": "No."}', *OPEN])
+def test_a_message_ends_in_one_full_stop(said: str) -> None:
+    error = SERVICE.refusal_error(400, {"error": {"message": said}})
+    stop = "." if said in OPEN else ""
+    assert error.message == f"api.test rejected the request (400): {said}{stop}"

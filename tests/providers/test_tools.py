@@ -1,0 +1,707 @@
+"""Tool calls on both wires: tools, calls and results in requests, and calls in replies."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.support.loopback import Failure, Loopback, Reply, failing
+from chat_loop.agent.ask import CallLimits, ask
+from chat_loop.errors import ConnectionFailed, Overloaded, ProviderError, StreamBroken
+from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.providers.local import LocalProvider
+from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.providers.replies import (
+    MAX_ARGUMENTS,
+    MAX_CALLS,
+    MAX_DEPTH,
+    Calls,
+    arguments_of,
+    tool_name,
+)
+from chat_loop.providers.scripted import EchoProvider
+from chat_loop.providers.wire import WireProvider
+from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
+from tests.support.providers import (
+    REQUEST,
+    MakeProvider,
+    anthropic_at,
+    entry,
+    events_of,
+    failure_of,
+    openai_at,
+    outcome_of,
+)
+
+SEARCH = ToolSpec(
+    "archive_search",
+    "Search what was said before.",
+    {"type": "object", "properties": {"query": {"type": "string"}}, "required": ["query"]},
+)
+READ = ToolSpec(
+    "session_archive_read",
+    "Read it.",
+    {"type": "object", "properties": {"ref": {"type": "string"}}},
+)
+USAGE = Usage(input=30, output=20)
+ASK = Request(system="Be brief.", messages=(Message("user", "Hello"),), tools=(SEARCH, READ))
+FIND = ToolCall("toolu_1", "archive_search", '{"query": "böats 🎉"}')
+TELL = ToolCall("toolu_2", "session_archive_read", '{"ref": "2.14"}')
+
+
+def compatible_with_tools(url: str) -> OpenAIProvider:
+    return OpenAIProvider(
+        "qwen3", entry("compatible", f"{url}/v1", tools=True), window=Window(8_192)
+    )
+
+
+@pytest.fixture(params=[anthropic_at, openai_at, compatible_with_tools])
+def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
+    make: MakeProvider = request.param
+    return make
+
+
+def calls_of(events: list[Event]) -> list[ToolCall]:
+    return [event.call for event in events if isinstance(event, ToolCalled)]
+
+
+def test_who_calls_tools(tmp_path: Path) -> None:
+    def compatible(*, calls_tools: bool) -> WireProvider:
+        return OpenAIProvider(
+            "m", entry("ollama", "http://x/v1", tools=calls_tools), window=Window(1)
+        )
+
+    assert anthropic_at("http://x").calls_tools
+    assert openai_at("http://x").calls_tools
+    assert [compatible(calls_tools=said).calls_tools for said in (True, False)] == [True, False]
+    assert not OpenAIProvider("m", entry("compatible", "http://x/v1"), window=Window(1)).calls_tools
+    assert not EchoProvider().calls_tools
+    assert not LocalProvider(tmp_path / "m.gguf", "m", Window(1)).calls_tools
+
+
+@pytest.mark.parametrize(
+    "model", ["gpt-5.6-terra", "o1-mini", "o1-preview-2024-09-12", "chatgpt-4o-latest"]
+)
+def test_models_of_openai_without_tools(model: str) -> None:
+    assert not openai_at("http://x", model=model).calls_tools
+
+
+KEPT = {"cache_control": {"type": "ephemeral"}}
+NO_TOOLS = (
+    "Function tools with reasoning_effort are not supported for gpt-4o in /v1/chat/completions."
+)
+
+
+@pytest.mark.parametrize(
+    ("make", "status"),
+    [(openai_at, 400), (compatible_with_tools, 400), (compatible_with_tools, 500)],
+)
+def test_a_server_that_refuses_tools_is_not_offered_them_again(
+    server: Loopback, make: MakeProvider, status: int
+) -> None:
+    server.enqueue(
+        failing(status, "invalid_request_error", NO_TOOLS), Reply(chunks=("Hi",), usage=None)
+    )
+    provider = make(server.url)
+
+    error = failure_of(provider, ASK)
+
+    assert (error.retryable, error.retry_after) == (True, 0.0)
+    assert NO_TOOLS in error.message
+    assert not provider.calls_tools
+    assert events_of(provider, ASK) == [TextDelta("Hi"), Finished(stop="end")]
+    assert ["tools" in request.body for request in server.requests] == [True, False]
+
+
+BAD_TOOLS = Request(
+    system="",
+    messages=(Message("user", "Hi"),),
+    tools=tuple(ToolSpec(f"tool_{n}", "", {}) for n in range(8)),
+)
+
+
+@pytest.mark.parametrize(
+    "refusal", ["Invalid schema for function 'tool_{}': no.", "tools.{}.custom.input_schema: bad"]
+)
+def test_a_refused_schema_costs_its_tool_and_no_other(
+    server: Loopback, provider_at: MakeProvider, refusal: str
+) -> None:
+    bad, left = ["tool_1", "tool_2", "tool_3", "tool_4", "tool_5", "tool_6"], list(range(8))
+    for name in bad:
+        place = int(name[-1]) if "tool_" in refusal else left.index(int(name[-1]))
+        left.remove(int(name[-1]))
+        server.enqueue(failing(400, "invalid_request_error", refusal.format(place)))
+    server.enqueue(Reply(chunks=("Hi",), usage=None))
+    provider = provider_at(server.url)
+
+    async def ask_all() -> list[Event]:
+        events = [event async for event in ask(provider, BAD_TOOLS, CallLimits(attempts=2))]
+        await provider.close()
+        return events
+
+    *again, text, _ = asyncio.run(ask_all())
+    assert text == TextDelta("Hi")
+    assert [
+        name in one.reason
+        for one, name in zip(again, bad, strict=True)
+        if isinstance(one, Retrying)
+    ] == [True] * 6
+    sent = [
+        tool.get("name") or tool["function"]["name"] for tool in server.requests[-1].body["tools"]
+    ]
+    assert sent == ["tool_0", "tool_7"]
+    assert provider.calls_tools
+
+
+def test_a_refused_schema_of_an_unnamed_tool_is_told_and_costs_no_tool(server: Loopback) -> None:
+    server.enqueue(failing(400, "invalid_request_error", "A tool has an invalid schema."))
+    provider = openai_at(server.url)
+    assert "invalid schema" in failure_of(provider, BAD_TOOLS).message
+    assert provider.calls_tools
+
+
+@pytest.mark.parametrize(
+    ("refusal", "request_"),
+    [
+        (failing(400, message="Unknown parameter."), ASK),
+        (failing(400, message=NO_TOOLS), REQUEST),
+        (failing(401, message="No key, no tools."), ASK),
+        (
+            failing(
+                400, message="This model's maximum context length is 9; messages and tools took 10."
+            ),
+            ASK,
+        ),
+    ],
+)
+def test_other_refusals_change_nothing(server: Loopback, refusal: Reply, request_: Request) -> None:
+    server.enqueue(refusal)
+    provider = openai_at(server.url)
+
+    assert not failure_of(provider, request_).retryable
+    assert provider.calls_tools
+
+
+LONG = Request(
+    system="Be brief.",
+    messages=(
+        Message("user", "What did we say of boats?"),
+        Message(
+            "assistant", "I look.", calls=(ToolCall("c1", "archive_search", ' {"query": "boats"}'),)
+        ),
+        Message("user", "", results=(ToolResult("c1", "Nothing."),)),
+        Message(
+            "assistant",
+            "",
+            calls=(
+                ToolCall("c2", "session_archive_read", ""),
+                ToolCall("c3", "archive_search", '{"query": "b'),
+                ToolCall("c4", "archive.search/2", "[1]"),
+            ),
+        ),
+        Message(
+            "user",
+            "Go on.",
+            results=(
+                ToolResult("c2", "[2.14] Yes."),
+                ToolResult("c3", "No JSON.", True),
+                ToolResult("c4", "", True),
+            ),
+        ),
+    ),
+    tools=(SEARCH, READ),
+)
+
+
+def test_the_whole_request_on_the_wire_of_anthropic(server: Loopback) -> None:
+    events_of(anthropic_at(server.url), LONG)
+
+    assert server.requests[0].body == {
+        "model": "claude-test",
+        "max_tokens": 32000,
+        "system": [{"type": "text", "text": "Be brief.", **KEPT}],
+        "messages": [
+            {"role": "user", "content": "What did we say of boats?"},
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "text", "text": "I look."},
+                    {
+                        "type": "tool_use",
+                        "id": "c1",
+                        "name": "archive_search",
+                        "input": {"query": "boats"},
+                    },
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c1", "content": "Nothing.", **KEPT}
+                ],
+            },
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "tool_use", "id": "c2", "name": "session_archive_read", "input": {}},
+                    {
+                        "type": "tool_use",
+                        "id": "c3",
+                        "name": "archive_search",
+                        "input": {"INVALID_JSON": '{"query": "b'},
+                    },
+                    {
+                        "type": "tool_use",
+                        "id": "c4",
+                        "name": "archive_search_2",
+                        "input": {"INVALID_JSON": "[1]"},
+                    },
+                ],
+            },
+            {
+                "role": "user",
+                "content": [
+                    {"type": "tool_result", "tool_use_id": "c2", "content": "[2.14] Yes."},
+                    {
+                        "type": "tool_result",
+                        "tool_use_id": "c3",
+                        "content": "No JSON.",
+                        "is_error": True,
+                    },
+                    {"type": "tool_result", "tool_use_id": "c4", "content": "", "is_error": True},
+                    {"type": "text", "text": "Go on.", **KEPT},
+                ],
+            },
+        ],
+        "tools": [
+            {
+                "name": "archive_search",
+                "description": "Search what was said before.",
+                "input_schema": {
+                    "type": "object",
+                    "properties": {"query": {"type": "string"}},
+                    "required": ["query"],
+                },
+            },
+            {
+                "name": "session_archive_read",
+                "description": "Read it.",
+                "input_schema": {"type": "object", "properties": {"ref": {"type": "string"}}},
+            },
+        ],
+        "stream": True,
+    }
+
+
+def called(identity: str, name: str, arguments: str) -> dict[str, object]:
+    return {"id": identity, "type": "function", "function": {"name": name, "arguments": arguments}}
+
+
+@pytest.mark.parametrize(
+    ("make", "model"), [(openai_at, "gpt-4o"), (compatible_with_tools, "qwen3")]
+)
+def test_the_whole_request_on_the_wire_of_openai(
+    server: Loopback, make: MakeProvider, model: str
+) -> None:
+    events_of(make(server.url), LONG)
+
+    assert server.requests[0].body == {
+        "model": model,
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "What did we say of boats?"},
+            {
+                "role": "assistant",
+                "content": "I look.",
+                "tool_calls": [called("0000000c1", "archive_search", '{"query": "boats"}')],
+            },
+            {"role": "tool", "tool_call_id": "0000000c1", "content": "Nothing."},
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [
+                    called("0000000c2", "session_archive_read", "{}"),
+                    called(
+                        "0000000c3", "archive_search", json.dumps({"INVALID_JSON": '{"query": "b'})
+                    ),
+                    called("0000000c4", "archive_search_2", json.dumps({"INVALID_JSON": "[1]"})),
+                ],
+            },
+            {"role": "tool", "tool_call_id": "0000000c2", "content": "[2.14] Yes."},
+            {"role": "tool", "tool_call_id": "0000000c3", "content": "No JSON."},
+            {"role": "tool", "tool_call_id": "0000000c4", "content": ""},
+            {"role": "user", "content": "Go on."},
+        ],
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "archive_search",
+                    "description": "Search what was said before.",
+                    "parameters": {
+                        "type": "object",
+                        "properties": {"query": {"type": "string"}},
+                        "required": ["query"],
+                    },
+                },
+            },
+            {
+                "type": "function",
+                "function": {
+                    "name": "session_archive_read",
+                    "description": "Read it.",
+                    "parameters": {"type": "object", "properties": {"ref": {"type": "string"}}},
+                },
+            },
+        ],
+        "stream": True,
+        "stream_options": {"include_usage": True},
+    }
+
+
+def test_surrogates_are_sent_as_utf_8_can_carry_them(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    call = ToolCall("c1", "archive\ud800search", '{"query": "\ud83c"')
+    messages = (
+        Message("user", "Hello"),
+        Message("assistant", "", calls=(call,)),
+        Message("user", "", results=(ToolResult("c1", "a\ud83c\udf89b\udc80c"),)),
+    )
+
+    events_of(provider_at(server.url), Request(system="", messages=messages, tools=(SEARCH,)))
+
+    body = json.dumps(server.requests[0].body, ensure_ascii=False)
+    assert "archive_search" in body
+    assert "a🎉b\ufffdc" in body
+
+
+@pytest.mark.parametrize("split", [0, 1, 7])
+def test_calls_after_thinking_and_text(
+    server: Loopback, provider_at: MakeProvider, split: int
+) -> None:
+    server.enqueue(
+        Reply(
+            thinking=("Hm",), chunks=("I ", "look."), calls=(FIND, TELL), usage=USAGE, split=split
+        )
+    )
+
+    assert events_of(provider_at(server.url), ASK) == [
+        ThinkingDelta("Hm"),
+        TextDelta("I look."),
+        ToolCalled(FIND),
+        ToolCalled(TELL),
+        Finished(stop="tool", usage=USAGE),
+    ]
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        *(
+            ToolCall("x", "f", text)
+            for text in ("", "{}", '{"query": "b', "words", "[1, 2]", '{"a": 1e999}', "\u2028\x00")
+        ),
+        ToolCall("", "f", "{}"),
+        ToolCall("x", "", "{}"),
+        ToolCall("x" * 10_000, "\x1b[2J" * 1_000, "{}"),
+    ],
+)
+def test_a_call_is_passed_on_as_it_came(
+    server: Loopback, provider_at: MakeProvider, call: ToolCall
+) -> None:
+    server.enqueue(Reply(calls=(call,), usage=None))
+
+    assert events_of(provider_at(server.url), ASK) == [ToolCalled(call), Finished(stop="tool")]
+
+
+@pytest.mark.parametrize("stop", ["stop", "end_turn", "tool_use", "tool_calls", "function_call"])
+def test_calls_count_whatever_the_end_is_called(
+    server: Loopback, provider_at: MakeProvider, stop: str
+) -> None:
+    server.enqueue(Reply(calls=(FIND,), stop=stop, usage=None))
+
+    assert events_of(provider_at(server.url), ASK) == [ToolCalled(FIND), Finished(stop="tool")]
+
+
+@pytest.mark.parametrize("stop", ["length", "refusal"])
+def test_calls_of_a_reply_that_was_cut_off_are_dropped(
+    server: Loopback, provider_at: MakeProvider, stop: str
+) -> None:
+    server.enqueue(Reply(chunks=("I look.",), calls=(FIND,), stop=stop, usage=None))
+
+    events = events_of(provider_at(server.url), ASK)
+
+    assert [type(event) for event in events] == [TextDelta, Finished]
+    assert events[-1] == Finished(stop=stop)  # type: ignore[arg-type]
+
+
+def test_calls_that_nobody_asked_for_are_dropped(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    server.enqueue(Reply(chunks=("Hi",), calls=(FIND,), usage=None))
+
+    assert events_of(provider_at(server.url), REQUEST) == [TextDelta("Hi"), Finished(stop="end")]
+    assert "tools" not in server.requests[0].body
+
+
+def test_a_stop_for_tools_without_calls_is_an_end(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    server.enqueue(Reply(chunks=("Hi",), stop="tool", usage=None))
+
+    assert events_of(provider_at(server.url), ASK) == [TextDelta("Hi"), Finished(stop="end")]
+
+
+@pytest.mark.parametrize("after", [1, 2])
+@pytest.mark.parametrize(
+    ("point", "silent", "begun"),
+    [
+        ("cut_after", ConnectionFailed, StreamBroken),
+        ("error_after", Overloaded, Overloaded),
+        ("garbage_after", ConnectionFailed, StreamBroken),
+    ],
+)
+def test_a_stream_that_breaks_in_or_after_a_call_yields_none(
+    server: Loopback,
+    provider_at: MakeProvider,
+    after: int,
+    point: str,
+    silent: type[ProviderError],
+    begun: type[ProviderError],
+) -> None:
+    def broken(*chunks: str) -> Reply:
+        where: dict[str, Any] = {point: len(chunks) + after}
+        return Reply(chunks=chunks, calls=(FIND,), error=Failure("api_error", "oops"), **where)
+
+    server.enqueue(broken(), broken("I look."))
+
+    events, error = outcome_of(provider_at(server.url), ASK)
+    assert (events, type(error)) == ([], silent)
+    assert error is not None
+    assert error.retryable, "nothing was shown, and nothing ran"
+    events, error = outcome_of(provider_at(server.url), ASK)
+    assert (events, type(error)) == ([TextDelta("I look.")], begun)
+
+
+def pieces(*deltas: object) -> tuple[str, ...]:
+    """Chunks of the wire of OpenAI, each with these entries of `tool_calls`."""
+    return tuple(
+        json.dumps({"choices": [{"index": 0, "delta": {"tool_calls": delta}}]}) for delta in deltas
+    )
+
+
+def piece(
+    name: str | None = None,
+    arguments: object = None,
+    *,
+    index: object = None,
+    identity: str | None = None,
+) -> dict[str, object]:
+    function = {
+        key: value for key, value in (("name", name), ("arguments", arguments)) if value is not None
+    }
+    more = {key: value for key, value in (("index", index), ("id", identity)) if value is not None}
+    return {**more, "function": function}
+
+
+@pytest.mark.parametrize(
+    ("raw", "calls"),
+    [
+        (pieces([piece("f", '{"a"', index=0, identity="x")], [piece(None, ":1}", index=0)]), [("x", "f", '{"a":1}')]),
+        (pieces([piece("f", '{"a":1}', identity="x"), piece("g", "{}", identity="y")]),
+         [("x", "f", '{"a":1}'), ("y", "g", "{}")]),
+        (pieces([piece("f", '{"a":1}', index=0, identity="x")], [piece("f", '{"b":2}', index=0, identity="y")]),
+         [("x", "f", '{"a":1}'), ("y", "f", '{"b":2}')]),
+        (pieces([piece("f", '{"a":1}', index=0)], [piece("f", '{"b":2}', index=0)]),
+         [("", "f", '{"a":1}'), ("", "f", '{"b":2}')]),
+        (pieces([piece("f", '{"a":1}'), piece("f", '{"b":2}')]), [("", "f", '{"a":1}'), ("", "f", '{"b":2}')]),
+        (pieces([piece("f", "", index=0, identity="x")], [piece("f", '{"b":2}', index=0, identity="y")]),
+         [("x", "f", ""), ("y", "f", '{"b":2}')]),
+        (pieces([piece("f"), piece("g")]), [("", "f", ""), ("", "g", "")]),
+        (pieces([piece("f", '{"a"', index=0)], [piece("f", ":1}", index=0)]), [("", "f", '{"a":1}')]),
+        (pieces([piece("f", '{"a"', identity="x")], [piece("f", ":1}", identity="x")]), [("x", "f", '{"a":1}')]),
+        (pieces([piece("f", '{"a"')], [piece(None, ":1}", index=0)]), [("", "f", '{"a":1}')]),
+        (pieces([piece("f", '{"a"', index=3)], [piece(None, ":1}")]), [("", "f", '{"a":1}')]),
+        (pieces([piece("f", "{}", index=7)], [piece("g", "{}", index=-2)]), [("", "f", "{}"), ("", "g", "{}")]),
+        (pieces([piece("f", index=0)], [piece(None, "{}", index=0, identity="late")]), [("late", "f", "{}")]),
+        (pieces([piece(None, "{", index=0)], [piece("f", "}", index=0)]), [("", "f", "{}")]),
+        (pieces([piece("f", {"a": "é"}, index=0)]), [("", "f", '{"a": "é"}')]),
+        (pieces([piece(None, '{"a":1}', index=0, identity="x")]), [("x", "", '{"a":1}')]),
+        (pieces([piece("", "", index=0, identity=""), piece()], "x", None, [3, None, {}], [{"function": []}]), []),
+        (pieces([piece("f", 3, index="0", identity="x")], [piece(None, "{}", index=[0])]), [("x", "f", "{}")]),
+    ],
+    ids=["by the book", "no index", "index 0 for all", "index 0 and no id", "neither", "index 0 and no arguments",
+         "neither, nor arguments", "name repeated", "name and id repeated", "late index", "lost index", "odd indexes",
+         "late id", "late name", "an object", "no name", "nothing", "odd types"],
+)  # fmt: skip
+def test_what_servers_make_of_calls(
+    server: Loopback, raw: tuple[str, ...], calls: list[tuple[str, str, str]]
+) -> None:
+    server.enqueue(Reply(raw=raw, stop="stop", usage=None))
+
+    events = events_of(compatible_with_tools(server.url), ASK)
+
+    assert calls_of(events) == [ToolCall(*call) for call in calls]
+    assert events[-1] == Finished(stop="tool" if calls else "end")
+
+
+def block(index: object, **content: object) -> str:
+    return json.dumps({"type": "content_block_start", "index": index, "content_block": content})
+
+
+def delta(index: object, text: object) -> str:
+    given = {"type": "input_json_delta", "partial_json": text}
+    return json.dumps({"type": "content_block_delta", "index": index, "delta": given})
+
+
+@pytest.mark.parametrize(
+    ("raw", "calls"),
+    [
+        ((block(0, type="tool_use", id="x", name="f", input={"a": 1}),), [("x", "f", '{"a": 1}')]),
+        (
+            (block(0, type="tool_use", id="x", name="f", input=None), delta(0, "{}")),
+            [("x", "f", "{}")],
+        ),
+        ((block(0, type="tool_use", id="x"), delta(0, "{}")), [("x", "", "{}")]),
+        ((block(9, type="tool_use", name="f"), delta(9, "{"), delta(9, "}")), [("", "f", "{}")]),
+        ((block(None, type="tool_use", id=3, name="f"), delta("x", "{}")), [("", "f", "{}")]),
+        (
+            (
+                block(0, type="tool_use", id="x", name="f"),
+                block(0, type="tool_use", id="y", name="g"),
+                delta(0, "{}"),
+            ),
+            [("x", "f", ""), ("y", "g", "{}")],
+        ),
+        (
+            (
+                block(0, type="server_tool_use", id="x", name="f"),
+                block(1, type=["tool_use"]),
+                block(2),
+            ),
+            [],
+        ),
+        ((delta(0, ""), delta(0, None), delta(0, 3)), []),
+    ],
+    ids=[
+        "whole",
+        "null input",
+        "no name",
+        "no id",
+        "odd types",
+        "an index twice",
+        "other blocks",
+        "nothing",
+    ],
+)
+def test_what_can_be_odd_on_the_wire_of_anthropic(
+    server: Loopback, raw: tuple[str, ...], calls: list[tuple[str, str, str]]
+) -> None:
+    server.enqueue(Reply(raw=raw, stop="end", usage=None))
+
+    events = events_of(anthropic_at(server.url), ASK)
+
+    assert calls_of(events) == [ToolCall(*call) for call in calls]
+    assert events[-1] == Finished(stop="tool" if calls else "end")
+
+
+def test_ten_megabytes_of_arguments_are_cut(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(Reply(calls=(ToolCall("x", "f", "{" + "x" * 10_000_000), TELL), usage=None))
+
+    one, two = calls_of(events_of(provider_at(server.url), ASK))
+
+    assert (one.id, one.name, len(one.arguments)) == ("x", "f", MAX_ARGUMENTS)
+    assert two == TELL
+
+
+def test_a_thousand_calls_are_cut(server: Loopback, provider_at: MakeProvider) -> None:
+    calls = [ToolCall(f"x{number}", "f", "{}") for number in range(1000)]
+    server.enqueue(Reply(calls=tuple(calls), usage=None))
+
+    assert calls_of(events_of(provider_at(server.url), ASK)) == calls[:MAX_CALLS]
+
+
+def test_an_event_that_is_nested_without_end_breaks_the_stream(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    server.enqueue(Reply(raw=('{"a":' + "[" * 200_000,)))
+
+    events, error = outcome_of(provider_at(server.url), ASK)
+
+    assert (events, type(error)) == ([], ConnectionFailed)
+
+
+def nested(depth: int) -> str:
+    return '{"a":' * depth + "1" + "}" * depth
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("", {}),
+        (" \n", {}),
+        ('{"a": [1, 2.5, null, true, "é🎉"]}', {"a": [1, 2.5, None, True, "é🎉"]}),
+        ('{"a": "\\ud83c\\udf89"}', {"a": "🎉"}),
+        ('{"a": "\\ud83c"}', None),
+        ('{"a": "\ud83c"}', None),
+        ('{"a": NaN}', None),
+        ('{"a": 1e999}', None),
+        ('{"a": ' + "9" * 5000 + "}", None),
+        ('{"a": 1', None),
+        ("[]", None),
+        ("null", None),
+        ("3", None),
+        ("{}{}", None),
+        (nested(MAX_DEPTH), json.loads(nested(MAX_DEPTH))),
+        (nested(MAX_DEPTH + 1), None),
+        ("[" * 200_000, None),
+        ('{"a":' * 200_000, None),
+    ],
+)
+def test_what_arguments_are(text: str, value: dict[str, object] | None) -> None:
+    assert arguments_of(text) == value
+
+
+@given(st.text())
+def test_every_wire_takes_the_name_of_a_tool(name: str) -> None:
+    assert re.fullmatch(r"[A-Za-z0-9_-]{1,64}", tool_name(name))
+    assert tool_name(tool_name(name)) == tool_name(name)
+
+
+TEXTS = st.sampled_from(("", "a", "{", "}", '{"a":1}', "é"))
+INDEXES = st.sampled_from((None, 0, 1, 2, -5, True, "0", [0], 10**30))
+
+
+@given(st.lists(st.tuples(INDEXES, TEXTS, TEXTS, TEXTS)))
+def test_no_order_of_pieces_loses_a_character(
+    given_pieces: list[tuple[object, str, str, str]],
+) -> None:
+    calls = Calls()
+    for index, identity, name, arguments in given_pieces:
+        calls.add(index, identity, name, arguments)
+    came = "".join(arguments for *_, arguments in given_pieces)
+    assert sorted("".join(call.arguments for call in calls.complete())) == sorted(came)
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=4), st.randoms(use_true_random=False))
+def test_mixed_calls_are_told_apart_by_their_index(texts: list[str], random: Any) -> None:
+    calls = Calls()
+    for index in range(len(texts)):
+        calls.add(index, f"x{index}", f"f{index}", "")
+    signs = [(index, place) for index, text in enumerate(texts) for place in range(len(text))]
+    order = sorted(range(len(texts)), key=lambda _: random.random())
+    left = {index: list(texts[index]) for index in order}
+    for _ in signs:
+        index = random.choice([index for index, rest in left.items() if rest])
+        calls.add(index, "", "", left[index].pop(0))
+    assert calls.complete() == tuple(
+        ToolCall(f"x{index}", f"f{index}", text) for index, text in enumerate(texts)
+    )

@@ -1,0 +1,479 @@
+"""Rules of every provider over HTTP: broken streams, and what is retried."""
+
+from __future__ import annotations
+
+import asyncio
+import gzip
+import json
+import threading
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.errors import (
+    AuthenticationFailed,
+    ConnectionFailed,
+    NoProvider,
+    ProviderError,
+    RequestRejected,
+    StreamBroken,
+)
+from chat_loop.events import Event, Finished, TextDelta
+from chat_loop.providers import anthropic, openai
+from chat_loop.providers.answers import LARGEST_COUNT
+from chat_loop.providers.refusals import MAX_WAIT, retry_after
+from chat_loop.providers.stream import LARGEST_EVENT, EventStream
+from chat_loop.providers.wire import LARGEST_ANSWER
+from chat_loop.values import Usage
+from tests.support.headless import run, said, saved
+from tests.support.providers import (
+    MakeProvider,
+    anthropic_at,
+    closing,
+    compatible_at,
+    events_of,
+    failure_of,
+    host,
+    openai_at,
+    outcome_of,
+)
+
+reply = partial(Reply, usage=Usage(input=3, output=2))
+DONE = Finished(stop="end", usage=Usage(input=3, output=2))
+
+
+@pytest.fixture(params=[anthropic_at, openai_at, compatible_at])
+def provider_at(request: pytest.FixtureRequest) -> MakeProvider:
+    make: MakeProvider = request.param
+    return make
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7])
+def test_characters_may_be_split_between_writes(
+    server: Loopback, provider_at: MakeProvider, size: int
+) -> None:
+    server.enqueue(reply(chunks=("é🎉\u2028x", "日本"), split=size))
+
+    assert events_of(provider_at(server.url)) == [
+        TextDelta("é🎉\u2028x日本"),
+        DONE,
+    ]
+
+
+def test_a_connection_cut_in_the_middle(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(reply(chunks=("Hel", "lo", "!"), cut_after=2))
+
+    events, error = outcome_of(provider_at(server.url))
+
+    assert events == [TextDelta("Hello")]
+    assert type(error) is StreamBroken
+    assert error.message == f"The connection to {host(server)} ended in the middle of the reply."
+    assert error.hint == "Send the query again."
+
+
+def test_a_connection_cut_before_any_content(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(reply(chunks=("Hi",), cut_after=0))
+
+    error = failure_of(provider_at(server.url))
+
+    assert type(error) is ConnectionFailed
+    assert error.message == f"{host(server)} closed the connection before it answered."
+    assert error.hint == f"Check the network, or the server at {host(server)}."
+
+
+@pytest.mark.parametrize(
+    ("chunks", "kind"), [((), ConnectionFailed), (("Hi",), StreamBroken)], ids=["nothing", "text"]
+)
+def test_a_stream_that_ends_without_saying_why(
+    server: Loopback, provider_at: MakeProvider, chunks: tuple[str, ...], kind: type[ProviderError]
+) -> None:
+    server.enqueue(reply(chunks=chunks, stop=None, done=False))
+
+    events, error = outcome_of(provider_at(server.url))
+
+    assert events == [TextDelta(chunk) for chunk in chunks]
+    assert type(error) is kind
+    assert error.message == f"{host(server)} ended the stream before the reply was complete."
+
+
+def test_a_connection_cut_after_the_stop_reason_is_no_failure(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    server.enqueue(reply(chunks=("Hi",), done=False, cut_at_end=True))
+
+    assert events_of(provider_at(server.url)) == [TextDelta("Hi"), DONE]
+
+
+@pytest.mark.parametrize("garbage", ['{"type": ', "[1]", "null", "nonsense"])
+@pytest.mark.parametrize(("after", "kind"), [(0, ConnectionFailed), (1, StreamBroken)])
+def test_events_that_are_no_json_objects(
+    server: Loopback, provider_at: MakeProvider, garbage: str, after: int, kind: type[ProviderError]
+) -> None:
+    server.enqueue(reply(chunks=("Hi", "!"), garbage_after=after, garbage=garbage))
+
+    events, error = outcome_of(provider_at(server.url))
+
+    assert events == [TextDelta("Hi")][:after]
+    assert type(error) is kind
+    assert error.message == f"{host(server)} sent something that is not the expected stream."
+
+
+def test_a_page_instead_of_a_stream(server: Loopback, provider_at: MakeProvider) -> None:
+    page = Reply(body=b"<html>Sign in</html>", headers={"content-type": "text/html; charset=utf-8"})
+    server.enqueue(page)
+
+    error = failure_of(provider_at(server.url))
+
+    assert type(error) is RequestRejected
+    assert error.message == f"{host(server)} answered with text/html instead of a stream."
+    assert error.hint == "Check the provider's address; a login page or a proxy may answer for it."
+
+
+@pytest.mark.parametrize("status", [301, 307, 308])
+def test_a_redirect_is_not_followed(
+    server: Loopback, provider_at: MakeProvider, status: int
+) -> None:
+    with Loopback() as other:
+        target = f"{other.url}/v1/messages"
+        server.enqueue(Reply(status=status, headers={"location": target}, body=b""))
+
+        error = failure_of(provider_at(server.url))
+
+        assert type(error) is RequestRejected
+        assert (
+            error.message
+            == f"{host(server)} redirects to {target}, which is not followed ({status})."
+        )
+        assert other.requests == []
+
+
+def test_a_key_that_no_header_can_carry_is_not_shown(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    error = failure_of(provider_at(server.url, "sk-secret\n"))
+
+    assert type(error) is AuthenticationFailed
+    assert "sk-secret" not in f"{error.message} {error.hint}"
+
+
+@pytest.mark.parametrize("address", ["localhost:11434", "ftp://localhost", "http://"])
+def test_an_address_that_is_none(provider_at: MakeProvider, address: str) -> None:
+    error = failure_of(provider_at(address))
+
+    assert type(error) is NoProvider
+    assert error.hint == "Write it as http://HOST:PORT/v1."
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_does_not_stand_between(
+    server: Loopback, provider_at: MakeProvider, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setenv(name, "http://127.0.0.1:1")
+
+    assert events_of(provider_at(server.url))[0] == TextDelta("You said: Hello")
+
+
+def test_a_proxy_that_makes_no_sense(
+    server: Loopback, provider_at: MakeProvider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALL_PROXY", "gopher://127.0.0.1:1")
+
+    error = failure_of(provider_at(server.url))
+
+    assert type(error) is NoProvider
+    assert error.hint == "Check HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, SSL_CERT_FILE and SSL_CERT_DIR."
+
+
+@pytest.mark.parametrize("after", [0, 1])
+def test_cancelling_the_task_closes_the_connection(
+    server: Loopback, provider_at: MakeProvider, after: int
+) -> None:
+    server.enqueue(reply(chunks=("Hel", "lo"), stall_after=after))
+
+    async def run() -> list[Event]:
+        provider = provider_at(server.url)
+        seen: list[Event] = []
+        enough = asyncio.Event()
+
+        async def read() -> None:
+            async with closing(provider) as stream:
+                async for event in stream:
+                    seen.append(event)
+                    enough.set()
+
+        task = asyncio.create_task(read())
+        if after == 0:
+            enough.set()
+        await asyncio.to_thread(server.stalled)
+        await enough.wait()
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        await asyncio.to_thread(server.left)
+        await provider.close()
+        return seen
+
+    assert asyncio.run(run()) == [TextDelta("Hel")][:after]
+
+
+def test_a_stall_ends_when_the_server_goes_on(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(reply(chunks=("Hel", "lo"), stall_after=1))
+
+    async def run() -> list[Event]:
+        provider = provider_at(server.url)
+        async with closing(provider) as stream:
+            events = [await anext(stream)]
+            await asyncio.to_thread(server.stalled)
+            server.release()
+            events += [event async for event in stream]
+        await provider.close()
+        return events
+
+    assert asyncio.run(run()) == [TextDelta("Hel"), TextDelta("lo"), DONE]
+
+
+def test_warm_from_many_threads_builds_one_client(
+    server: Loopback, provider_at: MakeProvider
+) -> None:
+    provider = provider_at(server.url)
+    threads = [threading.Thread(target=provider.warm) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    built = provider._client
+
+    provider.warm()
+
+    assert built is not None
+    assert provider._client is built
+    assert server.requests == [], "warming sends nothing"
+    assert events_of(provider)[0] == TextDelta("You said: Hello")
+
+
+NINES = "9" * 4000
+
+
+COUNTS = (
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "input_tokens",
+    "output_tokens",
+    "cached_tokens",
+)
+
+
+def counting(number: str) -> Reply:
+    """A reply whose usage holds `number` as it stands, on each wire."""
+    counts = ", ".join(f'"{name}": {number}' for name in COUNTS)
+    raw = (
+        (
+            f'{{"choices": [{{"index": 0, "delta": {{}}, "finish_reason": "stop"}}], "usage": '
+            f"{{{counts}}}}}"
+        ),
+        (
+            f'{{"type": "message_delta", "delta": {{"stop_reason": "end_turn"}}, "usage": '
+            f"{{{counts}}}}}"
+        ),
+    )
+    return Reply(chunks=("Hi.",), usage=None, raw=raw)
+
+
+@pytest.mark.parametrize(
+    "number", [NINES, "-5", "true", "1e999", "1000000001", '"7"', "[1]", "7.5"]
+)
+def test_a_number_that_is_no_count_counts_as_nothing(
+    server: Loopback, provider_at: MakeProvider, number: str
+) -> None:
+    server.enqueue(counting(number))
+
+    *text, last = events_of(provider_at(server.url))
+
+    assert text == [TextDelta("Hi.")]
+    assert last == Finished(stop="end", usage=Usage())
+
+
+def test_a_count_of_4000_digits_ends_neither_the_program_nor_the_session(
+    server: Loopback, tmp_path: Path
+) -> None:
+    server.enqueue(counting(NINES), counting(NINES))
+    at = ("--model", "compatible:m", "--base-url", f"{server.url}/v1")
+
+    first = run(tmp_path, *at, "-p", "one")
+    second = run(tmp_path, *at, "--continue", "-p", "two")
+
+    assert (first.returncode, first.stdout, first.stderr) == (0, b"Hi.\n", b"")
+    assert (second.returncode, second.stdout) == (0, b"Hi.\n")
+    assert b"damaged" not in second.stderr
+    assert {text for session in saved(tmp_path) for text in said(session)} == {"one", "two", "Hi."}
+
+
+NUMBERS = st.one_of(
+    st.integers(),
+    st.integers(min_value=10**9, max_value=10**40),
+    st.floats(),
+    st.booleans(),
+    st.text(alphabet="0123456789-+.eE", max_size=30),
+    st.none(),
+)
+
+
+USAGES = st.dictionaries(
+    st.sampled_from(
+        [
+            *COUNTS,
+            "cache_read_input_tokens",
+            "cache_creation_input_tokens",
+            "prompt_cache_hit_tokens",
+            "prompt_tokens_details",
+            "completion_tokens_details",
+            "output_tokens_details",
+        ]
+    ),
+    NUMBERS
+    | st.dictionaries(
+        st.sampled_from(["cached_tokens", "reasoning_tokens", "thinking_tokens"]), NUMBERS
+    ),
+)
+
+
+@given(USAGES)
+def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
+    told: dict[str, object],
+) -> None:
+    for usage in (openai.usage_of(told), anthropic.usage_of(told, None)):
+        assert usage is not None
+        for count in (usage.input, usage.output, usage.cached, usage.written, usage.reasoning):
+            assert type(count) is int
+            assert 0 <= count <= 3 * LARGEST_COUNT
+
+
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.text(alphabet="0123456789.-+einfa_ ", max_size=40),
+        st.integers().map(str),
+        st.floats().map(str),
+        st.from_regex(
+            r"(Mon|Fri), \d{1,2} (Jan|Dec) \d{1,6} \d\d:\d\d:\d\d (GMT|[+-]\d{4,9})", fullmatch=True
+        ),
+    )
+)
+def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
+    wait = retry_after(header, datetime(2026, 11, 22, tzinfo=UTC))
+
+    assert wait is None or 0 <= wait <= MAX_WAIT
+
+
+def events_in(data: bytes, step: int) -> tuple[list[Mapping[str, object]], bool]:
+    """The events, and whether the end mark came."""
+    stream = EventStream()
+    pieces = [data[start : start + step] for start in range(0, len(data), step)]
+    events = [event for piece in (*pieces, b"\n\n") for event in stream.feed(piece)]
+    return events, stream.done
+
+
+@given(
+    st.lists(
+        st.dictionaries(
+            st.text(max_size=5), st.text(max_size=9) | st.lists(st.integers()), max_size=3
+        ),
+        max_size=4,
+    ),
+    st.sampled_from([None, 1, 4]),
+    st.sampled_from(["\n", "\r\n"]),
+    st.integers(1, 9),
+)
+def test_the_data_of_an_event_may_stand_on_several_lines(
+    values: list[dict[str, object]], indent: int | None, end: str, step: int
+) -> None:
+    lines = ["event: chunk", ": a comment", "id: 3"]
+    for value in values:
+        lines += [f"data: {line}" for line in json.dumps(value, indent=indent).split("\n")] + [""]
+
+    told = events_in((end.join([*lines, "data: [DONE]"])).encode(), step)
+
+    assert told == (values, True)
+
+
+def test_events_without_a_blank_line_between_them_are_events_of_their_own() -> None:
+    assert events_in(b'data: {"a": 1}\ndata: {"b": 2}\ndata: [DONE]\n', 5) == (
+        [{"a": 1}, {"b": 2}],
+        True,
+    )
+
+
+def test_a_line_that_never_ends_is_given_up(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(Reply(chunks=(), raw=("x" * (64 << 20),), split=1 << 16))
+
+    error = failure_of(provider_at(server.url))
+
+    assert isinstance(error, RequestRejected), "asking again would bring it again"
+    assert error.message == f"{host(server)} sent more than 8 MB in one event."
+    assert error.hint
+
+
+def test_a_line_within_the_limit_is_read(server: Loopback) -> None:
+    text = "y" * (LARGEST_EVENT - 4096)
+    server.enqueue(Reply(chunks=(text,), split=4096))
+
+    assert events_of(openai_at(server.url))[0] == TextDelta(text)
+
+
+def test_a_list_of_models_without_bounds_says_nothing(server: Loopback) -> None:
+    async def listed() -> bool | None:
+        provider = compatible_at(server.url)
+        try:
+            return await provider.is_listed()
+        finally:
+            await provider.close()
+
+    assert asyncio.run(listed()) is False
+    server.models = (compatible_at(server.url).model,)
+    assert asyncio.run(listed()) is True
+    server.models = (*server.models, "x" * LARGEST_ANSWER)
+    assert asyncio.run(listed()) is None
+
+
+@pytest.mark.parametrize("filling", [b"x" * 4096, b"\n" * 4096])
+def test_a_bomb_is_given_up(
+    server: Loopback, filling: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat_loop.providers.stream.LARGEST_REPLY", 12 << 20)
+    headers = {"content-type": "text/event-stream", "content-encoding": "gzip"}
+    server.enqueue(Reply(body=gzip.compress(b"data: " + filling * (4 << 10), 1), headers=headers))
+
+    error = failure_of(openai_at(server.url))
+
+    assert isinstance(error, RequestRejected)
+    assert error.message.startswith(f"{host(server)} sent more than ")
+
+
+def test_after_the_first_words_they_are_kept(server: Loopback, provider_at: MakeProvider) -> None:
+    server.enqueue(Reply(chunks=("Hello.",), raw=("x" * (9 << 20),), split=1 << 16))
+
+    events, error = outcome_of(provider_at(server.url))
+
+    assert events == [TextDelta("Hello.")]
+    assert isinstance(error, StreamBroken)
+    assert error.message == f"{host(server)} sent more than 8 MB in one event."
+
+
+@pytest.mark.parametrize("status", [400, 500])
+def test_a_refusal_of_any_size_is_a_sentence(
+    server: Loopback, provider_at: MakeProvider, status: int
+) -> None:
+    body = gzip.compress(b"x " * (150 << 20), 1)
+    server.enqueue(Reply(status=status, body=body, headers={"content-encoding": "gzip"}))
+
+    error = failure_of(provider_at(server.url))
+
+    assert isinstance(error, ProviderError)
+    assert len(error.message) < 400

@@ -1,0 +1,501 @@
+"""Power loss at every file-system call: everything acknowledged is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import shutil
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from chat_loop.errors import SaveError, SessionError
+from chat_loop.events import Event, TextDelta
+from chat_loop.sessions.live import SYNC_SECONDS
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Query, Reply, Seal, Session, Undo
+from chat_loop.values import Request
+from tests.support.disk import Disk, Tree
+from tests.support.scripted_chat import START, SUMMARY, Says, Talk
+
+Fact = tuple[str, ...]
+"""Something that a file says, such as ("query", ID, "Hello")."""
+
+TORN_ESCAPE = re.compile(r"\\(<!?-?)?\Z")
+"""The beginning of an escaped line, of which too little is there to see what it is."""
+
+
+def facts(session: Session) -> set[Fact]:
+    """Return everything in a session that a user may rely on once it was acknowledged."""
+    identity = session.header.id
+    found: set[Fact] = {("pin", identity, pin) for pin in session.pins}
+    found |= {("tag", identity, tag) for tag in session.tags}
+    for entry in session.entries:
+        match entry:
+            case Query():
+                found.add(("query", identity, entry.text))
+            case Reply():
+                found.add(("reply", identity, entry.text, entry.stop))
+            case Undo():
+                found.add(("undone", identity, str(entry.number)))
+    if found and session.header.parent:
+        found.add(("parent", identity, session.header.parent))
+    if session.name:
+        found.add(("name", identity, session.name))
+    if session.seal is not None:
+        found.add(("seal", identity, session.seal.reason, session.seal.source))
+    return found
+
+
+def _pass() -> None:
+    """Look at nothing."""
+
+
+class Failing:
+    """A conversation on a disk that may lose power after any act."""
+
+    def __init__(self, root: Path, *steps: str | Says, fail_at: int = 0) -> None:
+        self.root = root
+        self.folder = root / "disk" / "sessions"
+        (root / "disk").mkdir(parents=True, exist_ok=True)
+        watch = _pass if fail_at else self.check  # words that a disk refused may be lost
+        self.disk = Disk(root / "disk", watch, fail_at=fail_at)
+        self.without_note = b"\n" if fail_at else b""
+        """The note of the current session where there is none: it is not tried again."""
+        self.talk = Talk(self.folder, *steps, files=self.disk)
+        self.acknowledged: set[Fact] = set()
+        self.shown: list[tuple[float, int]] = []
+        """When a piece of the reply that streams was shown, and the reply's length until then."""
+        self.words = ["**You:** ", "**Sally:** "]
+        """Everything that was said, and the labels, of which a torn record may hold the beginning."""
+        self.trees = 0
+        self._facts: dict[tuple[str, bytes], set[Fact]] = {}
+        self._checked: set[tuple[frozenset[tuple[str, bytes]], int, int]] = set()
+        self._stream = self.talk.model.stream
+        self.talk.model.stream = self._watched  # type: ignore[method-assign]
+        self.talk.screen = self._shown
+
+    async def ask(self, text: str) -> None:
+        self.words.append(text)
+        await self.talk.conversation.ask(text)
+        self.acknowledge()
+
+    async def act(self, act: Callable[[], Awaitable[object] | None]) -> None:
+        """Do something that is acknowledged when it returns."""
+        waiting = act()
+        if waiting is not None:
+            await waiting
+        self.acknowledge()
+
+    def acknowledge(self) -> None:
+        """Remember that the user was told that the live session is saved as it is in memory."""
+        self.shown.clear()
+        live = self.talk.conversation.live
+        if live.is_empty or live.problem is not None:
+            return
+        self.acknowledged |= facts(live.session)
+        self.check()
+
+    def check(self) -> None:
+        """Open every tree that a power failure could leave now."""
+        assert self.disk.unseen() == [], "every act on the sessions folder goes through Files"
+        for tree in self.disk.trees():
+            self._check(tree, torn=True)
+        for tree in self.disk.reordered():
+            self._check(tree, torn=False)
+
+    async def _watched(self, request: Request) -> AsyncIterator[Event]:
+        self.acknowledge()  # the query that leaves now
+        async for event in self._stream(request):
+            yield event
+
+    def _shown(self, event: Event) -> None:
+        if isinstance(event, TextDelta):
+            clock = self.talk.clock
+            before = self.shown[-1][1] if self.shown else 0
+            self.shown.append((clock.seconds, before + len(event.text)))
+            clock.seconds += SYNC_SECONDS / 3
+
+    def _check(self, tree: Tree, *, torn: bool) -> None:
+        key = (frozenset(tree.items()), len(self.acknowledged), len(self.shown))
+        if key in self._checked:
+            return
+        self._checked.add(key)
+        self.trees += 1
+        found: set[Fact] = set()
+        for name, data in tree.items():
+            if name.startswith("sessions/") and name.endswith(".md") and "/." not in name:
+                found |= self._read(name, data, torn=torn)
+        assert self.acknowledged <= found, "what was acknowledged is lost"
+        if self.acknowledged and torn:
+            assert tree.get("sessions/.current", self.without_note).endswith(b"\n")
+        self._check_stream(found)
+
+    def _check_stream(self, found: set[Fact]) -> None:
+        """A piece is safe with the first one that comes two seconds after it."""
+        now = self.talk.clock.seconds
+        old = [length for at, length in self.shown[:-1] if at <= now - 4 / 3 * SYNC_SECONDS]
+        kept = [len(fact[2]) for fact in found if fact[0] == "reply"]
+        assert not old or max(kept, default=0) >= old[-1], "words older than two seconds are lost"
+
+    def _read(self, name: str, data: bytes, *, torn: bool) -> set[Fact]:
+        """Read a file of a tree with the real reader. `torn`: no byte of it is wrong."""
+        if (name, data) in self._facts:
+            return self._facts[name, data]
+        path = self.root / "found" / Path(name).name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(data)
+        try:
+            loaded = SessionManager(path.parent).load(path)
+        except SessionError:
+            return self._facts.setdefault((name, data), set())
+        if torn:
+            for entry in loaded.session.entries:
+                if isinstance(entry, Query | Reply):
+                    text = TORN_ESCAPE.sub(r"\1", entry.text).rstrip("\n")
+                    assert any(words.startswith(text) for words in self.words), entry
+        return self._facts.setdefault((name, data), facts(loaded.session))
+
+
+LONG = tuple(f"word{number}\n<!-- is not a marker" for number in range(12))
+
+
+def said(failing: Failing, *texts: str) -> Failing:
+    """Name the replies of a scenario."""
+    failing.words += texts
+    return failing
+
+
+async def chat(root: Path, fail_at: int = 0) -> Failing:
+    """Two exchanges, and notes between them."""
+    one = said(Failing(root, "Hello", "Again", fail_at=fail_at), "Hello", "Again")
+    conversation = one.talk.conversation
+    await one.ask("first")
+    await one.act(lambda: conversation.pin("Keep this."))
+    await one.act(lambda: conversation.rename("A name"))
+    await one.act(lambda: conversation.tag(["work", "home"]))
+    await one.ask("second\n<!-- chat:end -->\nstill the query")
+    return one
+
+
+async def stream(root: Path, fail_at: int = 0) -> Failing:
+    """A long reply in pieces, and one after it."""
+    one = Failing(root, Says(LONG), "Again", fail_at=fail_at)
+    said(one, "".join(LONG), "Again")
+    await one.ask("first")
+    await one.ask("second")
+    return one
+
+
+async def compact(root: Path, fail_at: int = 0) -> Failing:
+    """A compaction, and an exchange in the child."""
+    replies = ("Hello", SUMMARY, "Understood.", "Again")
+    one = said(Failing(root, *replies, fail_at=fail_at), *replies)
+    await one.ask("first")
+    parent = one.talk.path.stem
+    assert await one.talk.conversation.compact()
+    one.acknowledged.add(("seal", parent, "compact", "model"))
+    one.acknowledge()
+    await one.ask("second")
+    return one
+
+
+async def seal(root: Path, fail_at: int = 0) -> Failing:
+    """An exchange, and the end with a summary."""
+    one = said(Failing(root, "Hello", SUMMARY, fail_at=fail_at), "Hello")
+    await one.ask("first")
+    await one.talk.conversation.end()
+    one.acknowledged.add(("seal", one.talk.path.stem, "exit", "model"))
+    one.check()
+    return one
+
+
+async def resume(root: Path, fail_at: int = 0) -> Failing:
+    """A session that the power took, summarized, sealed, and continued in a child."""
+    before = Talk(root / "disk" / "sessions", "Hello")
+    await before.conversation.ask("first")
+    before.conversation.close()
+    with before.path.open("ab") as file:
+        file.write(b"\n<!-- chat:query n=2 at=2026-11-21T22:31:15+01:00 -->\n**You:** sec")
+    replies = (SUMMARY, "Understood.", "Again")
+    one = said(Failing(root, *replies, fail_at=fail_at), "first", "Hello", "second", *replies)
+    parent = before.path.stem
+    one.acknowledged = facts(one.talk.sessions.load(before.path).session)
+    await one.talk.resume(parent)
+    one.acknowledged.add(("seal", parent, "resume", "model"))
+    one.acknowledge()
+    await one.ask("second")
+    assert one.talk.path.stem != parent
+    return one
+
+
+async def undo(root: Path, fail_at: int = 0) -> Failing:
+    """An exchange that is taken back, and another one in its place."""
+    replies = ("Hello", "Wrong", "Right")
+    one = said(Failing(root, *replies, fail_at=fail_at), *replies)
+    await one.ask("first")
+    await one.ask("second")
+    await one.act(one.talk.conversation.undo)
+    await one.ask("third")
+    return one
+
+
+SCENARIOS = (chat, stream, compact, seal, resume, undo)
+EXPECTED: dict[str, set[str]] = {
+    "chat": {"query", "reply", "pin", "name", "tag"},
+    "stream": {"query", "reply"},
+    "compact": {"query", "reply", "seal", "parent"},
+    "seal": {"query", "reply", "seal"},
+    "resume": {"query", "reply", "seal", "parent"},
+    "undo": {"query", "reply", "undone"},
+}
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_what_was_acknowledged_survives_a_power_loss_at_every_call(
+    tmp_path: Path, scenario: Callable[[Path], Awaitable[Failing]]
+) -> None:
+    async def run() -> None:
+        one = await scenario(tmp_path)
+        one.talk.conversation.close()
+        one.check()
+        kinds = {fact[0] for fact in one.acknowledged}
+        assert kinds == EXPECTED[scenario.__name__]
+        assert one.disk.acts > 8
+        assert one.trees > 50
+
+    asyncio.run(run())
+
+
+@pytest.mark.parametrize("scenario", [chat, stream, undo], ids=lambda scenario: scenario.__name__)
+def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
+    tmp_path: Path, scenario: Callable[[Path, int], Awaitable[Failing]]
+) -> None:
+    """Each call fails once, in its own run: everything is on the disk in the end."""
+
+    async def run() -> None:
+        for number in range(200):
+            (tmp_path / str(number) / "disk" / "sessions").mkdir(parents=True)
+        whole = await scenario(tmp_path / "0", 0)
+        acts = whole.disk.acts
+        whole.talk.conversation.close()
+        for number in range(1, acts + 1):
+            one = await scenario(tmp_path / str(number), number)
+            live = one.talk.conversation.live
+            one.talk.conversation.close()  # the last call may be the one that failed
+            assert live.is_saved
+            found = SessionManager(one.folder).load(live.path).session
+            assert texts(found) == texts(whole.talk.conversation.session)
+            assert one.acknowledged <= facts(found)
+
+    asyncio.run(run())
+
+
+def texts(session: Session) -> list[tuple[str, str]]:
+    """Return the exchanges of a session as the words of both sides."""
+    return [(one.query.text, one.reply.text if one.reply else "") for one in session.exchanges]
+
+
+def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:
+    """The file was emptied from outside: the words go on in another one."""
+
+    async def run() -> None:
+        talk = Talk(tmp_path, "Hello", "Again", files=(disk := Disk(tmp_path)))
+        await talk.conversation.ask("first")
+        talk.path.write_bytes(b"")
+        await talk.conversation.ask("second")
+        for tree in disk.trees():
+            path = tmp_path / "found.md"
+            path.write_bytes(tree[talk.path.name])
+            found = SessionManager(tmp_path).load(path).session
+            assert texts(found) == [("first", "Hello"), ("second", "Again")]
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+def test_the_lock_is_taken_again_when_the_folder_was_removed(tmp_path: Path) -> None:
+    """Else the session's temporary files look like a killed process's."""
+    folder = tmp_path / "sessions"
+
+    async def run() -> None:
+        talk = Talk(folder, "Hello", "Again")
+        await talk.conversation.ask("first")
+        shutil.rmtree(folder)
+        await talk.conversation.ask("second")
+        temporary = folder / f".{talk.path.name}.0123456789ab.tmp"
+        temporary.write_bytes(b"")
+        SessionManager(folder).remove_leftovers()
+        assert temporary.exists()
+        talk.conversation.close()
+        SessionManager(folder).remove_leftovers()
+        assert not temporary.exists()
+
+    asyncio.run(run())
+
+
+def test_a_disk_that_refuses_to_sync_is_not_called_safe(tmp_path: Path) -> None:
+    disk = Disk(tmp_path)
+    talk = Talk(tmp_path, "Hello", files=disk)
+    asyncio.run(talk.conversation.ask("first"))
+
+    def refuse(descriptor: int) -> None:
+        raise OSError(5, "Input/output error")
+
+    disk.sync = refuse  # type: ignore[method-assign]
+    with pytest.raises(SaveError, match="input/output error"):
+        talk.conversation.live.seal(Seal(at=START, reason="exit"))
+    assert not talk.conversation.live.is_saved
+    talk.conversation.close()
+
+
+Call = tuple[str, str, int]
+"""An act of the process on a file: the event, the path (or the inode), and the flags or the mode."""
+_calls: list[Call] | None = None
+
+
+def _heard(event: str, arguments: tuple[object, ...]) -> None:
+    if _calls is not None and event in ("open", "os.chmod", "os.mkdir"):
+        path, number = arguments[0], arguments[2 if event == "open" else 1]
+        if isinstance(path, int):
+            if event == "open":
+                return  # a descriptor that is open already gets a buffer
+            path = os.fstat(path).st_ino
+        path = str(path)
+        _calls.append((event, path, number if isinstance(number, int) else -1))
+
+
+sys.addaudithook(_heard)
+
+
+@contextmanager
+def calls_below(folder: Path) -> Iterator[list[Call]]:
+    """Collect what this process does with the files of `folder`."""
+    global _calls  # noqa: PLW0603  # an audit hook cannot be removed
+    heard: list[Call] = []
+    _calls = heard
+    try:
+        yield heard
+    finally:
+        _calls = None
+        paths = {str(path.stat().st_ino): str(path) for path in folder.rglob("*")}
+        heard[:] = [(event, paths.get(path, path), number) for event, path, number in heard]
+        heard[:] = [call for call in heard if call[1].startswith(str(folder))]
+
+
+def test_files_are_private_from_their_first_moment_and_no_link_is_followed(tmp_path: Path) -> None:
+    """Whatever the umask is, no mode is set after a file was created: others could have opened it
+    before.
+    """
+    before = os.umask(0)
+    try:
+        with calls_below(tmp_path) as calls:
+            talk = Talk(tmp_path / "sessions", "Hello", SUMMARY, "Understood.", "Again", SUMMARY)
+
+            async def run() -> None:
+                await talk.conversation.ask("first")
+                assert await talk.conversation.compact()
+                await talk.conversation.ask("second")
+                await talk.conversation.end()
+
+            asyncio.run(run())
+            talk.conversation.close()
+            for path in (tmp_path / "sessions").glob("*.md"):
+                talk.sessions.load(path)
+    finally:
+        os.umask(before)
+    assert [call for call in calls if call[0] == "os.chmod" and ".locks" not in call[1]] == []
+    modes = {path: path.stat().st_mode & 0o777 for path in (tmp_path / "sessions").rglob("*")}
+    assert all(mode == (0o700 if path.is_dir() else 0o600) for path, mode in modes.items()), modes
+    opened = [(path, flags) for event, path, flags in calls if event == "open"]
+    files = [
+        (path, flags)
+        for path, flags in opened
+        if ".locks" not in path and ".index" not in path and Path(path).is_file()
+    ]
+    assert len(files) > 4
+    assert all(flags & os.O_NOFOLLOW and flags & os.O_CLOEXEC for _, flags in files), files
+
+
+def test_a_link_in_the_place_of_a_session_is_not_followed(tmp_path: Path) -> None:
+    """Neither for reading nor for writing."""
+    folder, elsewhere = tmp_path / "sessions", tmp_path / "elsewhere.md"
+
+    async def run() -> None:
+        talk = Talk(folder, "Hello", "Again")
+        await talk.conversation.ask("first")
+        elsewhere.write_bytes(talk.path.read_bytes())
+        before, path = elsewhere.read_bytes(), talk.path
+        path.unlink()
+        path.symlink_to(elsewhere)
+        await talk.conversation.ask("second")
+        assert elsewhere.read_bytes() == before
+        assert talk.path != path
+        with pytest.raises(SessionError, match="symbolic link"):
+            talk.sessions.load(path)
+        assert texts(talk.sessions.load(talk.path).session) == [
+            ("first", "Hello"),
+            ("second", "Again"),
+        ]
+        talk.conversation.close()
+
+    asyncio.run(run())
+
+
+HEADER = "<!-- chat:session v=1 id=a created=2026-11-21T22:30:15+01:00 -->\n**Agent:** A\n<!-- chat:end -->\n"
+
+
+def session_of(tmp_path: Path, body: str) -> Session:
+    """Read a file with a header and `body`."""
+    path = tmp_path / "a.md"
+    path.write_bytes((HEADER + body).encode())
+    return SessionManager(tmp_path).load(path).session
+
+
+@pytest.mark.parametrize(("kind", "label"), [("query", "## Query\n**You:**"), ("reply", "**A:**")])
+def test_a_torn_record_is_replaced_by_its_own_repetition_only(
+    tmp_path: Path, kind: str, label: str
+) -> None:
+    """Another record of its kind, with a later number, leaves the torn one as it is."""
+    torn = f"<!-- chat:{kind} n=1 at=2026-11-21T22:30:15+01:00 -->\n{label} Half of"
+    fence = "\n<!-- chat:torn -->\n"
+
+    def again(number: int) -> str:
+        return (
+            f"<!-- chat:{kind} n={number} at=2026-11-21T22:30:15+01:00 -->\n{label} Half of it\n"
+            "<!-- chat:end -->\n"
+        )
+
+    same = session_of(tmp_path, torn + fence + again(1))
+    assert [entry.text for entry in same.entries] == ["Half of it"]  # type: ignore[attr-defined]
+    other = session_of(tmp_path, torn + fence + again(2))
+    assert [entry.text for entry in other.entries] == [  # type: ignore[attr-defined]
+        "Half of",
+        "Half of it",
+    ]
+
+
+SEPARATORS = "one\rtwo\x0bthree\x0cfour\x1cfive\x1dsix\x1eseven\x85eight\u2028nine\u2029ten"
+
+
+def test_only_a_newline_ends_a_line_of_a_file_that_was_edited_by_hand(tmp_path: Path) -> None:
+    """An editor leaves characters that the writer never does; what follows them is no new line."""
+    marker = "<!-- chat:end -->"
+    lines = "".join(f"a{character}{marker} " for character in SEPARATORS if not character.isalpha())
+    body = (
+        "<!-- chat:query n=1 at=2026-11-21T22:30:15+01:00 -->\n"
+        f"## Query\n**You:** {SEPARATORS}\n{lines}\n{marker}\n"
+        "<!-- SESSION_SUMMARY_START -->\n"
+        f"**Decisions Made:**\n- {SEPARATORS}\n"
+        "<!-- SESSION_SUMMARY_END -->\n"
+        "<!-- chat:sealed at=2026-11-21T22:30:20+01:00 reason=exit summary=model -->\n"
+    )
+    session = session_of(tmp_path, body)
+    assert session.exchanges[0].query.text == f"{SEPARATORS}\n{lines}"
+    assert session.seal is not None
+    assert session.seal.summary is not None
+    assert session.seal.summary.decisions == (SEPARATORS,)

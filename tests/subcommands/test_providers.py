@@ -1,0 +1,244 @@
+"""`chat-loop providers`: which are usable, what the others need, and never a key."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback
+from chat_loop.config import Config, ProviderConfig
+from chat_loop.models.store import SMOLLM2, path_of
+from chat_loop.providers.catalogue import CATALOGUE, entry_of
+from chat_loop.providers.choose import Machine
+from chat_loop.providers.servers import accepts_connections, host_and_port, without_credentials
+from chat_loop.subcommands import providers
+from tests.support.ports import closed_port, port_of
+from tests.support.providers import clear_environment
+
+SECRET = "sk-not-to-be-shown"
+
+
+@pytest.fixture(autouse=True)
+def _nothing_around(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    clear_environment(monkeypatch, tmp_path)
+
+
+def machine(folder: Path, environment: Mapping[str, str] | None = None, **servers: int) -> Machine:
+    around = {
+        "lmstudio": closed_port(),
+        "llama-server": closed_port(),
+        "vllm": closed_port(),
+        **servers,
+    }
+    return Machine(environment=environment or {}, models=folder / "models", servers=around)
+
+
+def told(
+    capsys: pytest.CaptureFixture[str], around: Machine, config: Config | None = None
+) -> dict[str, dict[str, object]]:
+    assert providers.providers(config or Config(), around, as_json=True) == 0
+    return {status["name"]: status for status in json.loads(capsys.readouterr().out)}
+
+
+def test_the_list(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("chat_loop.subcommands.providers.find_spec", lambda name: name)
+    environment = {
+        "GEMINI_API_KEY": SECRET,
+        "AZURE_OPENAI_API_KEY": SECRET,
+        "OFFICE_KEY": SECRET,
+        "AWS_REGION": "x",
+    }
+    config = Config(
+        providers={
+            "office": ProviderConfig(base_url="https://llm.example/v1", api_key_env="OFFICE_KEY")
+        },
+    )
+    with Loopback(models=("qwen3:8b", "other")) as server:
+        servers = {name: closed_port() for name in ("lmstudio", "llama-server", "vllm")} | {
+            "ollama": port_of(server)
+        }
+        around = Machine(environment=environment, models=tmp_path / "models", servers=servers)
+        assert providers.providers(config, around, as_json=False) == 0
+
+    assert capsys.readouterr().out == (
+        f"""\
+· anthropic     ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN is not set.
+· openai        OPENAI_API_KEY is not set.
+✓ gemini        gemini-flash-latest
+· grok          XAI_API_KEY is not set.
+· mistral       MISTRAL_API_KEY is not set.
+· deepseek      DEEPSEEK_API_KEY is not set.
+· groq          GROQ_API_KEY is not set.
+· openrouter    OPENROUTER_API_KEY is not set.
+· azure         Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set. Set AZURE_OPENAI_ENDPOINT or \
+providers.azure.base_url, as https://NAME.openai.azure.com.
+· bedrock       There are no credentials for AWS. Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and \
+AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
+✓ ollama        qwen3:8b
+· lmstudio      Nothing listens at http://127.0.0.1:{servers["lmstudio"]}/v1.
+· llama-server  Nothing listens at http://127.0.0.1:{servers["llama-server"]}/v1.
+· vllm          Nothing listens at http://127.0.0.1:{servers["vllm"]}/v1.
+· compatible    The address of a compatible server is not set. Set providers.compatible.base_url, or give --base-url URL.
+· local         No model is installed. chat-loop models install
+✓ scripted      echo
+✓ office        name a model
+
+Use one with --model gemini:gemini-flash-latest; those with ✓ can be used now, with the model that is shown by default.
+"""
+    )
+
+
+def test_the_same_as_json_with_what_to_do(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = told(capsys, machine(tmp_path, {"GEMINI_API_KEY": SECRET}, ollama=closed_port()))
+
+    assert [*found] == [*CATALOGUE]
+    assert found["grok"] == {
+        "name": "grok",
+        "title": "xAI Grok",
+        "usable": False,
+        "missing": "XAI_API_KEY is not set.",
+        "hint": "export XAI_API_KEY=...",
+        "model": "grok-4.3",
+        "address": "https://api.x.ai/v1",
+        "keys": ["XAI_API_KEY"],
+    }
+    assert found["gemini"]["usable"] is True
+    assert found["ollama"]["hint"] == "Start Ollama, or set providers.ollama.base_url."
+    assert SECRET not in str(found)
+
+
+def test_a_name_and_a_password_in_an_address_are_not_shown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = Config(
+        providers={
+            "compatible": ProviderConfig(base_url=f"http://me:{SECRET}@127.0.0.1:1/v1?key={SECRET}")
+        }
+    )
+    providers.providers(config, machine(tmp_path), as_json=False)
+    text = capsys.readouterr().out
+    found = told(capsys, machine(tmp_path), config)
+
+    assert SECRET not in text + str(found)
+    assert found["compatible"]["missing"] == "Nothing listens at http://127.0.0.1:1/v1."
+
+
+def test_an_embedded_model_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
+    nothing = told(capsys, machine(tmp_path))["local"]
+    path = path_of(tmp_path / "models", SMOLLM2.name)
+    path.parent.mkdir()
+    with path.open("wb") as file:
+        file.write(b"GGUF")
+        file.truncate(SMOLLM2.size)
+    there = told(capsys, machine(tmp_path))["local"]
+
+    assert (nothing["missing"], nothing["hint"]) == (
+        "No model is installed.",
+        "chat-loop models install",
+    )
+    assert (there["usable"], there["model"]) == (True, SMOLLM2.name)
+
+
+def test_what_bedrock_and_azure_need_one_after_the_other(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps: list[dict[str, str]] = [
+        {},
+        {"AWS_REGION": "x"},
+        {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": SECRET},
+    ]
+    assert [told(capsys, machine(tmp_path, step))["bedrock"]["missing"] for step in steps] == [
+        "Amazon Bedrock has no region: AWS_REGION is not set.",
+        "There are no credentials for AWS.",
+        "",
+    ]
+    azure = {"AZURE_OPENAI_AD_TOKEN": SECRET, "AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}
+    versionless = azure | {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com/openai/v1/"}
+    steps = [{}, azure, azure | {"AZURE_OPENAI_API_VERSION": "2024-10-21"}, versionless]
+    assert [told(capsys, machine(tmp_path, step))["azure"]["missing"] for step in steps] == [
+        "AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN is not set.",
+        "Azure OpenAI has no API version: OPENAI_API_VERSION is not set.",
+        "",
+        "",
+    ]
+
+
+def test_it_is_a_command_of_the_program(tmp_path: Path) -> None:
+    environment = {**os.environ, "CHAT_LOOP_HOME": str(tmp_path), "MISTRAL_API_KEY": SECRET}
+
+    def run(*words: str) -> subprocess.CompletedProcess[str]:
+        command = [sys.executable, "-m", "chat_loop", *words]
+        return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+    listed, as_json, help_text = run("providers"), run("providers", "--json"), run("--help")
+    assert (listed.returncode, listed.stderr, as_json.returncode) == (0, "", 0)
+    assert "✓ mistral       mistral-medium-latest\n" in listed.stdout
+    assert [status["name"] for status in json.loads(as_json.stdout)] == [*CATALOGUE]
+    assert SECRET not in listed.stdout + as_json.stdout
+    assert "providers" in help_text.stdout
+
+
+@pytest.mark.parametrize(
+    ("address", "place", "seen"),
+    [
+        ("http://127.0.0.1:8080/v1", ("127.0.0.1", 8080), "http://127.0.0.1:8080/v1"),
+        (
+            "https://me:secret@llm.example/v1/?key=secret#x",
+            ("llm.example", 443),
+            "https://llm.example/v1/",
+        ),
+        ("http://[::1]:1/v1", ("::1", 1), "http://[::1]:1/v1"),
+        ("ftp://x", ("", 0), "ftp://x"),
+        ("localhost:11434", ("", 0), "localhost:11434"),
+        ("http://x:port/v1", ("", 0), "http://x:port/v1"),
+        ("http://[x/v1", ("", 0), "http://[x/v1"),
+        ("", ("", 0), ""),
+    ],
+)
+def test_places_of_addresses(address: str, place: tuple[str, int], seen: str) -> None:
+    host, port = host_and_port(address)
+    assert (host, port if host else 0) == place
+    assert without_credentials(address) == seen
+    assert host == "llm.example" or not accepts_connections(
+        address.replace("8080", str(closed_port()))
+    )
+
+
+def test_settings_are_put_over_what_the_catalogue_has() -> None:
+    settings = {
+        "gemini": ProviderConfig(
+            model="gemini-2.5-pro", api_key_env="MY_KEY", headers={"X": "y"}, tools=False
+        ),
+        "mine": ProviderConfig(base_url="http://box:1/v1"),
+    }
+    changed, own = entry_of("gemini", settings), entry_of("mine", settings)
+
+    assert (changed.model, changed.keys, changed.headers, changed.tools, changed.base_url) == (
+        "gemini-2.5-pro",
+        ("MY_KEY",),
+        {"X": "y"},
+        False,
+        CATALOGUE["gemini"].base_url,
+    )
+    assert (own.kind, own.title, own.base_url, own.needs_key, own.tools) == (
+        "openai",
+        "mine",
+        "http://box:1/v1",
+        False,
+        False,
+    )
+    with pytest.raises(KeyError):
+        entry_of("nobody", settings)

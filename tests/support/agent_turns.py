@@ -1,0 +1,114 @@
+"""Turns of a live session, with everything that they show."""
+
+from __future__ import annotations
+
+import asyncio
+from datetime import datetime, timedelta, timezone
+from pathlib import Path
+
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import CallLimits
+from chat_loop.agent.tools import Tool
+from chat_loop.context.messages import Thread, messages_of
+from chat_loop.conversation.turn import answer
+from chat_loop.events import (
+    Event,
+    ReplyEnded,
+    ToolReturned,
+)
+from chat_loop.providers import Provider
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Query, Reply
+from chat_loop.values import Message, Usage
+
+START = datetime(2026, 11, 21, 22, 30, 15, tzinfo=timezone(timedelta(hours=1)))
+
+
+class Clock:
+    """Time that passes only when a test says so."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def now(self) -> datetime:
+        return START + timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+
+def agent_of(
+    provider: Provider, *tools: Tool, clock: Clock | None = None, seconds: float = 60.0
+) -> Agent:
+    limits = CallLimits(attempts=1, tool=seconds, clock=(clock or Clock()).monotonic)
+    return Agent(
+        name="Sally", system_prompt="Be kind.", provider=provider, tools=tools, limits=limits
+    )
+
+
+class Turns:
+    """A live session in `directory` and turns of it, with everything that they showed."""
+
+    def __init__(
+        self, directory: Path, provider: Provider, *tools: Tool, clock: Clock | None = None
+    ) -> None:
+        self.clock = clock or Clock()
+        self.agent = agent_of(provider, *tools, clock=self.clock)
+        sessions = SessionManager(directory, now=self.clock.now, monotonic=self.clock.monotonic)
+        self.live = sessions.begin(agent="Sally", model=self.agent.model)
+        self.events: list[Event] = []
+        self.at_result = asyncio.Event()
+        """Set when a tool has returned."""
+
+    @property
+    def messages(self) -> tuple[Message, ...]:
+        return messages_of(Thread(self.live.session))
+
+    @property
+    def text(self) -> str:
+        """The transcript as it stands on disk, from the first query on."""
+        text = self.live.path.read_text("utf-8")
+        session = parse(text.encode()).session
+        assert session is not None
+        assert session.entries == self.live.session.entries
+        return text[text.index("\n---\n") :]
+
+    def say(self, *texts: str) -> list[Reply]:
+        """Ask one after the other; the replies."""
+
+        async def talk() -> list[Reply]:
+            try:
+                return [await self.ask(text) for text in texts]
+            finally:
+                await self.agent.provider.close()
+
+        return asyncio.run(talk())
+
+    async def ask(self, text: str) -> Reply:
+        number = self.live.next_number
+        self.live.add(Query(number=number, at=self.clock.now(), text=text))
+        return await self.answer(number)
+
+    async def answer(self, number: int) -> Reply:
+        def estimate(text: str) -> Usage:
+            return Usage(input=7, output=len(text.split()), estimated=True)
+
+        return await answer(
+            self.agent,
+            self.live,
+            self.messages,
+            number=number,
+            at=self.clock.now(),
+            estimate=estimate,
+            show=self._tell,
+        )
+
+    def _tell(self, event: Event) -> None:
+        self.events.append(event)
+        if isinstance(event, ToolReturned):
+            self.at_result.set()
+
+    @property
+    def ended(self) -> list[ReplyEnded]:
+        return [event for event in self.events if isinstance(event, ReplyEnded)]

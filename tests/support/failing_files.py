@@ -1,0 +1,29 @@
+"""A file system whose calls fail."""
+
+from __future__ import annotations
+
+import errno
+
+from chat_loop.sessions.files import Files
+
+
+class FailingFiles(Files):
+    """Refuses from a given act on, after taking some bytes, until told otherwise."""
+
+    def __init__(self) -> None:
+        self.room: int | None = None
+        self.sync_error: OSError | None = None
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        if self.room is None:
+            return super().write(descriptor, data)
+        if not self.room:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        taken = super().write(descriptor, data[: self.room])
+        self.room -= taken
+        return taken
+
+    def sync(self, descriptor: int) -> None:
+        if self.sync_error is not None:
+            raise self.sync_error
+        super().sync(descriptor)

@@ -1,0 +1,82 @@
+"""The index of a folder: filled, compared, and held by another process."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from chat_loop.library.index import FILE, Index
+from chat_loop.library.refresh import refresh
+from chat_loop.sessions.partial import newest_first
+from chat_loop.sessions.records import Seal, Summary
+from tests.support.session_folders import START, session, write
+
+SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics=("Monads [1]",)))
+
+
+def up_to_date(folder: Path) -> Index:
+    index = Index(folder)
+    refresh(index, index.stale(newest_first(folder)))
+    return index
+
+
+def fill(folder: Path, count: int = 12) -> None:
+    for number in range(count):
+        parent = f"s{number - 1:02}" if number % 4 else ""
+        write(
+            folder,
+            session(f"s{number:02}", 1 + number % 3, parent=parent, tags=("work",), seal=SEALED),
+            number,
+        )
+
+
+def contents(index: Index) -> dict[str, set[tuple[Any, ...]]]:
+    """Every table, with names in the place of keys."""
+    tables = {
+        "sessions": "SELECT id, size, changed, used, state, agent, project, tags, searched, "
+        "queries, tokens, link, row FROM sessions",
+        "exchanges": "SELECT id, position, number, at, texts, archived FROM exchanges "
+        "LEFT JOIN sessions ON sessions.key = session",
+        "message_summaries": "SELECT id, last, message_summaries.tokens, "
+        "before, after, cost FROM message_summaries LEFT JOIN sessions ON key = session",
+    }
+    found = {name: set(index.ask(statement)) for name, statement in tables.items()}
+    index.ask("CREATE VIRTUAL TABLE temp.vocabulary USING fts5vocab (main, sentences, instance)")
+    found["words"] = set(
+        index.ask(
+            "SELECT term, id, position, offset FROM temp.vocabulary "
+            "JOIN exchanges ON exchanges.key = doc JOIN sessions ON sessions.key = session"
+        )
+    )
+    index.ask("DROP TABLE temp.vocabulary")
+    index.ask("INSERT INTO sentences (sentences) VALUES ('integrity-check')")
+    assert index.ask("PRAGMA integrity_check") == [("ok",)]
+    return found
+
+
+@contextmanager
+def held(folder: Path, how: str) -> Iterator[None]:
+    """Another process holds the index."""
+    code = (
+        "import sqlite3, sys\n"
+        "database = sqlite3.connect(sys.argv[1], isolation_level=None)\n"
+        "database.execute(f'BEGIN {sys.argv[2]}')\n"
+        "print('held', flush=True)\n"
+        "sys.stdin.read()\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, "-c", code, str(folder / FILE), how],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    try:
+        yield
+    finally:
+        process.communicate("")

@@ -1,0 +1,54 @@
+"""Ports of this machine: closed ones, and servers that answer anything."""
+
+from __future__ import annotations
+
+import socket
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from benchmarks.support.loopback import Loopback
+
+
+def port_of(server: Loopback) -> int:
+    return int(server.url.rpartition(":")[2])
+
+
+def closed_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@contextmanager
+def answering(answer: bytes | None) -> Iterator[int]:
+    """A server that says `answer` to whoever connects and closes; None: it says nothing until the
+    end of the block.
+    """
+    done = threading.Event()
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            while True:
+                try:
+                    connection, _ = listener.accept()
+                except OSError:
+                    return
+                with connection:
+                    if answer is None:
+                        done.wait(10)
+                        return
+                    if connection.recv(4096):
+                        with suppress(OSError):
+                            connection.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        try:
+            yield int(listener.getsockname()[1])
+        finally:
+            done.set()
+            with suppress(OSError):
+                listener.shutdown(socket.SHUT_RDWR)
+            thread.join(10)
+            assert not thread.is_alive()

@@ -1,0 +1,9 @@
+"""Options of a conversation that make no requests of their own."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from chat_loop.conversation.options import Options
+
+QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)

@@ -1,0 +1,65 @@
+"""The real program in a pseudo-terminal on a stalling server, and its terminal settings."""
+
+from __future__ import annotations
+
+import re
+import sys
+import termios
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Exchange
+from tests.support.pty_chat import PtyChat
+
+PATIENCE = 20
+PROMPT = re.compile(r"You:.*context ", re.DOTALL)
+STALLING = Reply(chunks=("Half a ", "sentence ", "and no more"), stall_after=2)
+WHEN_TOLD = 'read -r _; exec "$@"'
+"""A shell that starts the program when a line comes, so that the terminal can be looked at
+before.
+"""
+
+
+def environment(home: Path) -> dict[str, str]:
+    names = {"CHAT_LOOP_HOME": str(home), "HOME": str(home)}
+    return {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", "TERM": "xterm-256color", **names}
+
+
+def command(server: Loopback | None = None) -> list[str]:
+    model = (
+        ["--model", "compatible:m", "--base-url", f"{server.url}/v1"]
+        if server
+        else ["--model", "scripted:echo"]
+    )
+    return [sys.executable, "-m", "chat_loop", *model]
+
+
+def settings(chat: PtyChat) -> list[Any]:
+    """The terminal's settings."""
+    return termios.tcgetattr(chat._child.fileno())
+
+
+@contextmanager
+def chatting(home: Path, server: Loopback | None = None) -> Iterator[tuple[PtyChat, list[Any]]]:
+    """The program at its prompt, and the terminal's settings from before its start."""
+    with PtyChat(
+        ["/bin/sh", "-c", WHEN_TOLD, "sh", *command(server)], env=environment(home)
+    ) as chat:
+        before = settings(chat)
+        chat.line("")
+        chat.wait_for(PROMPT, PATIENCE)
+        assert settings(chat) != before
+        yield chat, before
+
+
+def exchanges(home: Path) -> tuple[Exchange, ...]:
+    """What the one session on disk holds; the file is whole."""
+    sessions = SessionManager(home / "sessions")
+    (row,) = sessions.rows()
+    loaded = sessions.load(row.path)
+    assert loaded.damage == ()
+    return loaded.session.exchanges

@@ -1,0 +1,40 @@
+"""Markdown as a terminal gets it: cut into pieces, rendered, and stripped of styles."""
+
+from __future__ import annotations
+
+import re
+
+from chat_loop.display.markdown.stream import MarkdownStream
+from chat_loop.display.markdown.theme import theme_of
+
+SGR = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def painter(
+    columns: int = 80,
+    *,
+    theme: str = "auto",
+    color: bool = True,
+    wraps: bool = False,
+) -> MarkdownStream:
+    return MarkdownStream(theme_of(theme, color=color), lambda: columns, wraps=wraps)
+
+
+def sent(pieces: list[str], columns: int = 80, *, wraps: bool = False) -> str:
+    """What the terminal is sent for a text in pieces."""
+    made = painter(columns, wraps=wraps)
+    return "".join([*map(made.feed, pieces), made.finish()])
+
+
+def plain(text: str, columns: int = 80) -> str:
+    return SGR.sub("", sent([text], columns))
+
+
+def cut(text: str, sizes: list[int]) -> list[str]:
+    """`text` in pieces of so many characters, in turn."""
+    pieces, at, turn = [], 0, 0
+    while at < len(text):
+        size = sizes[turn % len(sizes)]
+        pieces.append(text[at : at + size])
+        at, turn = at + size, turn + 1
+    return pieces

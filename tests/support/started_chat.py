@@ -1,0 +1,30 @@
+"""The program on a terminal with keys typed as soon as it runs."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.support.headless import ECHO
+from tests.support.pty_chat import PtyChat
+
+
+@contextmanager
+def started(
+    home: Path, *options: str, cols: int = 100, typed: str = "", until: str = "context", **more: str
+) -> Iterator[PtyChat]:
+    """The program on a terminal, with keys typed as soon as it runs; leaving it must be clean."""
+    env = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
+    command = [sys.executable, "-m", "chat_loop", *ECHO, *options]
+    with PtyChat(command, env=env, rows=30, cols=cols) as terminal:
+        terminal.send(typed)
+        terminal.wait_for(until)
+        yield terminal

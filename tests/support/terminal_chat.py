@@ -1,0 +1,62 @@
+"""A chat in a pseudo-terminal: start it, send lines, leave it, and read its session."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from benchmarks.support.loopback import Loopback
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.records import Session
+from tests.support.pty_chat import PtyChat
+
+READY = re.compile(r"You: ")
+COLOUR = re.compile(r"\x1b\[[0-9;]*(3[0-7]|9[0-7])m")
+
+
+@contextmanager
+def chat(
+    home: Path, *options: str, cols: int = 80, ready: str = "context", **more: str
+) -> Iterator[PtyChat]:
+    """The program at its prompt, with `scripted:echo` unless the options say otherwise."""
+    env = {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
+    options = options or ("--model", "scripted:echo")
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", *options], env=env, rows=24, cols=cols
+    ) as terminal:
+        terminal.wait_for(READY, timeout=20)
+        if ready:
+            terminal.wait_for(ready, timeout=20)
+        yield terminal
+
+
+def answered(terminal: PtyChat, line: str) -> str:
+    """Send a line; return what was printed until its reply had ended."""
+    terminal.mark()
+    terminal.line(line)
+    terminal.wait_for(re.compile(r"Time: \d"), timeout=20, output=True)
+    terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), timeout=20, output=True)
+    return terminal.output()
+
+
+def leave(terminal: PtyChat) -> None:
+    terminal.line("exit")
+    assert terminal.exit_code(timeout=20) == 0
+
+
+def saved(home: Path) -> Session:
+    sessions = SessionManager(home / "sessions")
+    return sessions.load(sessions.rows()[0].path).session
+
+
+def compatible(server: Loopback) -> tuple[str, ...]:
+    return ("--model", "compatible:m", "--base-url", f"{server.url}/v1")

@@ -1,0 +1,71 @@
+"""Whole runs of the program in a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import Session
+from chat_loop.sessions.writer import render
+from tests.support.pty_chat import PtyChat
+
+REPLIED = re.compile(r"Time: \d+\.\ds")
+
+
+@dataclass(frozen=True)
+class Program:
+    """How the program is started: its options and its whole environment."""
+
+    options: tuple[str, ...]
+    environment: dict[str, str]
+    home: Path
+    patience: float
+    acknowledges: bool = True
+    summarizes: bool = True
+    """The model can write summaries, and is asked for one when the user leaves."""
+
+    @contextmanager
+    def start(self, *more: str, cols: int = 100) -> Iterator[PtyChat]:
+        argv = (sys.executable, "-m", "chat_loop", *self.options, *more)
+        with PtyChat(argv, env=self.environment, rows=50, cols=cols) as chat:
+            chat.wait_for("You: ", timeout=20)
+            chat.wait_for("context", timeout=20)
+            yield chat
+
+    def sessions(self) -> list[Session]:
+        """The sessions on disk, oldest first, each of them without damage and equal to what it
+        renders to.
+        """
+        found = []
+        for row in reversed(SessionManager(self.home / "sessions").rows()):
+            data = row.path.read_bytes()
+            parsed = parse(data)
+            assert parsed.damage == ()
+            assert parsed.session is not None
+            assert render(parsed.session) == data
+            found.append(parsed.session)
+        return found
+
+
+def environment(home: Path, **more: str) -> dict[str, str]:
+    return {
+        "CHAT_LOOP_HOME": str(home),
+        "PATH": "/usr/bin:/bin",
+        "HOME": str(home),
+        "LANG": "C.UTF-8",
+        **more,
+    }
+
+
+def say(chat: PtyChat, text: str, patience: float, until: str | re.Pattern[str] = REPLIED) -> None:
+    """Send a line and wait until its reply has ended and the prompt is back."""
+    chat.mark()
+    chat.line(text)
+    chat.wait_for(until, timeout=patience, output=True)
+    chat.wait_for(re.compile(r"You: .*context", re.DOTALL), timeout=patience, output=True)

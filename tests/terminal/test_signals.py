@@ -1,0 +1,204 @@
+"""Signals, interrupt keys, and a terminal that goes away, on the real program."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback
+from chat_loop.sessions.records import Exchange
+from tests.support.pty_chat import PtyChat
+from tests.support.real_program import (
+    PATIENCE,
+    STALLING,
+    chatting,
+    command,
+    environment,
+    exchanges,
+    settings,
+)
+
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals and pseudo-terminals of POSIX"
+)
+
+ENDING = [signal.SIGTERM, signal.SIGHUP]
+AS_LEADER = (
+    "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); "
+    "os.execv(sys.argv[1], sys.argv[1:])"
+)
+"""A Python that makes its stdin the controlling terminal, and then becomes the program."""
+
+
+def say(chat: PtyChat, text: str, answer: str) -> None:
+    """Send a message, wait for its reply and the next prompt."""
+    chat.mark()
+    chat.line(text)
+    chat.wait_for(answer, PATIENCE, output=True)
+    chat.wait_for("Time:", PATIENCE, output=True)
+    chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
+
+
+def has_partial(exchange: Exchange) -> bool:
+    """Whether the exchange is that of a reply that stalled and was stopped."""
+    reply = exchange.reply
+    return reply is not None and (reply.text.rstrip(), reply.stop) == (
+        "Half a sentence",
+        "interrupted",
+    )
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_at_the_prompt(number: signal.Signals, tmp_path: Path) -> None:
+    with chatting(tmp_path) as (chat, before):
+        say(chat, "hello", "You said: hello")
+        chat.send("half a li")
+        chat.wait_for("half a li", PATIENCE)
+        os.kill(chat._child.pid or 0, number)
+        assert chat.exit_code(PATIENCE) == 128 + number
+        assert settings(chat) == before
+        assert "Traceback" not in chat.text()
+    (exchange,) = exchanges(tmp_path)
+    assert exchange.reply is not None
+    assert exchange.reply.stop == "end"
+
+
+@pytest.mark.parametrize("number", ENDING)
+def test_a_signal_during_a_reply(number: signal.Signals, tmp_path: Path) -> None:
+    with Loopback() as server, chatting(tmp_path, server) as (chat, before):
+        server.enqueue(STALLING)
+        chat.line("hello")
+        chat.wait_for("Half a sentence", PATIENCE)
+        os.kill(chat._child.pid or 0, number)
+        assert chat.exit_code(PATIENCE) == 128 + number
+        assert settings(chat) == before
+        assert "Traceback" not in chat.text()
+    (exchange,) = exchanges(tmp_path)
+    assert exchange.query.text == "hello"
+    assert has_partial(exchange)
+
+
+def test_ctrl_c_keeps_the_partial_reply_and_the_chat_goes_on(tmp_path: Path) -> None:
+    with Loopback() as server, chatting(tmp_path, server) as (chat, before):
+        server.enqueue(STALLING)
+        chat.line("hello")
+        chat.wait_for("Half a sentence", PATIENCE)
+        chat.mark()
+        chat.ctrl("c")
+        chat.wait_for("You:", PATIENCE, output=True)
+        server.left(0)
+        say(chat, "again", "You said: again")
+        chat.ctrl("d")
+        assert chat.exit_code(PATIENCE) == 0
+        assert settings(chat) == before
+        assert "Traceback" not in chat.text()
+    first, second = exchanges(tmp_path)
+    assert has_partial(first)
+    assert second.reply is not None
+    assert second.reply.text == "You said: again"
+
+
+def test_ctrl_c_at_the_prompt_clears_the_line_and_ctrl_d_leaves(tmp_path: Path) -> None:
+    with chatting(tmp_path) as (chat, before):
+        chat.send("not this")
+        chat.wait_for("You: not this", PATIENCE)
+        chat.ctrl("c")
+        chat.wait_for(re.compile(r"You:\s*$", re.MULTILINE), PATIENCE)
+        say(chat, "but this", "You said: but this")
+        chat.ctrl("c")
+        chat.wait_for("again to quit", PATIENCE)
+        chat.ctrl("d")
+        assert chat.exit_code(PATIENCE) == 0
+        assert settings(chat) == before
+    (exchange,) = exchanges(tmp_path)
+    assert exchange.query.text == "but this"
+
+
+@pytest.mark.parametrize("signalled", [True, False], ids=["with SIGHUP", "without a signal"])
+@pytest.mark.parametrize("replying", [False, True], ids=["at the prompt", "during a reply"])
+def test_the_terminal_goes_away(signalled: bool, replying: bool, tmp_path: Path) -> None:
+    with Loopback() as server, (tmp_path / "errors").open("wb") as errors:
+        master, slave = pty.openpty()
+        leader = [sys.executable, "-c", AS_LEADER] if signalled else []
+        server.enqueue(STALLING)
+        with subprocess.Popen(
+            [*leader, *command(server)],
+            stdin=slave,
+            stdout=slave,
+            stderr=errors,
+            env=environment(tmp_path),
+            start_new_session=True,
+        ) as process:
+            os.close(slave)
+            shown = b""
+            while b"context" not in shown:
+                shown += os.read(master, 4096)
+                if b"\x1b[6n" in shown:
+                    shown = shown.replace(b"\x1b[6n", b"")
+                    os.write(master, b"\x1b[1;1R")
+            if replying:
+                os.write(master, b"hello\r")
+                while b"sentence" not in shown:
+                    shown += os.read(master, 4096)
+            os.close(master)
+            if replying and not signalled:
+                server.release()  # nobody told the program; it learns it when it shows what comes
+            try:
+                code = process.wait(PATIENCE)
+            finally:
+                with contextlib.suppress(ProcessLookupError):
+                    process.kill()
+        if replying:
+            (exchange,) = exchanges(tmp_path)
+            assert exchange.reply is not None
+            assert exchange.reply.text.startswith("Half a sentence")
+        if signalled or replying:
+            assert code == 128 + signal.SIGHUP
+    assert (tmp_path / "errors").read_text() == ""
+
+
+def test_sigint_between_the_editor_and_the_work_disturbs_nothing(tmp_path: Path) -> None:
+    """It can arrive when the editor has gone and the work has not begun, or the other way round."""
+    with chatting(tmp_path) as (chat, _):
+        for number in range(20):
+            chat.mark()
+            chat.line(f"message {number}")
+            assert chat._child.pid
+            os.kill(chat._child.pid, signal.SIGINT)
+            chat.wait_for("Time:", PATIENCE, output=True)
+            chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
+        assert "Exception" not in chat.text()
+        chat.line("exit")
+        assert chat.exit_code(PATIENCE) == 0
+    assert [exchange.query.text for exchange in exchanges(tmp_path)] == [
+        f"message {number}" for number in range(20)
+    ]
+
+
+def test_sigint_ends_a_chat_without_an_editor(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        command(),
+        env=environment(tmp_path),
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert process.stdin
+    assert process.stdout
+    process.stdin.write(b"hello\n")
+    process.stdin.flush()
+    read = b""
+    while read.count(b"You: ") < 2:
+        read += os.read(process.stdout.fileno(), 1000)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(PATIENCE) == 130, "its input is still open"
+    assert process.communicate()[1] == b""
+    assert [exchange.query.text for exchange in exchanges(tmp_path)] == ["hello"]

@@ -1,0 +1,387 @@
+"""Whole runs of the chat loop: typed lines and the screen."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from chat_loop.commands.registry import registry
+from chat_loop.context.budget import Limits
+from chat_loop.conversation.options import Options
+from chat_loop.errors import AuthenticationFailed, Overloaded
+from chat_loop.values import Window
+from tests.support.failing_files import FailingFiles
+from tests.support.screens import Screen, Terminal
+from tests.support.scripted_chat import SUMMARY, Says, names
+
+ID = "sally_20261121_223015"
+
+
+@pytest.fixture(autouse=True)
+def _size(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    for name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def test_a_conversation_with_a_compaction(tmp_path: Path) -> None:
+    lines = ["Hi, I am Bob", "compact", "Who am I?", "exit"]
+    screen = Screen(
+        tmp_path, lines, "Hello\nBob.\n", SUMMARY, "Ready to continue!", "Bob.", SUMMARY
+    )
+    assert screen.text == (
+        """\
+You: Hi, I am Bob
+Sally: Hello
+Bob.
+
+Time: 2.0s | Tokens: 110 (in: 100, out: 10)
+
+You: compact
+📝 Generating session summary... ✓
+💾 Saved session: sally_20261121_223015 (1 query, 110 tokens)
+📦 Compacted 110 → 247 tokens · 1 decision, 1 fact kept.
+🔄 Starting new session with summary...
+Sally: Ready to continue!
+Time: 2.0s | Tokens: 110 (in: 100, out: 10)
+
+You: Who am I?
+Sally: Bob.
+Time: 2.0s | Tokens: 110 (in: 100, out: 10)
+
+You: exit
+📝 Generating session summary... ✓
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261121_223019
+  Queries: 1
+  Tokens: 110 (in: 100, out: 10)
+  Restoration: 110 (in: 100, out: 10)
+  Combined Total: 220
+  Resume with: chat-loop --resume sally_20261121_223019
+"""
+    )
+    assert screen.code == 0
+
+
+def test_resume_by_number(tmp_path: Path) -> None:
+    Screen(tmp_path, ["Hi, I am Bob"], "Hello.", SUMMARY)
+    screen = Screen(tmp_path, ["resume 1", "/clear"], "Ready.", hours=1)
+    assert screen.text == (
+        """\
+You: resume 1
+📋 Loading session...
+✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 15 tokens)
+  247 tokens: the summary
+🔄 Restoring context...
+Sally: Ready.
+Time: 2.0s | Tokens: 110 (in: 100, out: 10)
+
+You: /clear
+💾 Saved session: sally_20261121_233015 (0 queries, 110 tokens)
+New session; nothing is carried over.
+Goodbye!
+"""
+    )
+
+
+def test_clear_empties_the_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm")
+    assert Screen(tmp_path, ["/clear"], out=Terminal()).text.count("\x1b[H\x1b[2J\x1b[3J") == 1
+
+
+def test_help_is_one_screen_of_families(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["help"], out=Terminal())
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text).partition("You: help\n")[2].split("\n")
+    assert len(shown) <= 23
+    assert max(map(len, shown)) <= 80
+    assert shown[0] == "Conversation     /copy /edit /retry"
+    told = " ".join(shown).split()
+    assert [name for name in registry.commands if f"/{name.name}" not in told] == []
+
+
+def test_help_all_explains_every_command(tmp_path: Path) -> None:
+    lines = Screen(tmp_path, ["/help all"]).text.split("\n")
+    for command in registry.commands:
+        usage = f"  {command.usage}"
+        assert f"{usage:<30}{command.help}" in lines or (
+            lines[lines.index(usage) + 1] == f"    {command.help}"
+        )
+
+
+def test_help_explains_one_command(tmp_path: Path) -> None:
+    assert Screen(tmp_path, ["/help /pin", "/help nothing"]).text == (
+        """\
+You: /help /pin
+/pin TEXT
+  Keep a text word for word through every compaction and resume.
+You: /help nothing
+✗ There is no command /nothing.
+  /help lists the commands.
+Goodbye!
+"""
+    )
+
+
+def test_help_all_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["/help all", "/help compact"], out=Terminal())
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", screen.text)
+    listed, _, told = shown.partition("/help compact\n")
+    assert "  /compact [FOCUS]            Summarize and continue in a new session.\n" in listed
+    assert "  /exit                       Save the session with a summary and quit.\n" in listed
+    assert "  /untag TAG …                Remove tags from this conversation.\n" in listed
+    assert max(map(len, listed.split("\n"))) <= 80
+    assert "--preview asks first, --diff lists" in told
+    assert (
+        "\n  /compact --diff            list the sentences with exact values that only the\n"
+        + " " * 29
+        + "archive has"
+        in told
+    )
+
+
+def test_the_session_one_is_in_cannot_be_resumed(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["Hi", f"resume {ID}"], "Hello.", SUMMARY)
+    assert "✗ That session is already open.\n" in screen.text
+    assert names(tmp_path) == [f"{ID}.md"]
+
+
+def test_an_unknown_command_sends_nothing(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["/compct now", "/xyzzy", "", "  \n "])
+    sends = "To send it as text, start with a space."
+    assert screen.text == (
+        f"You: /compct now\n⚠️  There is no command /compct. Did you mean /compact? {sends}\n"
+        f"You: /xyzzy\n⚠️  There is no command /xyzzy. /help lists the commands. {sends}\n"
+        "You: \nYou:   \n \nGoodbye!\n"
+    )
+    assert screen.talk.sent == []
+    assert names(tmp_path) == []
+
+
+def test_what_only_resembles_a_command_is_sent_as_it_was_typed(tmp_path: Path) -> None:
+    lines = [
+        " exit",
+        "history",
+        "compact disks are old",
+        "/usr/bin/python fails",
+        "#include <stdio.h>",
+    ]
+    screen = Screen(tmp_path, lines, *["So."] * len(lines), SUMMARY)
+    asked = [messages[-1].text for messages in screen.talk.sent[:-1]]
+    assert asked == lines
+
+
+def test_pins(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["/pin one\n  \x1b[31mtwo", "#pin [bold]three", "/pin"])
+    assert screen.text == (
+        """\
+You: /pin one
+  \x1b[31mtwo
+Pinned; 1 in all.
+You: #pin [bold]three
+Pinned; 2 in all.
+You: /pin
+1  one
+  ␛[31mtwo
+2  [bold]three
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261121_223015
+  Queries: 0
+  Tokens: 0
+  Resume with: chat-loop --resume sally_20261121_223015
+"""
+    )
+
+
+def test_info(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path,
+        ["/info", "Hi", "/pin x", "/info"],
+        "Hello.",
+        SUMMARY,
+        window=Window(128_000, guessed=True),
+    )
+    assert screen.text.startswith(
+        """\
+You: /info
+Session ID:     none yet: it begins with your first message
+Agent:          Sally
+Model:          scripted:test
+Context:        ~2 of 128,000 (guessed) tokens (~0%)
+Total Queries:  0
+Session Tokens: 0 (in: 0, out: 0)
+You: Hi
+"""
+    )
+    assert screen.text.partition("You: /pin x\n")[2].startswith(
+        f"""\
+Pinned; 1 in all.
+You: /info
+Session ID:     {ID}
+File:           {tmp_path}/{ID}.md
+Saved:          yes
+Agent:          Sally
+Model:          scripted:test
+Context:        110 of 128,000 (guessed) tokens (0%)
+Total Queries:  1
+Session Tokens: 110 (in: 100, out: 10)
+Pins:           1
+"""
+    )
+
+
+@pytest.mark.parametrize("answer", ["y", "n"])
+def test_a_session_of_another_agent_is_asked_about(tmp_path: Path, answer: str) -> None:
+    Screen(tmp_path, ["Hi"], "Hello.", SUMMARY, agent="Harry")
+    yes = answer == "y"
+    steps = ("Ready.",) if yes else ()
+    screen = Screen(tmp_path, ["resume 1"], *steps, hours=1, answers=[answer])
+    shown = """\
+You: resume 1
+📋 Loading session...
+⚠️  Session created with Harry, using Sally.
+Different agent detected. Continue? (y/n) """
+    found = "y\n✓ Found: Harry - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
+    assert screen.text.startswith(
+        shown + (found if yes else "n\nNot resumed. Starting fresh.\nGoodbye!\n")
+    )
+    assert len(screen.talk.sent) == yes
+
+
+def test_a_failure_is_shown_with_its_hint_and_the_chat_goes_on(tmp_path: Path) -> None:
+    wrong = AuthenticationFailed("The key is not valid.", "Set ANTHROPIC_API_KEY.")
+    broken = Says(("I will",), then=Overloaded("It is down.", "Try later."))
+    screen = Screen(tmp_path, ["Hi", "Tell me", "And now?"], wrong, broken, "Yes.", SUMMARY)
+    assert screen.text.partition("📝")[0] == (
+        """\
+You: Hi
+Time: 2.0s | Failed
+
+✗ The key is not valid.
+  Set ANTHROPIC_API_KEY.
+The model will not see this message again; /retry resends it.
+You: Tell me
+Sally: I will
+Time: 2.0s | Tokens: ~10 (in: 8, out: 2) | Failed
+
+✗ It is down.
+  Try later.
+You: And now?
+Sally: Yes.
+Time: 2.0s | Tokens: 110 (in: 100, out: 10)
+
+"""
+    )
+
+
+def test_a_summary_that_fails_at_exit_is_shown(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["Hi"], "Hello.", "No.", "No.")
+    assert screen.text.partition("\n\n")[2].startswith(
+        "📝 Generating session summary...\n"
+        "The summary lacks the headings that were asked for. Trying again (2/2); Ctrl-C stops.\n"
+        "⚠️  Summary failed: The summary lacks the headings that were asked for. "
+        "It will be made when you resume the session.\n"
+        "Goodbye!\n"
+        "✓ Conversation saved successfully!\n"
+    )
+
+
+def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_path: Path) -> None:
+    files = FailingFiles()
+    files.room = 0
+    screen = Screen(tmp_path, ["Hi"], "Hello.", SUMMARY, files=files)
+    assert screen.code == 1
+    warning = (
+        f"⚠️  Not saved: {tmp_path}/{ID}.md: no space left on device. "
+        "Free some space or fix the permissions: it is tried again with every message. The "
+        "conversation is in memory.\n"
+    )
+    assert screen.text == (
+        f"You: Hi\n{warning}"
+        "Sally: Hello.\nTime: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n"
+        f"📝 Generating session summary... ✓\n{warning}"
+        f"Goodbye!\n✗ The conversation is NOT saved: {tmp_path}/{ID}.md\n"
+    )
+
+
+def test_ctrl_c_at_the_prompt_says_how_to_leave(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, [KeyboardInterrupt, "help", KeyboardInterrupt])
+    assert screen.text.startswith("Press Ctrl-C again to quit.\nYou: help\n")
+    assert screen.text.endswith("Press Ctrl-C again to quit.\nGoodbye!\n")
+
+
+def test_ctrl_c_stops_a_reply_and_keeps_what_came(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path, ["Count", "Go on"], Says(("One, ", "two"), then="silence"), "Three.", SUMMARY
+    )
+    assert screen.text.partition("📝")[0] == (
+        """\
+You: Count
+Sally: One, two
+Time: 0.0s | Tokens: ~9 (in: 7, out: 2) | Interrupted
+
+You: Go on
+Sally: Three.
+Time: 2.0s | Tokens: 110 (in: 100, out: 10)
+
+"""
+    )
+    assert [message.text for message in screen.talk.sent[1]] == ["Count", "One, two", "Go on"]
+
+
+def test_ctrl_c_skips_the_summary_at_exit(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["Hi", "exit"], "Hello.", Says(("**Back",), then="silence"))
+    assert screen.text.partition("You: exit\n")[2] == (
+        """\
+📝 Generating session summary...
+⚠️  Summary skipped. It will be made when you resume the session.
+Goodbye!
+✓ Conversation saved successfully!
+  Session ID: sally_20261121_223015
+  Queries: 1
+  Tokens: 110 (in: 100, out: 10)
+  Resume with: chat-loop --resume sally_20261121_223015
+"""
+    )
+    assert screen.code == 0
+
+
+def test_ctrl_c_stops_a_compaction_and_changes_nothing(tmp_path: Path) -> None:
+    screen = Screen(
+        tmp_path,
+        ["Hi", "compact", "So?"],
+        "Hello.",
+        Says(("**Back",), then="silence"),
+        "Yes.",
+        SUMMARY,
+    )
+    assert "Generating session summary...\nStopped.\nYou: So?\nSally: Yes.\n" in screen.text
+    assert names(tmp_path) == [f"{ID}.md"]
+
+
+def test_a_full_context_is_warned_of_once(tmp_path: Path) -> None:
+    off = replace(Options(), limits=replace(Limits(), enabled=False, max_messages=3))
+    screen = Screen(tmp_path, ["1", "2"], "a", "b", SUMMARY, window=Window(120), options=off)
+    warning = "⚠️  The context is 92% full (110 of 120 tokens). compact makes room.\n"
+    assert screen.text.count(warning) == 1
+    assert screen.text.index(warning) < screen.text.index("You: 2")
+
+
+def test_a_run_that_begins_with_a_resume(tmp_path: Path) -> None:
+    Screen(tmp_path, ["Hi"], "Hello.", SUMMARY)
+    screen = Screen(tmp_path, [], "Ready.", first=f"/resume {ID}", hours=1)
+    assert screen.text.startswith(
+        "📋 Loading session...\n✓ Found: Sally - Nov 21, 22:30 (1 query, 110 tokens; --full: 12 tokens)\n"
+    )
+
+
+def test_on_a_terminal_the_program_colours_its_own_words_and_never_the_models(
+    tmp_path: Path,
+) -> None:
+    reply = "[red]no[/] \x1b[31mred\x1b[0m"
+    screen = Screen(tmp_path, ["Hi"], reply, SUMMARY, out=Terminal())
+    assert "\x1b[1;36mSally:\x1b[0m [red]no[/] ␛[31mred␛[0m\n\x1b[2mTime: " in screen.text
