@@ -539,7 +539,7 @@ def test_files_that_are_too_long_for_the_window_are_refused(tmp_path: Path, here
             continue
         with pytest.raises(UsageError) as error:
             asyncio.run(say(talk, text))
-        assert error.value.message == f"{start}with a window of 8K a message takes 3,277 of files."
+        assert error.value.message == f"{start}with a window of 8K a message has room for 3,277."
     assert len(talk.sent) == 1
 
 

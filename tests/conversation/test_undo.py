@@ -76,7 +76,7 @@ def test_everything_can_be_undone_one_by_one(tmp_path: Path) -> None:
         await talk.conversation.ask(SECRET)
         assert (await talk.conversation.undo()).query.number == 2
         assert (await talk.conversation.undo()).query.number == 1
-        with pytest.raises(UsageError, match="Nothing was said in this session that could"):
+        with pytest.raises(UsageError, match="Nothing to undo"):
             await talk.conversation.undo()
         await talk.conversation.ask("Hi")
         assert talk.sent[-1] == said("Hi")

@@ -354,11 +354,11 @@ def test_an_editor_finds_the_terminal_as_it_was(tmp_path: Path) -> None:
     with chat(tmp_path, EDITOR=script(tmp_path / "editor", "echo EDITING")) as terminal:
         entered(terminal, "hello\r")
         terminal.line("/compact --preview")
-        terminal.wait_for("(y")
+        terminal.wait_for("[y]es")
         terminal.mark()
         terminal.send("e\r")
         terminal.wait_for("EDITING", output=True)
-        terminal.wait_for("(y", output=True)
+        terminal.wait_for("[y]es", output=True)
         terminal.send("n\r")
         terminal.wait_for("context")
         leave(terminal)
