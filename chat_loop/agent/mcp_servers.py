@@ -130,7 +130,7 @@ class McpServers:
         """Wait until every server is connected or has failed, and has its newest tools."""
 
         async def wait() -> None:
-            await asyncio.gather(*(one.refresh() for one in self._connections.values()))
+            await asyncio.gather(*(value.refresh() for value in self._connections.values()))
 
         self.start()
         await self._in_thread(wait)

@@ -85,7 +85,7 @@ class CommandCompleter:
         last = done[-1] if done else ""
         if word.startswith("--"):
             typed_options = {one.partition("=")[0] for one in done}
-            options = [one for one in command.options.items() if one[0] not in typed_options]
+            options = [item for item in command.options.items() if item[0] not in typed_options]
             return word, _with_prefix(word, options)
         if last.startswith("--") and last[2:] in command.valued:
             return word, self._values(last, word)
@@ -134,7 +134,7 @@ class CommandCompleter:
             return _with_prefix(typed, ((str(n), names.get(one, one)) for n, one in numbered))
         names.pop(chat.own_id, None)
         wanted = typed.casefold()
-        return [one for one in names.items() if wanted in " ".join(one).casefold()]
+        return [item for item in names.items() if wanted in " ".join(item).casefold()]
 
     def _models(self, typed: str) -> Iterator[tuple[str, str]]:
         models = self._chat.models
@@ -167,4 +167,4 @@ class CommandCompleter:
 
 
 def _with_prefix(typed: str, found: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
-    return [one for one in found if one[0].casefold().startswith(typed.casefold())]
+    return [item for item in found if item[0].casefold().startswith(typed.casefold())]

@@ -107,7 +107,9 @@ class Registry(Struct):
     def named(self, name: str) -> Command | None:
         """Return the command with this name or alias."""
         name = name.lower()
-        return next((one for one in self.commands if name in (one.name, *one.aliases)), None)
+        return next(
+            (command for command in self.commands if name in (command.name, *command.aliases)), None
+        )
 
     def parse(self, line: str) -> Call | Unknown | None:
         """Return the command that a line is, or None for text."""

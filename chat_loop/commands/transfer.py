@@ -55,21 +55,21 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
     exchanges, problem = chat.conversation.thread.exchanges, ""
     if what == "all" or not exchanges:
         sessions, problem = chat.chain()
-        exchanges = tuple(one for session in sessions for one in session.exchanges)
+        exchanges = tuple(exchange for session in sessions for exchange in session.exchanges)
     if what == "query" and exchanges:
         return COPY_CHOICES["query"], exchanges[-1].query.text
     if what == "all" and exchanges:
         name = f"all of the conversation, {plural(len(exchanges), 'query')}"
         name += ", without what is missing of the chain" if problem else ""
         parts = []
-        for one in exchanges:
-            parts.append(f"**You:** {one.query.text}")
-            if one.reply is not None and one.reply.text:
-                parts.append(f"**{chat.conversation.agent.name}:** {one.reply.text}")
+        for exchange in exchanges:
+            parts.append(f"**You:** {exchange.query.text}")
+            if exchange.reply is not None and exchange.reply.text:
+                parts.append(f"**{chat.conversation.agent.name}:** {exchange.reply.text}")
         return name, "\n\n".join(parts) + "\n"
-    for one in reversed(exchanges):
-        if one.reply is not None and one.reply.text:
-            return f"the reply to “{shorten(one.query.text)}”", one.reply.text
+    for exchange in reversed(exchanges):
+        if exchange.reply is not None and exchange.reply.text:
+            return f"the reply to “{shorten(exchange.query.text)}”", exchange.reply.text
     raise UsageError("Nothing to copy yet.")
 
 

@@ -198,13 +198,15 @@ async def stats(chat: Chat, argument: str) -> None:
     session, cost, budget = sessions[-1], conversation.options.cost, conversation.budget
     pairs = [*accounting(session.totals)]
     if len(sessions) > 1:
-        totals = [one.totals for one in sessions]
+        totals = [session.totals for session in sessions]
         pairs += [
             ("Sessions in the chain", str(len(sessions))),
             ("Queries in the chain", str(sum(one.queries for one in totals))),
             ("Tokens in the chain", f"{sum(one.combined for one in totals):,}"),
         ]
-    if summaries := [one.seal.usage for one in sessions if one.seal and one.seal.usage]:
+    if summaries := [
+        session.seal.usage for session in sessions if session.seal and session.seal.usage
+    ]:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
     used = session.usage_of_models or {conversation.agent.model: Usage()}
     pairs.append(("Cost of the session", dollars_text(cost_of(used.items(), cost))))

@@ -23,7 +23,7 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
     """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in."""
     uses, others = _read(before)
     for use in (use for exchange in exchanges for use in exchange.uses):
-        texts = [str(one) for one in _arguments(use).values() if isinstance(one, str | int)]
+        texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
         text = one_line(redact_text(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
         text = text.replace("(", "[").replace(")", "]")
         count, notable = uses.get(use.call.name, (0, ()))

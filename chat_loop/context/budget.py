@@ -184,7 +184,10 @@ def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
 
 def messages_in(exchanges: Iterable[Exchange]) -> int:
     """Return how many messages exchanges are: a query, and a reply when there is one."""
-    return sum(1 + bool(one.reply is not None and one.reply.text.strip()) for one in exchanges)
+    return sum(
+        1 + bool(exchange.reply is not None and exchange.reply.text.strip())
+        for exchange in exchanges
+    )
 
 
 def reported(session: records.Session, count: Count, limit: int) -> int | None:

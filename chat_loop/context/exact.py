@@ -185,7 +185,7 @@ def normalize(value: str) -> str:
         return text.replace(" ", "")
     unit = " ".join(after.replace(".", " ").split()) or before
     parts = [unit] if unit in UNITS else unit.split("/", 1)
-    return figure(digits) + "/".join(UNITS.get(one, one.replace(" ", "")) for one in parts)
+    return figure(digits) + "/".join(UNITS.get(part, part.replace(" ", "")) for part in parts)
 
 
 def figure(text: str) -> str:

@@ -302,7 +302,7 @@ class WordIndex:
 
 def missing_facts(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
     """Return the facts with exact values that none of the lines repeats."""
-    known = [read(one) for one in lines]
+    known = [read(line) for line in lines]
     index = WordIndex(known)
     return [
         fact

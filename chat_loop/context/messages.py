@@ -57,7 +57,9 @@ class Thread(Struct, frozen=True):
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
         """All exchanges that are in the context verbatim; failed ones are only in the file."""
-        return tuple(one for one in (*self.carried, *self.session.exchanges) if not one.failed)
+        return tuple(
+            exchange for exchange in (*self.carried, *self.session.exchanges) if not exchange.failed
+        )
 
     @property
     def fresh(self) -> tuple[Exchange, ...]:
@@ -66,9 +68,10 @@ class Thread(Struct, frozen=True):
         first = place(restoration.unsummarized_from) if restoration is not None else (0, 0)
         own = self.session.depth
         return tuple(
-            one
-            for one in self.exchanges
-            if one.depth == own or (first != (0, 0) and (one.depth, one.query.number) >= first)
+            exchange
+            for exchange in self.exchanges
+            if exchange.depth == own
+            or (first != (0, 0) and (exchange.depth, exchange.query.number) >= first)
         )
 
     def uncovered(self, exchanges: Sequence[Exchange]) -> tuple[Exchange, ...]:
@@ -120,7 +123,7 @@ _number = attrgetter("number")
 
 def _own(entries: Sequence[Entry], *, tools: bool) -> Iterator[tuple[str, Message]]:
     """Yield a session's words, calls and results; results come before the next words."""
-    files = sorted((one for one in entries if isinstance(one, Attachment)), key=_number)
+    files = sorted((entry for entry in entries if isinstance(entry, Attachment)), key=_number)
     attached = {number: list(group) for number, group in groupby(files, key=_number)}
     calls: dict[str, records.Call] = {}
     results: dict[str, records.Result] = {}
@@ -151,10 +154,10 @@ def _step(
 ) -> Iterator[tuple[str, Message]]:
     """Yield the calls of one step and their results, as text when the model has no tools."""
     answers = [
-        ToolResult(one, results[one].text, results[one].failed)
-        if one in results
-        else ToolResult(one, INTERRUPTED, failed=True)
-        for one in calls
+        ToolResult(call, results[call].text, results[call].failed)
+        if call in results
+        else ToolResult(call, INTERRUPTED, failed=True)
+        for call in calls
     ]
     if tools and calls:
         sent = tuple(ToolCall(call.id, call.name, call.arguments) for call in calls.values())

@@ -331,7 +331,7 @@ def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     or a quotation of what nobody said; a decision also when it names what `source` does not name.
     """
     values = _Source(source)
-    lines = {"background": tuple(one.text for one in sentences(narrative.background))}
+    lines = {"background": tuple(sentence.text for sentence in sentences(narrative.background))}
     lines |= {name: getattr(narrative, name) for name in NAMES}
     kept = {name: tuple(filter(values.supports, those)) for name, those in lines.items()}
     kept["decisions"] = tuple(filter(values.names_all_of, kept["decisions"]))
@@ -352,8 +352,8 @@ class _Source:
         self._capital_nouns = sum(word[0].isupper() for word in inside) > 0.15 * len(inside)
         found = find(text)
         self._normals = {normalize(value.text) for value in found}
-        self._moments = [_moment(one) for one in found if one.kind in ("date", "time")]
-        counts = [(one.kind, figures(one.text)) for one in found]
+        self._moments = [_moment(item) for item in found if item.kind in ("date", "time")]
+        counts = [(item.kind, figures(item.text)) for item in found]
         self._bare = {one for kind, numbers in counts if kind == "number" for one in numbers}
         self._counts = self._bare | {
             one for kind, numbers in counts if kind in ("quantity", "id") for one in numbers

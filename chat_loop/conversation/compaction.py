@@ -116,7 +116,7 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         if self.pins is not None:
             standing = summary_block.parse(self.block).pinned if self.block else ()
             entries += [records.Unpin(at=at, text=one) for one in standing if one not in self.pins]
-            entries += [records.Pin(at=at, text=one) for one in self.pins if one not in standing]
+            entries += [records.Pin(at=at, text=pin) for pin in self.pins if pin not in standing]
         live = sessions.begin(
             agent=agent,
             agent_path=agent_path,

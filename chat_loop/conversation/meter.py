@@ -105,7 +105,7 @@ class ContextMeter:
                 text = messages.with_task(text)
                 size += budget.size("-", count) + 80  # a few sentences
             size += budget.size(text, count)
-        size += sum(budget.exchange_size(one, count, window, tools=False) for one in words)
+        size += sum(budget.exchange_size(word, count, window, tools=False) for word in words)
         return round(size * self._ratio)
 
     async def sizes(self, exchanges: Sequence[records.Exchange]) -> list[int]:
@@ -113,7 +113,7 @@ class ContextMeter:
         count, window = self._count, self._conversation.window
 
         def measure() -> list[int]:
-            return [budget.exchange_size(one, count, window) for one in exchanges]
+            return [budget.exchange_size(exchange, count, window) for exchange in exchanges]
 
         return await asyncio.to_thread(measure)
 

@@ -198,7 +198,11 @@ class ChildPlanner:
         stored, covers = _stored_summary(session), session.seal.covers if session.seal else None
         if stored is not None and not remake and (covers is None or not self._covers_all):
             said = () if covers is None else session.exchanges
-            rest = (one for one in said if one.query.number > (covers or 0) and not one.failed)
+            rest = (
+                exchange
+                for exchange in said
+                if exchange.query.number > (covers or 0) and not exchange.failed
+            )
             return stored, tuple(rest)
         if loaded.is_partial:  # it was read from its ends, and the middle is needed
             loaded = self._sessions.load(loaded.path)
@@ -277,7 +281,7 @@ class ChildPlanner:
         whole = frozenset(lines)
         facts = ledger.collect(exchange for exchange in before if exchange.ref not in in_context)
         missing = ledger.missing_facts(
-            [one for one in facts if redact_text(one.text) not in whole], lines
+            [fact for fact in facts if redact_text(fact.text) not in whole], lines
         )
         return tuple(f"{fact.text} [{fact.ref}]" for fact in missing)
 
@@ -348,13 +352,13 @@ class _Branch:
         chain = ChainReader(sessions).read(loaded.session)
         self.loaded = loaded
         self.id = loaded.session.header.id
-        self.line = [loaded.session, *(one.session for one in chain.ancestors)]
+        self.line = [loaded.session, *(ancestor.session for ancestor in chain.ancestors)]
         self.shared = float("inf")
 
     def compare(self, common: str) -> None:
         """Find how much of the `common` session this branch goes on from."""
         children = [one for one in self.line if common and one.header.parent == common]
-        untils = (one.restoration.until for one in children if one.restoration is not None)
+        untils = (child.restoration.until for child in children if child.restoration is not None)
         self.shared = max((place(until)[1] or self.shared for until in untils), default=self.shared)
 
 
@@ -403,9 +407,13 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
                 f"The words from {restoration.verbatim_from} on are incomplete: {error.message}"
             )
         said = [
-            replace(one, depth=depth) for one in before_fork(parent, child.restoration).exchanges
+            replace(exchange, depth=depth)
+            for exchange in before_fork(parent, child.restoration).exchanges
         ]
-        words = (*(one for one in said if (depth, one.query.number) >= first), *words)
+        words = (
+            *(exchange for exchange in said if (depth, exchange.query.number) >= first),
+            *words,
+        )
         child = parent
     return Thread(session, words), ""
 
@@ -448,7 +456,9 @@ def _until_query(session: Session, number: int, hint: str = "") -> Session:
 
 def _check_resumable(session: Session, hint: str = "/show looks into a session.") -> None:
     """Raise SessionError for an empty session; failed queries do not count."""
-    if all(one.failed for one in session.exchanges) and not (session.restoration or session.pins):
+    if all(exchange.failed for exchange in session.exchanges) and not (
+        session.restoration or session.pins
+    ):
         text = f"Session {session.header.id} has no exchanges: it can't be resumed."
         raise SessionError(text, hint)
 

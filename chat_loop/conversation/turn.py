@@ -142,10 +142,10 @@ class _Turn:
             self._live.finish(reply)
         self._steps.append(reply)
         self._streams, self._step_started = False, ended
-        for one in self._calls:
-            at, name, arguments = self._now(), one.name, one.arguments
-            self._live.add(Call(number=number, at=at, id=one.id, name=name, arguments=arguments))
-            self._running.append(one.id)
+        for call in self._calls:
+            at, name, arguments = self._now(), call.name, call.arguments
+            self._live.add(Call(number=number, at=at, id=call.id, name=name, arguments=arguments))
+            self._running.append(call.id)
         self._calls = []
 
     def _end_call(

@@ -112,7 +112,8 @@ def write_json(sessions: Sequence[Session], images: Mapping[str, bytes]) -> byte
         "format": "chat-loop",
         "version": 1,
         "sessions": [
-            {"header": one.header, "entries": one.entries, "seal": one.seal} for one in sessions
+            {"header": session.header, "entries": session.entries, "seal": session.seal}
+            for session in sessions
         ],
         **({"images": images} if images else {}),
     }

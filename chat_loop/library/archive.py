@@ -148,5 +148,5 @@ class Archive:
         depth = max(self._depth, len(ancestors) + 1) - 1
         parent, last = next(iter(ancestors.items()))
         session = self._sessions.load(self._sessions.session_file(parent)).session.up_to(last)
-        exchanges = [replace(one, depth=depth) for one in session.exchanges]
+        exchanges = [replace(exchange, depth=depth) for exchange in session.exchanges]
         return archive_text.read_text(exchanges, request, archive_text.ROOM, self._count)

@@ -73,7 +73,9 @@ def recall_text(
         chosen = places[:1]
         if chosen[0].part == 0 and is_question(spoken[0][1][chosen[0].start : chosen[0].end]):
             answers = [place for place in places if place.part == 1]
-            answers += [Place(1, one.start, one.end) for one in sentences(spoken[1][1])[:1]]
+            answers += [
+                Place(1, sentence.start, sentence.end) for sentence in sentences(spoken[1][1])[:1]
+            ]
             chosen += answers[:1]
         quotes = []
         for place in chosen:
@@ -108,10 +110,10 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
         )
     first, last = sorted((int(match[3]), int(match[5] or match[3])))
     blocks = []
-    for one in exchanges:
-        if first <= one.query.number <= last:
-            lines = [f"{who}: {text.strip()}" for who, text in texts(one) if text.strip()]
-            blocks.append("\n".join((_heading(one), *lines)))
+    for exchange in exchanges:
+        if first <= exchange.query.number <= last:
+            lines = [f"{who}: {text.strip()}" for who, text in texts(exchange) if text.strip()]
+            blocks.append("\n".join((_heading(exchange), *lines)))
     text = "\n\n".join(blocks)
     if not text:
         what = f"is no query {first}" if first == last else "are no such queries"

@@ -95,7 +95,7 @@ class Library:
             if wanted:
                 matching = index.ids_where(*wanted.condition(of_newest=False))
                 newest = index.ids_where(*wanted.condition(of_any=False))
-                found = [one for one in found if one in newest and matching & every[one].keys()]
+                found = [item for item in found if item in newest and matching & every[item].keys()]
             listed = found if limit is None else found[:limit]
             taken = {session for one in listed for session in every[one]}
             sessions = index.rows([*taken])
@@ -181,10 +181,12 @@ class Library:
                     stale = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
                     indexed = index.ids_where() if stale and self._count else set[str]()
-                    if not stale or (indexed and indexed.issuperset(one.id for one in stale.files)):
+                    if not stale or (
+                        indexed and indexed.issuperset(file.id for file in stale.files)
+                    ):
                         return question(index)
                 count = len(stale.files)
-                much = count > SOON_FILES or sum(one.size for one in stale.files) > SOON_BYTES
+                much = count > SOON_FILES or sum(file.size for file in stale.files) > SOON_BYTES
                 if much and not patient:
                     text = f"The index does not have {plural(count, 'changed session')} yet."
                     raise IndexUnavailable(text)
@@ -234,8 +236,8 @@ def _conversation(
         branch = Branch(at, next((one.words for one in reversed(own) if one.words), ""))
     return replace(
         row,
-        name=next((sessions[one].name for one in parts if sessions[one].name), ""),
-        created=next((one.created for one in reversed(parts.values()) if one.created), None),
+        name=next((sessions[part].name for part in parts if sessions[part].name), ""),
+        created=next((value.created for value in reversed(parts.values()) if value.created), None),
         queries=None if None in queries else sum(filter(None, queries)),
         tokens=None if None in tokens else sum(filter(None, tokens)),
         spent=None if any(part.spent is None for part in parts.values()) else (*spent.items(),),

@@ -157,13 +157,14 @@ def _scored(
     near = _highest(around)
     beside = sum(map(mul, weights, near))
     scores: dict[int, float] = {}
-    for one in sentences:
+    for sentence in sentences:
         held = [
-            max(0.0, surely - before) for surely, before in zip(one.certainty, near, strict=True)
+            max(0.0, surely - before)
+            for surely, before in zip(sentence.certainty, near, strict=True)
         ]
         score = beside + sum(map(mul, weights, held))
-        score *= _ASKING if QUESTION_MARK in one.marks else 1.0
-        scores[one.number] = score * (_TELLING if VALUE_MARK in one.marks else 1.0)
+        score *= _ASKING if QUESTION_MARK in sentence.marks else 1.0
+        scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda one: (-scores[one.number], one.number))
     best = scores[ordered[0].number] if ordered else 0.0
     strength = 0.0

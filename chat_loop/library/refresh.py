@@ -91,7 +91,7 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
         row=row or partial.row(path),
         size=size,
         changed=changed,
-        exchanges=[indexed_exchange(one) for one in session.exchanges] if session else (),
+        exchanges=[indexed_exchange(exchange) for exchange in session.exchanges] if session else (),
         summary=_summary(session) if session else None,
     )
 
@@ -101,7 +101,7 @@ def _summary(session: Session) -> IndexedSummary | None:
     seal = session.seal
     if seal is None or seal.summary is None:
         return None
-    numbers = [one.query.number for one in session.exchanges]
+    numbers = [exchange.query.number for exchange in session.exchanges]
     block, compaction = seal.summary, seal.compaction
     sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
     return IndexedSummary(

@@ -142,11 +142,11 @@ def search(
 def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
     """Return the best sentences of an exchange that fit."""
     places = [
-        Place(part, one.start, one.end)
+        Place(part, sentence.start, sentence.end)
         for part, (_, text) in enumerate(texts)
-        for one in sentences(text)
+        for sentence in sentences(text)
     ]
-    numbers = [one.number for one in scored.sentences if one.number < len(places)]
+    numbers = [sentence.number for sentence in scored.sentences if sentence.number < len(places)]
     return tuple(places[number] for number in numbers[:_PLACES])
 
 

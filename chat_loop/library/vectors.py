@@ -108,15 +108,15 @@ def passages(query: str, reply: str) -> tuple[str, ...]:
 
     What a person tells in passing is a sentence, which one vector of the whole would lose.
     """
-    texts = [query[one.start : one.end] for one in sentences(query)]
+    texts = [query[sentence.start : sentence.end] for sentence in sentences(query)]
     if len(texts) > _FIRST + _LAST:
         texts = [*texts[:_FIRST], *texts[-_LAST:]]
     spans: list[tuple[int, int]] = []
-    for one in sentences(reply):
-        if spans and one.end - spans[-1][0] <= _PART:
-            spans[-1] = spans[-1][0], one.end
+    for sentence in sentences(reply):
+        if spans and sentence.end - spans[-1][0] <= _PART:
+            spans[-1] = spans[-1][0], sentence.end
         elif len(spans) < _PARTS:
-            spans.append((one.start, one.end))
+            spans.append((sentence.start, sentence.end))
         else:
             break
     texts += [f"{query[:_ABOUT]}\n{reply[start:end]}" for start, end in spans]
@@ -176,7 +176,7 @@ def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
 
     An exchange is as near as its nearest vector and that of all its texts on average.
     """
-    counts = [len(one) // DIMENSIONS for one in exchanges]
+    counts = [len(exchange) // DIMENSIONS for exchange in exchanges]
     if not exchanges:
         return []
     matrix: NDArray[np.int8] = np.frombuffer(b"".join(exchanges), dtype=np.int8)

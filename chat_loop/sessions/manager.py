@@ -129,7 +129,7 @@ class SessionManager:
         if not records.ID_PATTERN.fullmatch(reference):
             message = "That is not a session id: ids are letters, digits, _ and -."
             raise SessionNotFound(message, "sessions shows numbers and ids.")
-        matching = [one for one in ids if one.startswith(reference)]
+        matching = [identity for identity in ids if identity.startswith(reference)]
         if reference in matching or len(matching) == 1:
             return self.session_file(reference if reference in matching else matching[0])
         if matching:
@@ -265,7 +265,7 @@ class SessionManager:
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
         if self._saves:
             with suppress(OSError):  # only a convenience
-                note = "".join(f"{one}\n" for one in ids)
+                note = "".join(f"{identity}\n" for identity in ids)
                 self._files.replace(self.directory / _CURRENT, note.encode())
 
     def current(self) -> str:

@@ -218,7 +218,9 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
             parsed = parse(head[: end + 1] + tail[tail.find(_QUERY) + 1 :])
             session, count = parsed.session, tail.count(_QUERY)
             if count and session is not None and not parsed.damage and session.seal is not None:
-                numbers = [one.number for one in session.entries if isinstance(one, Query)][-count:]
+                numbers = [entry.number for entry in session.entries if isinstance(entry, Query)][
+                    -count:
+                ]
                 active = {exchange.query.number for exchange in session.exchanges}
                 covers = session.seal.covers
                 is_enough = len(active.intersection(numbers)) >= max(1, last)

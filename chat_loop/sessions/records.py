@@ -312,9 +312,13 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             for at, entry in enumerate(self.entries)
             if isinstance(entry, Query) and entry.number > number
         )
-        entries = [one for one in self.entries[:end] if not isinstance(one, Name | Tag | Untag)]
+        entries = [
+            entry for entry in self.entries[:end] if not isinstance(entry, Name | Tag | Untag)
+        ]
         entries += [
-            one for one in self.entries[end:] if isinstance(one, Undo) and one.number <= number
+            entry
+            for entry in self.entries[end:]
+            if isinstance(entry, Undo) and entry.number <= number
         ]
         header = replace(self.header, name=self.name, tags=self.tags)
         return replace(self, header=header, entries=tuple(entries), seal=None)
@@ -446,12 +450,12 @@ def _exchange(query: Query, records: Sequence[QueryEntry], depth: int) -> Exchan
     replies = [entry for entry in records if isinstance(entry, Reply)]
     reply = replies[-1] if replies else None
     if reply is not None and len(replies) > 1:  # steps of one reply, between which tools were used
-        seconds = [one.seconds for one in replies if one.seconds is not None]
-        usages = [one.usage for one in replies if one.usage is not None]
+        seconds = [reply.seconds for reply in replies if reply.seconds is not None]
+        usages = [reply.usage for reply in replies if reply.usage is not None]
         reply = replace(
             reply,
             at=replies[0].at,
-            text="\n\n".join(one.text for one in replies if one.text),
+            text="\n\n".join(reply.text for reply in replies if reply.text),
             seconds=sum(seconds) if len(seconds) == len(replies) else None,
             usage=sum(usages, Usage()) if usages else None,
         )

@@ -78,10 +78,12 @@ class Installation(Struct, frozen=True):
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is there; return 1 when there is a problem."""
     columns, report = plain.terminal_columns(), []
-    for one in findings(options):
-        report.append(one)
-        lines = [f"{SIGNS[one.state]} {one_line(one.name, 60):<15} {one_line(one.text, 1_000)}"]
-        lines += [f"{'':18}→ {one_line(one.hint, 1_000)}"] if one.hint else []
+    for option in findings(options):
+        report.append(option)
+        lines = [
+            f"{SIGNS[option.state]} {one_line(option.name, 60):<15} {one_line(option.text, 1_000)}"
+        ]
+        lines += [f"{'':18}→ {one_line(option.hint, 1_000)}"] if option.hint else []
         for line in () if options.as_json else lines:
             plain.out((wrapped(line, columns - 1, 18) if columns else line) + "\n")
     problems = sum(finding.state == "problem" for finding in report)

@@ -147,14 +147,14 @@ class SessionActions:
             err(chain.problem)
         sessions = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
         if as_json:
-            out_json([{"session": one.header.id, "seal": one.seal} for one in sessions])
+            out_json([{"session": session.header.id, "seal": session.seal} for session in sessions])
             return 0
-        for one in sessions:
-            seal = one.seal
+        for session in sessions:
+            seal = session.seal
             if seal is None or seal.summary is None:
-                out(f"{one.header.id}: no summary\n\n")
+                out(f"{session.header.id}: no summary\n\n")
                 continue
-            out(f"{one.header.id}: {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n")
+            out(f"{session.header.id}: {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n")
             if (made := seal.compaction) is not None:
                 price = dollars_text(made.cost)
                 out(f"{compaction_text(made)} · {made.model or 'no model'} · {price}\n")
@@ -284,7 +284,11 @@ class SessionActions:
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
         ids = dict.fromkeys(options.ids)
-        back = [one for one in ids if _try_each(trash.restore, self.sessions.directory, one)]
+        back = [
+            identity
+            for identity in ids
+            if _try_each(trash.restore, self.sessions.directory, identity)
+        ]
         out("".join(f"{identity} is restored.\n" for identity in back))
         return int(len(back) < len(ids))
 
