@@ -9,6 +9,8 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import settings
 
+from benchmarks.support.loopback import Loopback
+
 # How long an example takes is the machine's affair.
 settings.register_profile("tests", deadline=None)
 settings.load_profile("tests")
@@ -36,3 +38,10 @@ def machine_zone() -> Iterator[None]:
     """Return to the machine's time zone after a test that changed TZ."""
     yield
     time.tzset()
+
+
+@pytest.fixture
+def server() -> Iterator[Loopback]:
+    """A server on loopback, ended after the test."""
+    with Loopback() as loopback:
+        yield loopback

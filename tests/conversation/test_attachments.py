@@ -531,7 +531,7 @@ def test_files_that_are_too_long_for_the_window_are_refused(tmp_path: Path, here
     (here / "more.txt").write_text("word " * 3_000)
     talk = Talk(tmp_path / "sessions", "I see.", window=Window(8_192))
     for text, start in (
-        ("@long.txt @more.txt", "The files have about 6,008 tokens: "),
+        ("@long.txt @more.txt", "The files have about 6,008 tokens; "),
         ("@long.txt @notes.txt", ""),
     ):
         if not start:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,12 +14,6 @@ from tests.support.headless import run
 LENGTH = "The reply was cut off at the token limit."
 REFUSED = "The reply was refused, by the model or by a filter of its service."
 STEPS = "The model called tools as often as it may for one reply (1)."
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as loopback:
-        yield loopback
 
 
 def at(server: Loopback) -> tuple[str, ...]:

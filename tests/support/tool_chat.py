@@ -9,8 +9,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
 from benchmarks.support.loopback import Loopback, Reply
 from chat_loop.values import ToolCall
 from tests.support.pty_chat import PtyChat
@@ -60,9 +58,3 @@ def chatting(home: Path, server: Loopback, cols: int = 80, rows: int = 40) -> It
 
 def at_prompt(chat: PtyChat) -> None:
     chat.wait_for(re.compile(r"Time:.*You:", re.DOTALL), PATIENCE, output=True)
-
-
-@pytest.fixture
-def server() -> Iterator[Loopback]:
-    with Loopback() as loopback:
-        yield loopback
