@@ -85,9 +85,9 @@ def test_help(screen: Screen) -> None:
 
 def test_the_keys_are_told(tmp_path: Path) -> None:
     told = Screen(tmp_path, ["/help keys"]).text
-    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
     for keys, what in KEYS.items():
-        assert f"| {', '.join(f'`{key}`' for key in keys.split(', '))} | {what} |\n" in readme
+        assert f"| {', '.join(f'`{key}`' for key in keys.split(', '))} | {what} |\n" in page
         assert f"  {keys} " in told
         assert what.split()[0] in told
 

@@ -22,7 +22,6 @@ from tests.support.scripted_chat import SUMMARY, Says, Talk, said
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
 BLOCK = f"Be kind.\n\n{INTRO}\n- "
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
 
 
 def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:

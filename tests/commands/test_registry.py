@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from chat_loop.commands import context, session, settings, view  # noqa: F401 - importing them registers their commands
 from chat_loop.commands.registry import Call, Command, Unknown, registry
 
-README = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 TEXT = None
 
 
@@ -133,13 +133,13 @@ def test_an_unknown_command_names_the_nearest(typed: str, nearest: str) -> None:
 
 
 @pytest.mark.parametrize("command", registry.commands, ids=lambda command: str(command.name))
-def test_every_command_has_a_line_of_help_and_a_row_in_the_readme(command: Command) -> None:
+def test_every_command_has_a_line_of_help_and_a_row_in_the_docs(command: Command) -> None:
     assert command.help.endswith(".")
     assert len(command.usage) + len(command.help) < 120
     for name in (command.name, *command.aliases):
         rows = [
             line
-            for line in README.splitlines()
+            for line in PAGE.splitlines()
             if line.startswith("|") and re.search(rf"`/{name}[ `]", line)
         ]
         assert len(rows) == 1, name

@@ -25,6 +25,12 @@ def tables() -> list[list[list[str]]]:
     return [table for table in found if table]
 
 
+def rows_below(heads: list[str]) -> list[list[str]]:
+    """Return the rows of the page's table with these headings."""
+    [rows] = [rows for first, *rows in tables() if first == heads]
+    return rows
+
+
 def exists(name: str) -> bool:
     """Whether `FILE::TEST` is a test."""
     file, _, test = name.partition("::")
@@ -38,8 +44,7 @@ def exists(name: str) -> bool:
 
 
 def test_each_cell_names_a_test_that_exists() -> None:
-    heads, *rows = tables()[0]
-    assert heads == COLUMNS
+    rows = rows_below(COLUMNS)
     assert [row[0] for row in rows] == [name for name in CATALOGUE if name != "scripted"]
     assert {len(row) for row in rows} == {len(COLUMNS)}
     wrong = [
@@ -54,7 +59,7 @@ def test_the_parametrised_tests_cover_every_provider_that_they_are_named_for() -
 
     covered = {service.name for service in ALL}
     named = {
-        row[0] for row in tables()[0][1:] if any(cell.startswith("test_all.py") for cell in row)
+        row[0] for row in rows_below(COLUMNS) if any(cell.startswith("test_all.py") for cell in row)
     }
     assert named <= covered
     assert covered - named == {"office"}
@@ -69,5 +74,5 @@ def test_the_table_of_keys_and_models_is_the_catalogue_s() -> None:
             entry.base_url or NONE,
         ]
 
-    _, *rows = tables()[1]
+    rows = rows_below(["provider", "key", "usual model", "address"])
     assert rows == [row(entry) for entry in CATALOGUE.values()]
