@@ -49,7 +49,7 @@ DOORS = {
     "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/layout.py", "input/keys.py"),
-        *("input/completing.py", "input/history.py"),
+        *("input/completing.py", "input/history.py", "input/bursts.py"),
         *("browser/app.py", "browser/list.py"),
     },
     "markdown_it": {
@@ -86,7 +86,7 @@ SEAMS = {
     "export": ("chat_loop.export",),
     "tools that change something": ("chat_loop.agent.builtin",),
     "a terminal: pipes need none of it": (
-        *("rich", "termios", "wcwidth", "chat_loop.input.composer", "chat_loop.commands.browsing"),
+        *("rich", "termios", "wcwidth", "chat_loop.input", "chat_loop.commands.browsing"),
         "chat_loop.display",
     ),
     "what a part of a conversation needs alone": (

@@ -32,6 +32,7 @@ from prompt_toolkit.filters import (
     vi_insert_mode,
 )
 from prompt_toolkit.formatted_text import StyleAndTextTuples
+from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.output import Output
@@ -47,7 +48,7 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
-from chat_loop.input.keys import Lines, bindings, has_input
+from chat_loop.input.keys import Mode, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import Reader, clean
 from chat_loop.input.pastes import Pastes
@@ -76,13 +77,6 @@ class Entry(Struct):
 
     text: str
     pastes: list[str]
-
-
-class _Vt100(Vt100_Output):
-    @property
-    def responds_to_cpr(self) -> bool:
-        """Return False: the composer needs no cursor position, and some terminals never answer."""
-        return False
 
 
 class Composer(Reader):
@@ -135,7 +129,7 @@ class Composer(Reader):
         self._interrupted_at = -TWICE_SECONDS
         """When Ctrl-C was pressed last, on the monotonic clock; typing forgets it."""
         self._pastes = Pastes()
-        self._lines = Lines(lambda seconds: has_input(self._app.input, seconds), self._pastes)
+        self._mode = Mode()
         self._line = Buffer(
             name=DEFAULT_BUFFER,
             history=PrivateHistory(history, self._pastes.has),
@@ -143,10 +137,9 @@ class Composer(Reader):
             multiline=False,
             accept_handler=self._accept,
         )
-        self._line.on_text_changed += lambda _: self._forget_ctrl_c()
+        self._line.on_text_changed += lambda _: self._note_typing()
         self._line.on_text_insert += lambda _: self._open_menu_soon()
         self._menu_timer: asyncio.TimerHandle | None = None
-        self._line.on_text_changed += lambda _: self._note_key()
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         vi = keys == "vi"
         self._app: Application[None] = Application(
@@ -165,8 +158,9 @@ class Composer(Reader):
             editing_mode=EditingMode.VI if vi else EditingMode.EMACS,
             cursor=ModalCursorShapeConfig() if vi else SimpleCursorShapeConfig(),
             key_bindings=merge_key_bindings(
-                [bindings(self._lines, edit=self._edit_line), self._bindings()]
+                [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
             ),
+            input=_input(),
             output=_output(),
             erase_when_done=True,
             reverse_vi_search_direction=True,
@@ -174,7 +168,6 @@ class Composer(Reader):
         self._app.ttimeoutlen = ESCAPE_SECONDS
         self._app.before_render += lambda _: self._before_render()
         self._app.after_render += lambda _: self._after_render()
-        self._app.key_processor.before_key_press += lambda _: self._lines.release_held(self._line)
         self._running: asyncio.Task[None] | None = None
 
     # The life of the application
@@ -224,7 +217,7 @@ class Composer(Reader):
         assert self._running is not None
         self._screen.end_exchange()
         self._busy = False
-        self._note_key()
+        self._key_at = time.monotonic()
         if not self._line.text:
             self._app.vi_state.reset()
         self._app.invalidate()
@@ -254,8 +247,9 @@ class Composer(Reader):
     def idle_seconds(self) -> float:  # type: ignore[override]
         return time.monotonic() - self._key_at
 
-    def _note_key(self) -> None:
+    def _note_typing(self) -> None:
         self._key_at = time.monotonic()
+        self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C is a first one
 
     def put_back(self) -> None:
         leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
@@ -264,7 +258,7 @@ class Composer(Reader):
 
     def offer(self, text: str) -> bool:
         self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
-        self._lines.offered = True
+        self._mode.offered = True
         return True
 
     def enter(self, text: str) -> None:
@@ -305,7 +299,7 @@ class Composer(Reader):
             signal.raise_signal(signal.SIGQUIT)
 
         @keys.add(
-            "c-d", filter=is_empty & ~is_searching & Condition(lambda: not self._lines.multiline)
+            "c-d", filter=is_empty & ~is_searching & Condition(lambda: not self._mode.multiline)
         )
         def leave(event: KeyPressEvent) -> None:
             self._refuse(EOFError())
@@ -322,7 +316,6 @@ class Composer(Reader):
 
     def _add_stopping(self, keys: KeyBindings) -> None:
         """Bind Ctrl-C and Esc."""
-        lines = self._lines
         at_line = has_focus(DEFAULT_BUFFER)
         is_asked = Condition(lambda: self._answer is not None)
         is_busy = Condition(lambda: self._busy) & ~is_asked
@@ -331,14 +324,14 @@ class Composer(Reader):
         is_empty = Condition(lambda: not self._line.text)
 
         @keys.add("c-c", filter=at_line)
-        @keys.add("c-d", filter=at_line & is_empty & Condition(lambda: lines.multiline))
+        @keys.add("c-d", filter=at_line & is_empty & Condition(lambda: self._mode.multiline))
         def give_up(event: KeyPressEvent) -> None:
-            if not (self._line.text or lines.multiline or lines.flood):
+            if not (self._line.text or self._mode.multiline):
                 self._press_ctrl_c()
-            elif lines.offered:
+            elif self._mode.offered:
                 self._interrupt()
             self._line.reset()
-            lines.reset()
+            self._mode.reset()
 
         @keys.add("c-c", filter=is_busy | ~at_line & ~is_searching)
         def stop_or_quit(event: KeyPressEvent) -> None:
@@ -367,7 +360,7 @@ class Composer(Reader):
     def _accept(self, buffer: Buffer) -> bool:
         self._entries.append(Entry(buffer.text, self._pastes.shown))
         self._pastes.shown = []
-        self._lines.reset()
+        self._mode.reset()
         self._app.vi_state.reset()
         self._arrived.set()
         return False
@@ -404,10 +397,6 @@ class Composer(Reader):
             self._refuse(EOFError())
         else:
             self._interrupt()
-
-    def _forget_ctrl_c(self) -> None:
-        """Take the next Ctrl-C for the first one."""
-        self._interrupted_at = -TWICE_SECONDS
 
     def _interrupt(self) -> None:
         """Stop what runs, or say to who reads that Ctrl-C was pressed in an empty line."""
@@ -469,9 +458,9 @@ class Composer(Reader):
     def _status_line(self, size: Size) -> str:
         if size.columns < NARROW or size.rows < 4:
             return ""
-        if self._lines.multiline:
+        if self._mode.multiline:
             text = MULTILINE_HINT
-        elif self._lines.offered:
+        elif self._mode.offered:
             text = EDIT_HINT
         else:
             if not self._busy or self._status_columns != size.columns:
@@ -483,7 +472,6 @@ class Composer(Reader):
 
     def _before_render(self) -> None:
         """Print what is settled where the composer stands, which is then drawn below it."""
-        self._lines.draw(self._line)
         size = self._app.output.get_size()
         self._live = self._screen.live(size.columns, size.rows // 3) if size.rows > 2 else ""
         self._toolbar = self._status_line(size)
@@ -509,21 +497,26 @@ class Composer(Reader):
         if seconds is None:
             return
         loop = asyncio.get_running_loop()
-        if self._timer is None or loop.time() + seconds < self._timer.when():
-            if self._timer is not None:
-                self._timer.cancel()
-            self._timer = loop.call_later(seconds, self._tick)
-
-    def _tick(self) -> None:
-        self._timer = None
-        self._app.invalidate()
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer = loop.call_later(seconds, self._app.invalidate)
 
     def _end_frame(self) -> None:
         if self._frames is not None:
             self._frames.end_frame()
 
 
+def _input() -> Input:
+    if os.name == "nt":
+        return create_input()
+    from chat_loop.input.bursts import BurstInput  # needs termios
+
+    return BurstInput(sys.stdin)
+
+
 def _output() -> Output:
     if os.name == "nt":
         return create_output()
-    return _Vt100.from_pty(sys.stdout, term=os.environ.get("TERM"))
+    output = Vt100_Output.from_pty(sys.stdout, term=os.environ.get("TERM"))
+    output.enable_cpr = False  # nobody needs the cursor's position; some terminals never answer
+    return output

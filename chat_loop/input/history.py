@@ -1,4 +1,4 @@
-"""The history of entries over sessions: a private file of a bounded size, for several terminals at
+"""The history of entries over sessions: a private file of bounded size, for several terminals at
 once.
 
 An entry is a line `# time` and its lines, each behind a `+`. Every entry is one write at the end of
@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import contextlib
 import os
-import stat
 from collections.abc import Callable, Iterable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from prompt_toolkit.history import History
@@ -21,12 +21,8 @@ from chat_loop.redact import find_secrets
 
 MAX_LENGTH = 10_000
 """Characters; longer entries are not kept."""
-LARGEST = 512 * 1024
-"""Bytes of one file, of which there are two."""
-
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-_CLOEXEC = getattr(os, "O_CLOEXEC", 0)
-_BINARY = getattr(os, "O_BINARY", 0)
+MAX_BYTES = 512 * 1024
+"""The size of one file, of which there are two."""
 
 
 class PrivateHistory(History):
@@ -50,12 +46,17 @@ class PrivateHistory(History):
         """Store an entry unless it is too long or private."""
         if len(string) > MAX_LENGTH or self._is_private(string) or find_secrets(string):
             return
-        try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if _append(self._path, history_entry(clean(string), datetime.now())):
-                self._path.replace(self._older)
-        except OSError:
-            return
+        path = self._path
+        with contextlib.suppress(OSError):
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if path.exists() and not path.is_file():
+                return
+            private = partial(os.open, mode=0o600)
+            with open(path, "ab", buffering=0, opener=private) as file:
+                path.chmod(0o600)  # another program may have made it
+                file.write(history_entry(clean(string), datetime.now()))
+            if path.stat().st_size > MAX_BYTES:
+                path.replace(self._older)
 
 
 def history_entry(entry: str, now: datetime) -> bytes:
@@ -65,47 +66,27 @@ def history_entry(entry: str, now: datetime) -> bytes:
 
 
 def entries(data: bytes) -> list[str]:
-    """Return the entries of the file, the oldest first; what is torn or foreign is left out."""
-    found: list[str] = []
+    """Return the entries of the file, the oldest first; leave out what is torn or foreign."""
+    complete: list[str] = []
     lines: list[str] = []
     for line in [*data.decode("utf-8", "replace").split("\n"), ""]:
         if line.startswith("+"):
             lines.append(line[1:])
         elif lines:
-            found.append("\n".join(lines))
+            complete.append("\n".join(lines))
             lines = []
-    return found
-
-
-def _append(path: Path, data: bytes) -> bool:
-    """Append to the file; return True when it is large enough to begin another."""
-    descriptor = os.open(
-        path, os.O_CREAT | os.O_WRONLY | os.O_APPEND | _NONBLOCK | _CLOEXEC | _BINARY, 0o600
-    )
-    try:
-        status = os.fstat(descriptor)
-        regular = stat.S_ISREG(status.st_mode)
-        if regular and status.st_mode & 0o077 and os.name != "nt":
-            with contextlib.suppress(OSError):
-                os.fchmod(descriptor, 0o600)
-        os.write(descriptor, data)
-    finally:
-        os.close(descriptor)
-    # Another terminal may have begun a new file meanwhile: that one stays.
-    return regular and status.st_size + len(data) > LARGEST and path.lstat().st_ino == status.st_ino
+    return complete
 
 
 def _read(path: Path) -> bytes:
     """Return the last bytes of a file, up to the limit; nothing when it cannot be read."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _CLOEXEC | _BINARY)
-        with os.fdopen(descriptor, "rb") as file:
-            status = os.fstat(descriptor)
-            if not stat.S_ISREG(status.st_mode):
-                return b""
-            start = max(0, status.st_size - 2 * LARGEST)
+        if not path.is_file():  # a pipe would be waited for
+            return b""
+        with path.open("rb") as file:
+            start = max(0, path.stat().st_size - 2 * MAX_BYTES)
             file.seek(start)
-            data = file.read(2 * LARGEST)
+            data = file.read(2 * MAX_BYTES)
     except OSError:
         return b""
     return data[data.find(b"\n# ") + 1 :] if start else data

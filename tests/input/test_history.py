@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.input.history import LARGEST, MAX_LENGTH, PrivateHistory, entries, history_entry
+from chat_loop.input.history import MAX_BYTES, MAX_LENGTH, PrivateHistory, entries, history_entry
 from chat_loop.input.lines import clean
 from chat_loop.input.pastes import Pastes
 
@@ -52,7 +52,7 @@ def test_its_size_is_bounded_and_the_newest_stay(tmp_path: Path) -> None:
     history = PrivateHistory(path)
     for number in range(300):
         history.store_string(f"{number} {'x' * 9_000}")
-    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * LARGEST + 2 * MAX_LENGTH
+    assert sum(file.stat().st_size for file in tmp_path.iterdir()) <= 2 * MAX_BYTES + 2 * MAX_LENGTH
     numbers = [int(entry.split()[0]) for entry in held(path)]
     assert numbers == [*range(299, 299 - len(numbers), -1)]
     assert len(numbers) > 50
@@ -124,16 +124,3 @@ def test_folded_pastes_are_held_up_to_a_bound() -> None:
     first = pastes.fold("a" * 9_000_000)
     second = pastes.fold("b" * 9_000_000)
     assert pastes.expand(f"{first} and {second}") == f"{first} and {'b' * 9_000_000}"
-
-
-def test_a_paste_that_arrives_in_parts_is_one() -> None:
-    pastes = Pastes()
-    line = "see "
-    for part in ("first\n", "second\n", "x\n" * 30, "the end"):
-        given_up, shown = pastes.extend(line, part)
-        line = line[: len(line) - given_up] + shown
-    whole = "first\nsecond\n" + "x\n" * 30 + "the end"
-    assert pastes.expand(line) == f"see {whole}"
-    assert line.startswith("see [paste")
-    assert line.count("[paste") == 1
-    assert pastes.shown == []

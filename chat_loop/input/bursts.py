@@ -1,0 +1,73 @@
+"""Keys that arrive in bursts: pastes that a terminal does not announce, and keys typed ahead."""
+
+from __future__ import annotations
+
+import select
+from itertools import groupby
+from typing import TextIO
+
+from prompt_toolkit.input.vt100 import Vt100Input
+from prompt_toolkit.key_binding.key_processor import KeyPress
+from prompt_toolkit.keys import Keys
+
+KEYS_AFTER_ENTER = 8
+"""An Enter with this many keys behind it was pasted; nobody types so fast."""
+PASTE_KEYS = 64
+"""A paste without an Enter has at least this many keys, all there at once."""
+PAUSE_SECONDS = 0.05
+"""A pause this long ends a paste."""
+ENTER = KeyPress(Keys.ControlM, "\r")
+
+
+class BurstInput(Vt100Input):
+    """The keys of a terminal. An unannounced paste becomes one BracketedPaste key; an Enter at its
+    end stays a key of its own.
+
+    What was typed before the editor was there is taken key by key: each Enter ends an entry.
+    """
+
+    def __init__(self, stdin: TextIO) -> None:
+        super().__init__(stdin)
+        self._typed_ahead = self._waits(0)
+
+    def read_keys(self) -> list[KeyPress]:
+        """Return the keys that have arrived; wait for the rest of a paste."""
+        keys = super().read_keys()
+        if self._typed_ahead:
+            self._typed_ahead = self._waits(0)
+            # before the program had the terminal, Enter was sent as a newline
+            return [ENTER if key.data == "\n" else key for key in keys]
+        marked = mark_pastes(keys)
+        if len(marked) == len(keys):
+            return keys
+        while self._waits(PAUSE_SECONDS) and not self.closed:
+            keys += super().read_keys()
+        return mark_pastes(keys)
+
+    def _waits(self, seconds: float) -> bool:
+        """Return True when there is something to read within so many seconds."""
+        try:
+            return bool(select.select([self], [], [], seconds)[0])
+        except (OSError, ValueError):  # the terminal is gone, or no descriptor that select takes
+            return False
+
+
+def mark_pastes(keys: list[KeyPress]) -> list[KeyPress]:
+    """Return the keys with each paste as one key; the last Enter of a paste is none of its text."""
+    marked: list[KeyPress] = []
+    for plain, run in groupby(keys, is_plain):
+        presses = list(run)
+        text = "".join(press.data for press in presses)
+        pasted = plain and (len(text) >= PASTE_KEYS or "\r" in text[:-KEYS_AFTER_ENTER])
+        if not pasted:
+            marked += presses
+            continue
+        marked.append(KeyPress(Keys.BracketedPaste, text.removesuffix("\r")))
+        if text.endswith("\r"):
+            marked.append(ENTER)
+    return marked
+
+
+def is_plain(press: KeyPress) -> bool:
+    """Return True when a pasted key only inserts a character."""
+    return len(press.data) == 1 and (press.data.isprintable() or press.data in "\r\n\t")
