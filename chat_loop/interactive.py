@@ -32,7 +32,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.notifier import Notifier
 from chat_loop.display.status import status_line
-from chat_loop.display.text import one_line
+from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
@@ -173,7 +173,7 @@ class Interactive:
         lines: list[str] = []
         offered = ""
         if shown and not (self._first or sessions.directory.exists()):
-            lines += greeting(model, str(sessions.directory), columns())
+            lines += greeting(model, str(sessions.directory))
         if self._memory is not None and self._memory.notice:
             lines.append(self._memory.notice)
         if shadowed := ", ".join(f"/{name}" for name in self._templates.ignored_names()):
@@ -187,7 +187,7 @@ class Interactive:
         if self._instant is not None and (lines or self._first):
             self._instant.erase()
         for line in lines:  # not by the display: it would load rich
-            text = one_line(line, 500)
+            text = wrapped(one_line(line, 500), columns() - 1, 0)
             is_chrome = self._reader.has_editor and line == offered
             sys.stdout.write(f"{styled(text, DIM) if is_chrome else text}\n")
         sys.stdout.flush()

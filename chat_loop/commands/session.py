@@ -242,9 +242,9 @@ async def show_tree(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session {identity} is not saved yet.")
     nodes = tree(identity, links)
     rows = chat.library.rows_of(node.id for node in nodes)
-    branches = [listings.Branch(rows[node.id], node.stem, node.again) for node in nodes]
     chat.listed, chat.hits = [node.id for node in nodes], []
-    listings.show_tree(chat.display, branches, chat.own_id, chat.sessions.now())
+    drawn = [(rows[node.id], node.stem, node.again) for node in nodes]
+    listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
 
 
 @registry.command("fork [QUERY]", "Branches", aliases=("branch",))

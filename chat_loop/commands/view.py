@@ -192,10 +192,10 @@ async def history(chat: Chat, argument: str) -> None:
 
 @registry.command("stats", "View", aliases=("usage", "cost"))
 async def stats(chat: Chat, argument: str) -> None:
-    """Show tokens and cost of the conversation, with plots and what each compaction kept."""
+    """Show tokens and cost of the conversation, with a plot and what each compaction kept."""
     conversation = chat.conversation
     sessions, problem = chat.chain()
-    session, cost, budget = sessions[-1], conversation.options.cost, conversation.budget
+    session, cost = sessions[-1], conversation.options.cost
     pairs = [*accounting(session.totals)]
     if len(sessions) > 1:
         totals = [session.totals for session in sessions]
@@ -215,29 +215,21 @@ async def stats(chat: Chat, argument: str) -> None:
         panels.show_costs(chat.display, used, cost)
     if problem:
         chat.display.warn(problem)
-    tokens, context, compacted = chain_measures(sessions)
+    tokens = tokens_of_replies(sessions)
     if len(tokens) > 1:
-        full, window = f"{'~' if budget.estimated else ''}{budget.used:,}", budget.window.tokens
-        panels.show_plots(chat.display, tokens, context, compacted, used=full, window=window)
+        panels.show_plot(chat.display, tokens)
     panels.show_compactions(chat.display, sessions)
 
 
-def chain_measures(sessions: Sequence[Session]) -> tuple[list[int], list[int], list[int]]:
-    """Return the tokens that each reply of a chain took, what the context held after it, and the
-    indices of the first replies after a compaction. Undone exchanges count.
-    """
+def tokens_of_replies(sessions: Sequence[Session]) -> list[int]:
+    """Return the tokens that each reply of a chain took. Undone exchanges count."""
     tokens: dict[tuple[str, int], int] = {}
-    context: dict[tuple[str, int], int] = {}
-    compacted = []
     for session in sessions:
         for entry in session.entries:
-            if isinstance(entry, Reply) and entry.number and (usage := entry.usage) is not None:
+            if isinstance(entry, Reply) and entry.number and entry.usage is not None:
                 key = session.header.id, entry.number  # a reply may have several steps
-                tokens[key] = tokens.get(key, 0) + usage.total
-                context[key] = usage.input + usage.output - usage.reasoning  # as the budget counts
-        if session.seal is not None and session.seal.compaction is not None:
-            compacted.append(len(tokens))
-    return [*tokens.values()], [*context.values()], compacted
+                tokens[key] = tokens.get(key, 0) + entry.usage.total
+    return [*tokens.values()]
 
 
 @registry.command("info", "View", aliases=("status",))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from msgspec import Struct
-
 from chat_loop.display import rows as drawn
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
@@ -45,34 +43,28 @@ def show_sessions(
         display.line(f"… and {more:,} older: {hint}.", "dim")
 
 
-class Branch(Struct, frozen=True):
-    """A session in a tree with the lines before it; `again`: it is already shown above."""
-
-    row: SessionRow
-    stem: str
-    again: bool = False
-
-
 def show_tree(
-    display: DisplayManager, branches: Sequence[Branch], here: str, now: datetime
+    display: DisplayManager,
+    nodes: Sequence[tuple[SessionRow, str, bool]],
+    here: str,
+    now: datetime,
 ) -> None:
-    """Show a chain with its branches, oldest first; `here` is the id of the open session."""
-    numbers = {
-        branch.row.id: number for number, branch in enumerate(branches, 1) if not branch.again
-    }
-    names = {branch.row.id: branch.row.name for branch in branches}
-    tokens = sum(branch.row.tokens or 0 for branch in branches if not branch.again)
+    """Show a chain with its branches, oldest first: each row, the lines before it, and True for
+    one that is already shown above. `here` is the id of the open session.
+    """
+    numbers = {row.id: number for number, (row, _, again) in enumerate(nodes, 1) if not again}
+    rows = {row.id: row for row, _, _ in nodes}
+    tokens = sum(row.tokens or 0 for row in rows.values())
     display.line(f"{plural(len(numbers), 'session')}, {tokens:,} tokens:", "bold")
-    for number, branch in enumerate(branches, 1):
-        row = branch.row
-        stem, below = branch.stem, branch.stem.replace("├─", "│ ").replace("└─", "  ")
-        start = f"{number:>3}  {stem}● "
-        if branch.again:
+    for number, (row, stem, again) in enumerate(nodes, 1):
+        start, below = f"{number:>3}  {stem}● ", stem.replace("├─", "│ ").replace("└─", "  ")
+        if again:
             display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
             continue
         mark, tags = "  ← you are here" if row.id == here else "", drawn.tags_text(row)
         name = one_line(row.name, 200) or row.id
-        if row.words and names.get(row.parent) == row.name:  # its first words tell it from that one
+        parent = rows.get(row.parent)
+        if row.words and parent is not None and parent.name == row.name:
             name = f"“{one_line(row.words, 200)}”"
         room = display.console.width - len(start) - len(mark) - len(tags)
         style = "bold" if row.id == here else ""
@@ -168,10 +160,8 @@ def show_exchange(display: DisplayManager, session: Session, exchange: Exchange)
     display.line(printable(query.text))
     if exchange.attached:
         display.files(
-            [
-                attached_text(file.name, file.size, file.width, file.height)
-                for file in exchange.attached
-            ]
+            attached_text(file.name, file.size, file.width, file.height)
+            for file in exchange.attached
         )
     if exchange.reply is not None:
         display.line(f"{one_line(session.header.agent, 60)}:", "bold cyan")

@@ -8,10 +8,12 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, TextIO, cast
 
 from chat_loop import events
-from chat_loop.display.reply import ReplyText, markdown_on, theme_on
+from chat_loop.display.markdown.theme import theme_of
+from chat_loop.display.reply import ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import cells, one_line, printable, wrapped
 from chat_loop.errors import ChatLoopError
@@ -34,8 +36,6 @@ MAX_CALL = 160
 MAX_VALUE = 60
 MAX_RESULT_TEXT = 60
 """Characters of a tool's result that are shown; of a longer one also how much it is."""
-
-FILES_ON_A_LINE = 2
 
 
 class DisplayManager:
@@ -219,15 +219,9 @@ class DisplayManager:
         """Print aligned label-value lines."""
         self.table([(f"{label}:", one_line(value, 2000)) for label, value in pairs], gap=" ")
 
-    def files(self, files: Sequence[str]) -> None:
-        """Print attached files with their sizes (`notes.txt, 2.1 KB`); many as a table."""
-        texts = [one_line(file, 200) for file in files]
-        if len(texts) <= FILES_ON_A_LINE:
-            self.line(" · ".join(texts), "dim", symbol="📎")
-        else:
-            self.line(plural(len(texts), "file"), "dim", symbol="📎")
-            rows = [text.rpartition(", ") for text in texts]
-            self.table([(f"   {name}", size) for name, _, size in rows], "dim", numbers=(1,))
+    def files(self, files: Iterable[str]) -> None:
+        """Print attached files with their sizes (`notes.txt, 2.1 KB`)."""
+        self.prose(" · ".join(one_line(file, 200) for file in files), "dim", symbol="📎")
 
     def warn(self, message: str, hint: str = "") -> None:
         """Print a warning with its hint."""
@@ -252,7 +246,9 @@ class DisplayManager:
     def progress(self, done: int, of: int) -> None:
         """Show the progress of a long read on a terminal; safe in any thread."""
         if done < of or (of and self.waiting.more):
-            self.waiting.count(done, of)
+            if not self.waiting.lasts:
+                self.waiting.begin("Reading sessions:", hint="")
+            self.waiting.more = f" {done:,} of {of:,}"
             self.out.repaint()
 
     def use_theme(self, name: str) -> None:
@@ -288,7 +284,7 @@ class DisplayManager:
         stream = None
         if self.theme:
             out = cast(TextIO, self.out)
-            stream = markdown_on(out, theme_on(out, self.theme), wraps=self._wraps, leads=leads)
+            stream = markdown_on(out, self.theme, wraps=self._wraps, leads=leads)
         return ReplyText(self._write_reply, stream, self.out.preview)
 
     def _write_reply(self, text: str) -> None:
@@ -301,8 +297,7 @@ class DisplayManager:
             name = f"{one_line(self.agent, 60)}:"
             self._reply = self._new_reply(cells(name))
             if self.theme:
-                theme = theme_on(cast(TextIO, self.out), self.theme)
-                self._write(f"\x1b[{theme.name}m{name}\x1b[0m")
+                self._write(f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m")
             else:
                 self.console.print(name, style="bold cyan", end=" ")
                 self.out.flush()
@@ -332,13 +327,14 @@ class DisplayManager:
     def _retrying(self, event: events.Retrying) -> None:
         """Show why a request failed and when it is retried; a pipe gets only the first reason."""
         reason, attempt = one_line(event.reason, 300), f"{event.attempt}/{event.attempts}"
+        when = f" in {ceil(event.seconds)} s" if event.seconds else ""
         if self._redraws:
             if self._in_reply or self._in_thinking or not self.waiting.lasts:
                 self.begin_waiting()
-            self.waiting.count_down(reason, attempt, event.seconds)
+            self.waiting.more = f" Trying again{when} ({attempt}): {reason}"
         elif event.attempt == events.FIRST_RETRY:
-            when = f"again in {event.seconds:.0f} s" if event.seconds >= 1 else "again"
-            self.prose(f"{reason} Trying {when} ({attempt}); Ctrl-C stops.", "yellow", indent=2)
+            text = f"{reason} Trying again{when} ({attempt}); Ctrl-C stops."
+            self.prose(text, "yellow", indent=2)
 
     def _tool_returned(self, event: events.ToolReturned) -> None:
         """Show the beginning and the size of a tool's result, or why the tool failed."""

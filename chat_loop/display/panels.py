@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 
@@ -19,7 +19,6 @@ TOPICS = 8
 """How many topics a panel lists."""
 FIRST_WORDS = 70
 PLOT_LINES = 4
-"""Lines of a plot, its marks apart."""
 WIDEST_COLUMN = 3
 """The most cells of a column, with the blank after it."""
 
@@ -58,8 +57,8 @@ def show_summary(
         f"Tokens saved: ~{max(0, compaction.before - compaction.after):,}",
     ]
     if summary.topics:
-        lines += ["", "Key Topics:"]
-        lines += [f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS]]
+        topics = [f"• {one_line(topic, 200)}" for topic in summary.topics[:TOPICS]]
+        lines += ["", "Key Topics:", *topics]
     if len(summary.topics) > TOPICS:
         lines.append(f"… and {len(summary.topics) - TOPICS} more")
     uses = (re.search(r": (\d{1,9}) ", line) for line in summary.tools)
@@ -108,64 +107,33 @@ def show_costs(
     display.table(rows, numbers=(1, 2, 3, 4))
 
 
-def show_plots(
-    display: DisplayManager,
-    tokens: Sequence[int],
-    context: Sequence[int],
-    compacted: Sequence[int],
-    *,
-    used: str,
-    window: int,
-) -> None:
-    """Show the tokens of each exchange, and the context after it and (`used`) now."""
-    summarized = f"{plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
-    now = f"now {used} of {window:,} tokens{', ▲ compacted' if compacted else ''}"
-    for title, values, marks in (
-        (f"Tokens: {summarized}", tokens, ()),
-        (f"Context: {now}", context, compacted),
-    ):
-        display.line()
-        display.prose(title, "bold")
-        top = compact_number(max(values))
-        room = display.console.width - len(top) - 5
-        lines = plot(values, room, marks=marks)
-        for number, line in enumerate(lines):
-            label = top if number == 0 else "0" if number == PLOT_LINES - 1 else ""
-            scale = f"{label:>{len(top)}} {'│' if number < PLOT_LINES else ' '}"
-            display.line(f"  {scale} {line}".rstrip())
+def show_plot(display: DisplayManager, tokens: Sequence[int]) -> None:
+    """Show a plot of the tokens of each exchange."""
+    display.line()
+    title = f"Tokens: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+    display.prose(title, "bold")
+    top = compact_number(max(tokens))
+    labels = [top, *[""] * (PLOT_LINES - 2), "0"]
+    for label, line in zip(labels, plot(tokens, display.console.width - len(top) - 5), strict=True):
+        display.line(f"  {label:>{len(top)}} │ {line}".rstrip())
 
 
-def plot(
-    values: Sequence[int],
-    width: int,
-    *,
-    marks: Collection[int] = (),
-    height: int = PLOT_LINES,
-) -> list[str]:
-    """Draw nonnegative `values` as lines of at most `width` cells; the largest reaches the top.
+def plot(values: Sequence[int], width: int) -> list[str]:
+    """Draw nonnegative values as `PLOT_LINES` lines of columns; the largest reaches the top.
 
-    If there are more of them than cells, a column shows the largest of several. A mark, the index
-    of a value, or their number for the place behind the last, stands below its column.
+    If there are more of them than cells, a column shows the largest of several.
     """
-    if not values or width < 1:
-        return []
-    most = max(width - 1, 1)  # a cell is left for the mark behind the last one
-    each = -(-len(values) // most)
-    largest = [max(values[at : at + each]) for at in range(0, len(values), each)]
-    cell = max(1, min(WIDEST_COLUMN, most // len(largest)))
-    top = max(largest)
-    levels = [max(1, round(value * height * 8 / top)) if value else 0 for value in largest]
+    width = max(width, 1)
+    group = -(-len(values) // width)
+    largest = [max(values[at : at + group]) for at in range(0, len(values), group)]
+    cell = min(WIDEST_COLUMN, width // len(largest))
+    top = max(1, *largest)
+    levels = [max(1, round(value * PLOT_LINES * 8 / top)) if value else 0 for value in largest]
     lines = []
-    for row in reversed(range(height)):
-        drawn = (" ▁▂▃▄▅▆▇█"[min(8, max(0, level - row * 8))] for level in levels)
-        gap = " " if cell > 1 else ""
-        lines.append("".join(sign * max(1, cell - 1) + gap for sign in drawn).rstrip())
-    if marks:
-        places = {
-            min(mark // each if mark < len(values) else len(largest), len(largest)) * cell
-            for mark in marks
-        }
-        lines.append("".join("▲" if at in places else " " for at in range(max(places) + 1)))
+    for row in reversed(range(PLOT_LINES)):
+        blocks = [" ▁▂▃▄▅▆▇█"[min(8, max(0, level - row * 8))] for level in levels]
+        columns = [(block * max(1, cell - 1)).ljust(cell) for block in blocks]
+        lines.append("".join(columns).rstrip())
     return lines
 
 
@@ -215,26 +183,22 @@ def show_history(
     for first, exchange in recent:
         note = " (not sent again)" if exchange.failed else ""
         reply = exchange.reply.text if exchange.reply is not None else ""
-        for number, speaker, said in (
-            (first, "You", exchange.query.text),
-            (first + 1, agent, reply),
-        ):
-            if number == first or said.strip():
-                text = printable(said) if full else one_line(said, FIRST_WORDS)
+        messages = [("You", exchange.query.text), (agent, reply)]
+        for number, (speaker, message) in enumerate(messages, first):
+            if number == first or message.strip():
+                text = printable(message) if full else one_line(message, FIRST_WORDS)
                 display.prose(f"  Message {number}: {speaker}: {text}{note}", indent=4)
 
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:
     """Show the audit of a chain's compactions, oldest first."""
-    audits = [
-        (session.seal, session.seal.compaction)
-        for session in sessions
-        if session.seal is not None and session.seal.compaction is not None
-    ]
-    if audits:
+    seals = [session.seal for session in sessions if session.seal and session.seal.compaction]
+    if seals:
         display.line()
-        display.line(f"{plural(len(audits), 'compaction')}:", "bold")
-    for seal, compaction in audits:
+        display.line(f"{plural(len(seals), 'compaction')}:", "bold")
+    for seal in seals:
+        compaction = seal.compaction
+        assert compaction is not None
         parts = [
             f"{seal.at:%b %d, %H:%M}",
             f"{compaction.first} to {compaction.last}",

@@ -83,11 +83,7 @@ def reply_writers(
     """
     if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
         return out, bool
-    from chat_loop.display.reply import (
-        ReplyText,
-        markdown_on,
-        theme_on,
-    )  # scripts do not wait for it
+    from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it
 
     def write(text: str) -> None:
         sys.stdout.write(text)
@@ -98,8 +94,7 @@ def reply_writers(
         if reply.begun:
             write("\n")  # rendered, a reply has no newline at its end
 
-    colors = theme_on(sys.stdout, theme)
-    reply = ReplyText(write, markdown_on(sys.stdout, colors, wraps=wraps))
+    reply = ReplyText(write, markdown_on(sys.stdout, theme, wraps=wraps))
     return reply.feed, end
 
 

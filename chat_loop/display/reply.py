@@ -9,8 +9,8 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
-from chat_loop.display.markdown.theme import Theme, theme_of
-from chat_loop.display.text import StreamSanitizer
+from chat_loop.display.markdown.theme import theme_of
+from chat_loop.display.text import printable
 
 if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
@@ -37,9 +37,10 @@ class ReplyText:
     ) -> None:
         self.begun = self._open = False
         self._write, self._preview = write, preview
-        self._sanitizer = StreamSanitizer()
         self._stream = stream
         self._pieces: list[str] = []
+        self._return = ""
+        """A carriage return at the end of a piece, which may belong to a newline."""
         self._timer: asyncio.TimerHandle | None = None
         self._problem: OSError | None = None
 
@@ -50,7 +51,9 @@ class ReplyText:
         if not self.begun:
             text, self.begun = text.lstrip("\n"), True
         self._open = True
-        self._pieces.append(self._sanitizer.feed(text))
+        text = self._return + text
+        self._return = "\r" if text.endswith("\r") else ""
+        self._pieces.append(printable(text.removesuffix(self._return)))
         if self._timer is None:
             self._draw()
 
@@ -62,7 +65,8 @@ class ReplyText:
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
-        text = "".join((*self._pieces, self._sanitizer.finish()))
+        text = "".join((*self._pieces, printable(self._return)))
+        self._return = ""
         self._pieces.clear()
         if self._stream is not None:
             text = (self._stream.feed(text) if text else "") + self._stream.finish()
@@ -95,12 +99,7 @@ class ReplyText:
                 self._problem = error
 
 
-def theme_on(out: TextIO, name: str) -> Theme:
-    """Return a theme as a terminal can show it."""
-    return theme_of(name, color=not os.environ.get("NO_COLOR"))
-
-
-def markdown_on(out: TextIO, theme: Theme, *, wraps: bool, leads: int = 0) -> MarkdownStream:
+def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:
     """Return a renderer of replies for a terminal. The text begins behind `leads` columns."""
     from chat_loop.display.markdown.stream import MarkdownStream  # is loaded behind the prompt
 
@@ -110,4 +109,4 @@ def markdown_on(out: TextIO, theme: Theme, *, wraps: bool, leads: int = 0) -> Ma
         except (OSError, ValueError):
             return shutil.get_terminal_size().columns
 
-    return MarkdownStream(theme, columns, leads=leads, wraps=wraps)
+    return MarkdownStream(theme_of(theme), columns, leads=leads, wraps=wraps)

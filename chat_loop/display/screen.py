@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from math import ceil
 from typing import TextIO
 
 from chat_loop.display.text import cells, cut_to
@@ -34,27 +33,15 @@ class Waiting:
         self.lasts = False
         self._clock = clock
         self._since = self._delay = 0.0
-        self._retry = ("", "", 0.0)  # a sentence, the attempt as `2/5`, and when it begins
 
     def begin(self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False) -> None:
         """Start to wait; the line appears after a short delay, or at once."""
         self.text, self.more, self.hint, self.lasts = text, "", hint, True
-        self._retry = ("", "", 0.0)
         self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
 
     def put_off(self) -> None:
         """Hide the line until nothing has come for a while: a part of the reply is here."""
-        self._since, self._delay = self._clock(), PAUSE_SECONDS
-
-    def count_down(self, reason: str, attempt: str, seconds: float) -> None:
-        """Show why a request failed, and how long it is until the next attempt."""
-        self.more, self._retry = "", (reason, attempt, self._clock() + seconds)
-
-    def count(self, done: int, of: int) -> None:
-        """Show that sessions are read; safe in any thread."""
-        if not self.lasts:
-            self.begin(hint="")
-        self.text, self.more = "Reading sessions:", f" {done:,} of {of:,}"
+        self.more, self._since, self._delay = "", self._clock(), PAUSE_SECONDS
 
     def end(self) -> None:
         """Stop to wait."""
@@ -73,16 +60,11 @@ class Waiting:
         seconds = self._clock() - self._since
         if not self.lasts or seconds < self._delay:
             return ""
-        text, hint = f"{self.text or default}{self.more}", self.hint
-        reason, attempt, at = self._retry
-        if reason and not self.more:
-            left = ceil(at - self._clock())
-            when = f" Trying again in {left} s ({attempt})" if left > 0 else f" Trying ({attempt})"
-            text = (cut_to(reason, columns - len(when) - len(hint) - 10) + when).lstrip()
-        sign = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}"
-        passed = f"{sign} {int(seconds)} s" if seconds >= 1 else sign
-        if cells(text) + len(passed) + len(hint) < columns:
-            return text + passed + hint
+        text = f"{self.text or default}{self.more}"
+        spinner = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}"
+        passed = f"{spinner} {int(seconds)} s" if seconds >= 1 else spinner
+        if cells(text) + len(passed) + len(self.hint) < columns:
+            return text + passed + self.hint
         return cut_to(text, columns - 1 - len(passed)) + passed
 
 

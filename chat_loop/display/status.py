@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -14,16 +14,11 @@ BAR = 6
 """Cells of the bar that shows how full the context is."""
 NOT_SAVED = "NOT SAVED"
 """Never left out: unsaved words matter more than any number."""
-_STEPS = ("session", "tokens", "model", "cost", "context", "session", "summary", "context", "model")
-"""The order in which parts are shortened, one step each, while the line is too wide."""
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """The contents of the status line. `share` is how full the window is, `tokens` what the session
-    took in all.
-
-    `cost` is in US dollars, None when it is not known. `summary` is the state of the summary that
-    is made in the background, empty when there is none.
+    """The contents of the status line: `share` of the window is full, the session took `tokens`
+    and `cost` US dollars in all, and `summary` is the state of the one made in the background.
     """
 
     model: str
@@ -39,32 +34,33 @@ class Status(Struct, frozen=True, kw_only=True):
 
 def status_line(status: Status, parts: Sequence[str], width: int) -> str:
     """Return the line with these `parts`, in order, on at most `width` columns."""
-    forms = {name: list(found) for name, found in _forms(status).items() if name in parts}
-    steps = iter(_STEPS)
-    while True:
-        told = [forms[name][0] for name in dict.fromkeys(parts) if name in forms]
-        line = " · ".join(filter(None, (*told, NOT_SAVED if status.unsaved else "")))
+    model, session = one_line(status.model, 60), one_line(status.session)
+    filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
+    share = f"context {'~' if status.estimated else ''}{status.share:.0%}"
+    context = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
+    texts = {
+        "model": model,
+        "tokens": f"{compact_number(status.tokens)} tokens" if status.tokens else "",
+        "cost": dollars_text(status.cost) if status.cost else "",
+        "session": cut_to(session, 40),
+        "summary": f"summary {status.summary}" if status.summary else "",
+    }
+    steps = (  # the texts become shorter in this order; an empty one drops the part
+        ("context", f"{'█' * filled}{'░' * (BAR - filled)} {context}"),
+        ("session", cut_to(session, 20)),
+        ("tokens", ""),
+        ("model", cut_to(model.partition(":")[2] or model, 24)),
+        ("cost", ""),
+        ("context", context),
+        ("session", ""),
+        ("summary", ""),
+        ("context", share),
+        ("model", ""),
+    )
+    for name, text in steps:
+        texts[name] = text
+        wanted = [texts.get(part, "") for part in dict.fromkeys(parts)]
+        line = " · ".join(filter(None, (*wanted, NOT_SAVED if status.unsaved else "")))
         if cells(line) <= width:
             return line
-        step = next(steps, None)
-        if step is None:
-            return cut_to(line, width)
-        if step in forms and len(forms[step]) > 1:
-            forms[step].pop(0)
-
-
-def _forms(status: Status) -> Mapping[str, Sequence[str]]:
-    """Return each part in full, then its shorter and shorter forms; empty drops it."""
-    model = one_line(status.model, 60)
-    mark = "~" if status.estimated else ""
-    filled = min(BAR, max(round(status.share * BAR), 1 if status.share >= 0.01 else 0))
-    share = f"context {mark}{status.share:.0%}"
-    whole = f"{share} of {window_text(status.window.tokens, status.window.guessed)}"
-    return {
-        "model": (model, cut_to(model.partition(":")[2] or model, 24), ""),
-        "context": (f"{'█' * filled}{'░' * (BAR - filled)} {whole}", whole, share),
-        "tokens": (f"{compact_number(status.tokens)} tokens" if status.tokens else "", ""),
-        "cost": (dollars_text(status.cost) if status.cost else "", ""),
-        "session": (cut_to(one_line(status.session), 40), cut_to(one_line(status.session), 20), ""),
-        "summary": (f"summary {status.summary}" if status.summary else "", ""),
-    }
+    return cut_to(line, width)

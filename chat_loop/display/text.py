@@ -1,8 +1,7 @@
 """The one sanitizer: every foreign text passes it before it reaches the terminal.
 
 Newline, tab and printable characters pass; everything a terminal would obey or hide is shown
-instead. It works character by character, so it is the same for a stream as for the whole, and no
-unterminated sequence can defeat it.
+instead. It works character by character, so no unterminated sequence can defeat it.
 """
 
 from __future__ import annotations
@@ -36,24 +35,6 @@ def one_line(text: str, length: int = 200) -> str:
     return flat if len(flat) <= length else f"{flat[: length - 1].rstrip()}…"
 
 
-class StreamSanitizer:
-    """`printable` for text that arrives in pieces: a carriage return waits for what follows it."""
-
-    def __init__(self) -> None:
-        self._held = ""
-
-    def feed(self, text: str) -> str:
-        if not self._held and text.isprintable():
-            return text  # most pieces are, and they come by the thousand
-        text = self._held + text
-        self._held = "\r" if text.endswith("\r") else ""
-        return printable(text.removesuffix("\r") if self._held else text)
-
-    def finish(self) -> str:
-        held, self._held = self._held, ""
-        return printable(held)
-
-
 def wrapped(text: str, width: int, indent: int) -> str:
     """Wrap a sentence to `width` columns, with further lines indented by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
@@ -63,7 +44,6 @@ def wrapped(text: str, width: int, indent: int) -> str:
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
-        drop_whitespace=True,
     )
     leading = text[: len(text) - len(text.lstrip(" "))]
     return "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
@@ -80,9 +60,8 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
         return text
     if columns <= 0:
         return ""
-    if text.isascii():
-        return f"{text[: columns - 1].rstrip()}{ellipsis}"
-    return f"{_wcwidth().clip(text, 0, columns - 1).rstrip()}{ellipsis}"
+    start = text[: columns - 1] if text.isascii() else _wcwidth().clip(text, 0, columns - 1)
+    return f"{start.rstrip()}{ellipsis}"
 
 
 @cache

@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.text import StreamSanitizer, cells, cut_to, one_line, printable
+from chat_loop.display.reply import ReplyText
+from chat_loop.display.text import cells, cut_to, one_line, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import (
     Event,
@@ -77,9 +78,13 @@ def test_nothing_that_a_terminal_obeys_passes(text: str) -> None:
 
 @given(st.lists(STRINGS, max_size=6))
 def test_a_stream_is_shown_as_the_whole_would_be(pieces: list[str]) -> None:
-    sanitizer = StreamSanitizer()
-    streamed = "".join(sanitizer.feed(piece) for piece in pieces) + sanitizer.finish()
-    assert streamed == printable("".join(pieces))
+    written: list[str] = []
+    reply = ReplyText(written.append)
+    for piece in pieces:
+        reply.feed(piece)
+    reply.finish()
+    pieces[:1] = [piece.lstrip("\n") for piece in pieces[:1]]
+    assert "".join(written) == printable("".join(pieces))
 
 
 @given(STRINGS)

@@ -19,7 +19,13 @@ from chat_loop.display.screen import (
     Waiting,
 )
 from chat_loop.display.text import cells, one_line
-from chat_loop.events import ReplyEnded, SummaryProgress, SummaryStarted, TextDelta
+from chat_loop.events import (
+    ReplyEnded,
+    Retrying,
+    SummaryProgress,
+    SummaryStarted,
+    TextDelta,
+)
 from tests.support.screens import Terminal
 
 ENDED = ReplyEnded(number=1, stop="end", usage=None, seconds=1.0)
@@ -82,25 +88,16 @@ def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
     assert waiting.next_turn() == TURN_SECONDS
 
 
-@pytest.mark.parametrize(
-    ("columns", "seconds", "line"),
-    [
-        (80, 1.2, "It is overloaded. Trying again in 3 s (2/5) 1 s · Esc to stop"),
-        (80, 4.2, "It is overloaded. Trying (2/5) 4 s · Esc to stop"),
-        (60, 1.2, "It is ove… Trying again in 3 s (2/5) 1 s · Esc to stop"),
-        (34, 1.2, "Trying again in 3 s (2/5) 1 s"),
-    ],
-)
-def test_the_time_until_another_attempt_runs_down(columns: int, seconds: float, line: str) -> None:
-    clock = Clock()
-    waiting = Waiting(clock)
-    waiting.begin()
-    waiting.count_down("It is overloaded.", "2/5", 4.0)
-    clock.seconds = seconds
-    assert re.sub(f" [{SIGNS}]", "", waiting.line("Sally …", columns)) == line
-    waiting.begin()
-    clock.seconds += 1
-    assert re.sub(f" [{SIGNS}]", "", waiting.line("Sally …", 80)) == "Sally … 1 s · Esc to stop"
+def test_another_attempt_is_named_until_the_reply_begins() -> None:
+    display = DisplayManager(Terminal(), agent="Sally")
+    display.out.attach(lambda: None)
+    display.begin_waiting()
+    display.waiting.begin(at_once=True)
+    display.show(Retrying(reason="It is overloaded.", seconds=4.0, attempt=2, attempts=5))
+    line = display.out.live(120, 8)
+    assert line.startswith("Sally … Trying again in 4 s (2/5): It is overloaded. ")
+    display.waiting.put_off()
+    assert "overloaded" not in display.waiting.line("Sally …", 120)
 
 
 @given(STYLED, st.integers(1, 100), st.integers(1, 8))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from chat_loop.display.markdown.stream import MarkdownStream
-from chat_loop.display.markdown.theme import theme_of
+from chat_loop.display.markdown.theme import PLAIN, theme_of
 
 SGR = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -17,7 +17,7 @@ def painter(
     color: bool = True,
     wraps: bool = False,
 ) -> MarkdownStream:
-    return MarkdownStream(theme_of(theme, color=color), lambda: columns, wraps=wraps)
+    return MarkdownStream(theme_of(theme) if color else PLAIN, lambda: columns, wraps=wraps)
 
 
 def sent(pieces: list[str], columns: int = 80, *, wraps: bool = False) -> str:

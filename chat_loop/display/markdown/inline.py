@@ -1,7 +1,7 @@
-r"""Markup within a paragraph, read by markdown-it-py: emphasis, code, links, pictures, HTML.
+"""Markup within a paragraph, read by markdown-it-py: emphasis, code, links, pictures, HTML.
 
-The rules are CommonMark's with GitHub's strikethrough, but for three cases that replies are full
-of: `2*3*4` is arithmetic, `\(x\)` and `\[x\]` are formulas, an address keeps its underscores.
+The rules are CommonMark's with GitHub's strikethrough, but `2*3*4` is arithmetic, and a URL keeps
+its underscores.
 """
 
 from __future__ import annotations
@@ -78,8 +78,6 @@ def markdown() -> MarkdownIt:
             rules.at(name, _marking_rule(rule, _SIGNS[name]))
         elif name in ("emphasis", "strikethrough"):
             rules.at(name, _delimiter_rule(rule))
-        elif name == "escape":
-            rules.at(name, _escape_rule(rule))
     rules.before("backticks", "address", _address)
     parser.inline.ruler2.after("balance_pairs", "mark_delimiters", _mark_delimiters)
     blocks = parser.block.ruler
@@ -214,18 +212,6 @@ def _mark_delimiters(state: StateInline) -> None:
                 marks.closed.append((at, close + 1))
             elif delimiter.open:
                 marks.unclosed.append(at)
-
-
-def _escape_rule(rule: Rule) -> Rule:
-    """Return a rule that leaves the backslash of a formula."""
-
-    def escape(state: StateInline, silent: bool) -> bool:
-        pair = state.src[state.pos : state.pos + 2]
-        if pair in ("\\(", "\\)", "\\[", "\\]"):
-            return _literal(state, pair, silent)
-        return rule(state, silent)
-
-    return escape
 
 
 def _address(state: StateInline, silent: bool) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 from msgspec import Struct, field
 
 BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
@@ -33,9 +35,9 @@ _COLORED = {
     "dark": _colored("96", "95", "92", "93", "90", "94"),
     "light": _colored("34", "35", "32", "31", "90", "34"),
 }
-_PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
+PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 
 
-def theme_of(name: str, *, color: bool = True) -> Theme:
-    """Return the theme `name`, one of `THEMES`; without color it has only attributes."""
-    return _COLORED[name] if color else _PLAIN
+def theme_of(name: str) -> Theme:
+    """Return the theme `name`, one of `THEMES`; with `NO_COLOR` one that has only attributes."""
+    return PLAIN if os.environ.get("NO_COLOR") else _COLORED[name]
