@@ -175,7 +175,7 @@ def resumed(folder: Path, identity: str) -> float:
         loaded = sessions.load_ends(path) or sessions.load(path)
         await conversation.accept(await conversation.planner().resume(loaded))
         taken = time.perf_counter() - started
-        await conversation.wait_until_idle()
+        await conversation.compaction.wait()
         return taken * 1000
 
     taken = asyncio.run(resume())

@@ -269,7 +269,6 @@ def _add_changing(actions: Any) -> None:
     example = 'compact 3 --model anthropic:NAME --focus "ports and paths"'
     made = add("compact", "summarize a session, or redo its summary", example)
     _session(made)
-    _flag(made, "--force", "even if the summary is larger than the words", dest="anyway")
     _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
     _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
     text = "the model that writes it"

@@ -174,7 +174,7 @@ class Ours:
         return Compaction(made, waited, messages)
 
     async def settled(self) -> None:
-        await self.conversation.wait_until_idle()
+        await self.conversation.compaction.wait()
 
     @property
     def context(self) -> str:

@@ -154,31 +154,29 @@ def size(text: str, count: Count) -> int:
     return count(text) + 4
 
 
-def entry_size(entry: Entry, count: Count, limit: int) -> int:
-    """Return the tokens of an entry as it is sent: no text of it takes more than `limit`."""
-    tokens = 0
+def entry_size(entry: Entry, count: Count) -> int:
+    """Return the tokens of an entry as it is sent."""
     if isinstance(entry, Attachment) and entry.is_image:
-        tokens = image_tokens(entry.width, entry.height) + count(entry.name) + 12
-    elif isinstance(entry, Attachment):  # with the lines around it
-        tokens = size(f"{entry.name}\n{entry.text}", count) + 80
-    elif isinstance(entry, records.Reply | records.Query | records.ArchiveContext | records.Result):
-        tokens = size(entry.text, count)
-    return min(tokens, limit)
+        return image_tokens(entry.width, entry.height) + count(entry.name) + 12
+    if isinstance(entry, Attachment):  # with the lines around it
+        return size(f"{entry.name}\n{entry.text}", count) + 80
+    if isinstance(entry, records.Reply | records.Query | records.ArchiveContext | records.Result):
+        return size(entry.text, count)
+    return 0
 
 
-def exchange_size(exchange: Exchange, count: Count, window: int, *, tools: bool = True) -> int:
-    """Return the tokens of an exchange as it is sent, with or without its tools, texts capped."""
+def exchange_size(exchange: Exchange, count: Count, *, tools: bool = True) -> int:
+    """Return the tokens of an exchange as it is sent, with or without the results of its tools."""
     results = (use.result for use in exchange.uses if tools)
-    texts = [one for one in (exchange.query, exchange.reply, *results) if one and one.text]
-    limit = room(window) // 2
-    return sum(entry_size(entry, count, limit) for entry in (*exchange.attached, *texts))
+    texts = [entry for entry in (exchange.query, exchange.reply, *results) if entry and entry.text]
+    return sum(entry_size(entry, count) for entry in (*exchange.attached, *texts))
 
 
 def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
     """Return about how many tokens the tools take: names, descriptions and schemas as JSON."""
     return sum(
-        count(f"{one.name} {one.description} {json.dumps(one.parameters, default=str)}") + 8
-        for one in specs
+        count(f"{spec.name} {spec.description} {json.dumps(spec.parameters, default=str)}") + 8
+        for spec in specs
     )
 
 
@@ -190,7 +188,7 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
     )
 
 
-def reported(session: records.Session, count: Count, limit: int) -> int | None:
+def reported(session: records.Session, count: Count) -> int | None:
     """Return the next request's tokens: the last report of a turn, and an estimate of what came
     after it. None when no turn was reported (the acknowledgment is none), or the model changed.
     """
@@ -201,7 +199,7 @@ def reported(session: records.Session, count: Count, limit: int) -> int | None:
         usage = entry.usage if isinstance(entry, records.Reply) and entry.number else None
         if usage is not None and usage.input and not usage.estimated:
             return usage.input + usage.output - usage.reasoning + after
-        after += entry_size(entry, count, limit)
+        after += entry_size(entry, count)
     return None
 
 
@@ -253,7 +251,7 @@ def plan(
     reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:
         return Plan(reason=reason)
-    sizes = [exchange_size(exchange, count, window) for exchange in exchanges]
+    sizes = [exchange_size(exchange, count) for exchange in exchanges]
     full = trigger(window, limits)
     if limits.max_tokens:
         full = min(full, int(limits.max_tokens * limits.trigger_threshold))
@@ -283,13 +281,13 @@ def plan_requested(
     newest = min(limits.preserve_recent // 2, len(exchanges) // 4, len(exchanges) - carried - 1)
     cut = len(exchanges) - max(0, newest)
     limit = trigger(window, limits) // 64
-    while sum(exchange_size(exchange, count, window) for exchange in exchanges[cut:]) > limit:
+    while sum(exchange_size(exchange, count) for exchange in exchanges[cut:]) > limit:
         cut += 1
     return Plan(reason="Asked for", compact=tuple(exchanges[:cut]), keep=tuple(exchanges[cut:]))
 
 
 def newest_within(
-    exchanges: Sequence[Exchange], window: int, limits: Limits, count: Count
+    exchanges: Sequence[Exchange], limits: Limits, count: Count
 ) -> tuple[Exchange, ...]:
     """Return the newest exchanges within the limits, at least one, with room for the next query."""
     newest: list[Exchange] = []
@@ -297,7 +295,7 @@ def newest_within(
     message_limit, limit = limits.max_messages or 10**9, limits.max_tokens or 10**12
     for exchange in reversed(exchanges):
         messages += messages_in([exchange])
-        used += exchange_size(exchange, count, window)
+        used += exchange_size(exchange, count)
         if newest and (messages > message_limit or used > limit):
             break
         newest.append(exchange)

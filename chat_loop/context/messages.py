@@ -3,7 +3,7 @@
 First the restored block, which summarizes everything before; then the exchanges carried verbatim
 from an ancestor's file; then the session's own. Messages always alternate. A
 session's earlier ones never change from one request to the next, so that a provider's prompt cache
-holds; only what is too long for the window is shortened.
+holds; only the block is shortened where the window is too small for it.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from hashlib import sha256
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -29,8 +28,6 @@ from chat_loop.values import Image, Message, ToolCall, ToolResult
 from chat_loop.wording import counts_text, size_text
 
 INTERRUPTED = "interrupted"  # the result of a call that has none
-_LONG = (records.Query, records.Reply, records.Result, Attachment)
-"""The kinds of entries that may be too long for the window."""
 
 
 @cache
@@ -47,12 +44,12 @@ def place(ref: str) -> tuple[int, int]:
 
 class Thread(Struct, frozen=True):
     """A session and the exchanges of its ancestors that it carries word for word, oldest first.
-    `edited` is the parent's summary block, if it was edited in its file.
+    `late_block` is the parent's summary block if it was made after the session began.
     """
 
     session: Session
     carried: tuple[Exchange, ...] = ()
-    edited: Summary | None = None
+    late_block: Summary | None = None
 
     @property
     def exchanges(self) -> tuple[Exchange, ...]:
@@ -83,8 +80,8 @@ class Thread(Struct, frozen=True):
     def inherited(self) -> Summary | None:
         """The parent's summary block."""
         restoration = self.session.restoration
-        if self.edited is not None or restoration is None or not restoration.block:
-            return self.edited
+        if self.late_block is not None or restoration is None or not restoration.block:
+            return self.late_block
         return summary_block.parse(restoration.block)
 
     @property
@@ -264,34 +261,15 @@ def clip(text: str, limit: int, count: Count) -> str:
         half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
-def fit(thread: Thread, window: int, count: Count, block_limit: int) -> tuple[Thread, int]:
-    """Return a thread as it is sent, and how many of its texts are shortened: none takes more than
-    half of the room, and the restored block not more than `block_limit` tokens.
-    """
-    limit = room(window) // 2
-    shortened = 0
-
-    def short(entry: Any) -> Any:
-        nonlocal shortened
-        text = clip(entry.text, limit, count) if isinstance(entry, _LONG) else None
-        if text is None or text is entry.text:
-            return entry
-        shortened += 1
-        return replace(entry, text=text)
-
-    session, restoration = thread.session, thread.session.restoration
-    entries = list(map(short, session.entries))
-    carried = []
-    for one in thread.carried:
-        query, reply, files = short(one.query), short(one.reply), tuple(map(short, one.attached))
-        carried.append(replace(one, query=query, reply=reply, attached=files))
-    block = shorten_block(restoration.block, block_limit, count) if restoration else ""
-    if restoration is not None and block != restoration.block:
-        entries[entries.index(restoration)] = replace(restoration, block=block)
-    elif not shortened:
-        return thread, 0
-    session = replace(session, entries=tuple(entries))
-    return replace(thread, session=session, carried=tuple(carried)), shortened
+def fit_block(thread: Thread, limit: int, count: Count) -> Thread:
+    """Return a thread whose restored block takes at most `limit` tokens."""
+    restoration = thread.session.restoration
+    block = shorten_block(restoration.block, limit, count) if restoration is not None else ""
+    if restoration is None or block == restoration.block:
+        return thread
+    entries = list(thread.session.entries)
+    entries[entries.index(restoration)] = replace(restoration, block=block)
+    return replace(thread, session=replace(thread.session, entries=tuple(entries)))
 
 
 def block_room(window: int) -> int:

@@ -70,10 +70,9 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     """The plan of a child session: its parent, and the block and the exchanges that represent the
     conversation so far.
 
-    `in_file`: the block is the summary in the file at `path`, which the user may edit. `pins`
-    are the current ones, whatever the block says. A fork leaves out what the parent said after
-    `until`; `merged` is the id of a second parent, and `depth` then the child's place in the chain
-    of both. `left_out` exchanges do not fit verbatim; the block covers them.
+    `pins` are the current ones, whatever the block says. A fork leaves out what the parent said
+    after `until`; `merged` is the id of a second parent, and `depth` then the child's place in the
+    chain of both. `left_out` exchanges do not fit verbatim; the block covers them.
     `answered` is False when the model failed to write the block: it is not asked again at once.
     """
 
@@ -82,7 +81,6 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     block: str
     carried: tuple[records.Exchange, ...] = ()
     unsummarized_from: str = ""
-    in_file: bool = False
     pins: tuple[str, ...] | None = None
     until: str = ""
     merged: str = ""
@@ -218,8 +216,8 @@ class Compaction:
         writer = conversation.options.summarizer or own
         if writer.name == own.name in ("local", "python") and self.state == MAKING:
             await self.cancel()
-        if not limits.enabled:
-            return
+        if not limits.enabled or waiting > budget.room(conversation.window):
+            return  # what alone is too long is refused, and the context stays as it is
         thread, used = conversation.thread, conversation.meter.budget().used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = limits.max_messages and messages >= limits.max_messages
@@ -315,7 +313,7 @@ class Compaction:
         if not conversation.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
         used = conversation.meter.budget().used
-        thread = await asyncio.to_thread(conversation.reload_block)
+        thread = conversation.thread
         plan = await asyncio.to_thread(self._plan, thread)
         draft = await summaries.draft(thread, plan, Outcome(), used, acknowledge=True)
         after = draft.compaction.after
@@ -340,7 +338,7 @@ class Compaction:
 
     async def _without_model(self, plan: Plan, used: int, waiting: int) -> Draft:
         """Return a compaction with the prepared narrative, or without one until it arrives."""
-        thread = await asyncio.to_thread(self._conversation.reload_block)
+        thread = self._conversation.thread
         prepared = self.prepared(thread.fresh)
         if len(prepared.covered) > len(thread.uncovered(plan.compact)):
             # it covers more than must be compacted: all of it is
@@ -383,7 +381,6 @@ class Compaction:
             block=block,
             carried=keep,
             unsummarized_from=keep[0].ref if keep else "",
-            in_file=True,
         )
         conversation.begin_child(plan, reason)
         return True

@@ -31,7 +31,7 @@ from chat_loop.conversation.turn import answer
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
-from chat_loop.sessions import records, summary_block
+from chat_loop.sessions import records
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
@@ -84,8 +84,7 @@ class Conversation:
         name, path, model = self.agent.name, self.agent.path, self.agent.model
         self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
         self._carried = plan.carried if plan is not None else ()
-        self._block_path = plan.path if plan is not None and plan.in_file else None
-        self._edited: records.Summary | None = None  # the parent's block, when it was changed
+        self._late_block: records.Summary | None = None  # the parent's, made after this one began
         self._begun_shown = self._problem_shown = False
 
     @property
@@ -95,7 +94,7 @@ class Conversation:
     @property
     def thread(self) -> Thread:
         """The session, and the part of its ancestors that is in the context."""
-        return Thread(self.live.session, self._carried, self._edited)
+        return Thread(self.live.session, self._carried, self._late_block)
 
     @property
     def window(self) -> int:
@@ -121,16 +120,10 @@ class Conversation:
         """Return the references of the exchanges that are in the context verbatim."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
-    def reload_block(self) -> Thread:
-        """Return the thread, with its parent's block as it is in the file now."""
-        path, restoration = self._block_path, self.session.restoration
-        if path is not None and restoration is not None:
-            with contextlib.suppress(errors.SessionError):
-                seal = (self.sessions.load_ends(path) or self.sessions.load(path)).session.seal
-                now = seal.summary if seal is not None else None
-                if now is not None and summary_block.render(now) != restoration.block:
-                    self._edited = now
-        return self.thread
+    def note_late_block(self, parent: str, block: records.Summary) -> None:
+        """Compact from a block that the parent got after this session began."""
+        if self.live.header.parent == parent:
+            self._late_block = block
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
@@ -147,9 +140,8 @@ class Conversation:
         Raises ProviderError and CancelledError after saving what came, and ContextFull, with the
         query saved, when the request cannot fit.
         """
-        count, window = self.count, self.window
-        sizes = (budget.entry_size(file.attachment, count, window) for file in files)
-        waiting = budget.size(text, count) + sum(sizes)
+        sizes = (budget.entry_size(file.attachment, self.count) for file in files)
+        waiting = budget.size(text, self.count) + sum(sizes)
         try:
             return await self._ask(text, files, waiting)
         except errors.ContextTooLong as error:
@@ -534,7 +526,3 @@ class Conversation:
         """Release the live session's file and lock, sealed or not."""
         self.live.close()
         self._report_saving()
-
-    async def wait_until_idle(self) -> None:
-        """Wait until no background work is left."""
-        await self.compaction.wait()

@@ -39,7 +39,6 @@ class ContextMeter:
         # session -> tokens that its restored block may take, once a query has needed its room
         self._block_limits: dict[str, int] = {}
         self._truncation_shown = False
-        self._shortened = 0
 
     def note_model(self) -> None:
         """Forget how the previous model counted."""
@@ -55,7 +54,7 @@ class ContextMeter:
         """
         agent, thread = self._conversation.agent, self._conversation.thread
         state = (
-            *(thread.session.header.id, len(thread.session.entries), thread.edited),
+            *(thread.session.header.id, len(thread.session.entries)),
             *(
                 agent,
                 agent.provider.window,
@@ -74,7 +73,7 @@ class ContextMeter:
 
     def weights(self) -> dict[str, int]:
         """Return the estimated tokens of the parts of the next request."""
-        agent, thread = self._conversation.agent, self._fit(self._conversation.thread)[0]
+        agent, thread = self._conversation.agent, self._fit(self._conversation.thread)
         pieces = messages.pieces(thread, tools=agent.provider.calls_tools)
         tools = self._tools_size()
         return budget.weigh(pieces, agent.system_prompt, agent.memory, tools, self._count)
@@ -105,15 +104,14 @@ class ContextMeter:
                 text = messages.with_task(text)
                 size += budget.size("-", count) + 80  # a few sentences
             size += budget.size(text, count)
-        size += sum(budget.exchange_size(word, count, window, tools=False) for word in words)
+        size += sum(budget.exchange_size(word, count, tools=False) for word in words)
         return round(size * self._ratio)
 
     async def sizes(self, exchanges: Sequence[records.Exchange]) -> list[int]:
         """Return the tokens of each exchange as it is sent, counted in a worker thread."""
-        count, window = self._count, self._conversation.window
 
         def measure() -> list[int]:
-            return [budget.exchange_size(exchange, count, window) for exchange in exchanges]
+            return [budget.exchange_size(exchange, self._count) for exchange in exchanges]
 
         return await asyncio.to_thread(measure)
 
@@ -124,9 +122,8 @@ class ContextMeter:
 
     def messages(self, thread: Thread | None = None) -> tuple[Message, ...]:
         """Return the messages that would be sent now, for this thread or another."""
-        fitted, _ = self._fit(thread or self._conversation.thread)
-        tools = self._conversation.agent.provider.calls_tools
-        return messages.messages_of(fitted, tools=tools)
+        thread = self._fit(thread or self._conversation.thread)
+        return messages.messages_of(thread, tools=self._conversation.agent.provider.calls_tools)
 
     def request(self) -> tuple[Message, ...]:
         """Return the messages of the next request. Raises ContextFull when they do not fit."""
@@ -141,13 +138,7 @@ class ContextMeter:
             conversation.show(Warned(text, "They are saved; compact keeps what matters in them."))
         if self.budget().used > budget.room(conversation.window):
             self._shorten_block_or_refuse()
-        fitted, shortened = self._fit(conversation.thread)
-        if shortened > self._shortened:
-            text = f"A message is longer than half of the window ({conversation.window:,} tokens): "
-            text += "the model gets its beginning and its end."
-            conversation.show(Warned(text, "All of it is saved."))
-        self._shortened = shortened
-        return messages.messages_of(fitted, tools=conversation.agent.provider.calls_tools)
+        return self.messages()
 
     def _shorten_block_or_refuse(self) -> None:
         """Send the restored block shorter from now on; the file keeps it whole. Raises ContextFull
@@ -182,8 +173,7 @@ class ContextMeter:
         """Return the next request's tokens by the last report; None when all is to be estimated."""
         if not self._conversation.options.limits.enabled and self.left_out():
             return None
-        longest = budget.room(self._conversation.window) // 2
-        used = budget.reported(self._conversation.live.session, self._count, longest)
+        used = budget.reported(self._conversation.live.session, self._count)
         return None if used is None else used + self._fixed_size() - self._reported_fixed
 
     def _fixed_size(self) -> int:
@@ -198,24 +188,18 @@ class ContextMeter:
             self._tools = specs, budget.tools_size(specs, self._count)
         return self._tools[1]
 
-    def _fit(self, thread: Thread) -> tuple[Thread, int]:
-        """Return a thread as it is sent, and how many of its texts are shortened for it."""
+    def _fit(self, thread: Thread) -> Thread:
+        """Return a thread as it is sent."""
         limit = self._block_limit(thread.session)
-        enabled = self._conversation.options.limits.enabled
-        newest = thread if enabled else self._within_limits(thread)
-        return messages.fit(newest, self._conversation.window, self._count, limit)
+        return messages.fit_block(self._within_limits(thread), limit, self._count)
 
     def _within_limits(self, thread: Thread) -> Thread:
         """Return the newest of a thread, within the limits that hold when nothing is compacted."""
-        window, limits, session = (
-            self._conversation.window,
-            self._conversation.options.limits,
-            thread.session,
-        )
+        limits, session = self._conversation.options.limits, thread.session
         if limits.enabled or not (limits.max_messages or limits.max_tokens):
             return thread
-        newest = budget.newest_within(thread.exchanges, window, limits, self._count)
-        own = {0, *(one.query.number for one in newest if one.depth == session.depth)}
+        newest = budget.newest_within(thread.exchanges, limits, self._count)
+        own = {0, *(said.query.number for said in newest if said.depth == session.depth)}
         entries = tuple(
             entry
             for entry in session.entries

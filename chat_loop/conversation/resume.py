@@ -101,7 +101,7 @@ class ChildPlanner:
         hint = "/history shows what was said, /tree the sessions before it."
         cut = replace(loaded, session=_until_query(session, number, hint), is_open=True)
         plan = await self._whole(cut, self._thread(cut))
-        return replace(plan, parent=session, until=f"{session.depth}.{number}", in_file=False)
+        return replace(plan, parent=session, until=f"{session.depth}.{number}")
 
     async def uncompact(self) -> ChildPlan:
         """Continue with the words before the last compaction and those since. Raises UsageError
@@ -120,7 +120,7 @@ class ChildPlanner:
             parent, path = stored.session, stored.path
             until = live.restoration.until if live.restoration is not None else ""
         pins = conversation.thread.pins
-        return replace(plan, parent=parent, path=path, until=until, pins=pins, in_file=False)
+        return replace(plan, parent=parent, path=path, until=until, pins=pins)
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
         """Return the nearest ancestor with words that the context lacks, all that was said after
@@ -171,7 +171,6 @@ class ChildPlanner:
             block=summary_block.render(summary),
             carried=fitting,
             unsummarized_from=next((one.ref for one in fitting if one in unsummarized), ""),
-            in_file=True,
             left_out=number - len(fitting),
             answered=self._answered,
         )
@@ -179,12 +178,11 @@ class ChildPlanner:
     def _fitting(self, words: Sequence[Exchange], summary: Summary) -> tuple[Exchange, ...]:
         """Return the newest of `words` that stay below the trigger beside a block."""
         conversation = self._conversation
-        count, window = conversation.count, conversation.window
-        free = budget.trigger(window, conversation.options.limits)
+        free = conversation.trigger
         free -= conversation.meter.child_size(summary_block.render(summary), ())
         start = len(words)
         while start:
-            free -= budget.exchange_size(words[start - 1], count, window, tools=False)
+            free -= budget.exchange_size(words[start - 1], conversation.count, tools=False)
             if free < 0:
                 break
             start -= 1
@@ -259,13 +257,6 @@ class ChildPlanner:
                 raise SessionError(f"No summary could be made of session {identity}.")
         reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
         return self._seal(loaded, reason, self._summaries.cover(thread, outcome), outcome)
-
-    def sizes(self, loaded: LoadedSession) -> tuple[int, int]:
-        """Return about how many tokens a child would have verbatim, and with a summary."""
-        thread, size = self._thread(loaded), self._conversation.meter.child_size
-        inherited = summary_block.render(thread.inherited) if thread.inherited else ""
-        summary = summary_block.render(self._summaries.cover(thread))
-        return size(inherited, thread.exchanges), size(summary, ())
 
     def archive_only_facts(self) -> tuple[str, ...]:
         """Return the chain's sentences with exact values that are only in the archive."""

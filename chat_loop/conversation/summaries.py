@@ -181,3 +181,4 @@ class SummaryWriter:
                 usage, seconds = outcome.usage, outcome.seconds
                 seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
                 sessions.seal_stored(loaded, seal)
+                self._conversation.note_late_block(loaded.session.header.id, late)

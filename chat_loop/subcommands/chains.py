@@ -20,7 +20,7 @@ from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
-from chat_loop.subcommands.sessions import SessionActions, confirm
+from chat_loop.subcommands.sessions import SessionActions
 from chat_loop.tokens import TokenCounter
 from chat_loop.wording import plural
 
@@ -76,15 +76,6 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
             if seal is not None and seal.summary is None:
                 await planner.summarize(loaded)
             return 0
-        if not options.anyway and (seal is None or seal.summary is None):
-            before, after = planner.sizes(loaded)
-            sizes = f"{before:,} tokens now, about {after:,} after."
-            if after >= before and not sys.stdin.isatty():
-                err(f"Not compacted: {sizes} --force compacts anyway.")
-                return 1
-            if after >= before and not confirm(f"{sizes} Compact anyway? [y/N] "):
-                err("Not compacted.")
-                return 1
         made = await planner.summarize(loaded, " ".join(options.focus))
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""

@@ -202,10 +202,10 @@ def test_a_compaction_that_was_asked_for_keeps_little_of_long_words() -> None:
 
 def test_without_compaction_the_limits_cut_off_the_oldest() -> None:
     whole = talk(41)
-    assert newest_within(whole, 128_000, Limits(max_messages=20), COUNT) == whole[-10:]
-    assert newest_within(whole, 128_000, Limits(max_tokens=45), COUNT) == whole[-5:]
-    assert newest_within(whole, 128_000, Limits(max_tokens=1), COUNT) == whole[-1:]
-    assert newest_within(whole, 128_000, Limits(), COUNT) == whole
+    assert newest_within(whole, Limits(max_messages=20), COUNT) == whole[-10:]
+    assert newest_within(whole, Limits(max_tokens=45), COUNT) == whole[-5:]
+    assert newest_within(whole, Limits(max_tokens=1), COUNT) == whole[-1:]
+    assert newest_within(whole, Limits(), COUNT) == whole
 
 
 SIZES = st.lists(st.tuples(st.integers(2, 5_000), st.booleans()), max_size=60)

@@ -25,7 +25,7 @@ from chat_loop.context.budget import (
     reported,
     weigh,
 )
-from chat_loop.context.messages import Thread, fit, messages_of, pieces, query_message
+from chat_loop.context.messages import Thread, messages_of, pieces, query_message
 from chat_loop.context.summary import transcribe
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
 from chat_loop.conversation.options import Options
@@ -46,7 +46,7 @@ from chat_loop.sessions.records import (
     Undo,
 )
 from chat_loop.sessions.writer import render
-from chat_loop.tokens import estimate, image_tokens
+from chat_loop.tokens import image_tokens
 from chat_loop.values import Image, Message, Usage, Window
 from tests.support.images import base64, jpeg, place, png
 from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Talk, names, words
@@ -306,7 +306,7 @@ def test_files_count_as_what_they_are() -> None:
         replace(NOTES, number=2),
     )
     files = image + (1 + 12) + (1 + 3 + 4 + 80)
-    assert reported(after, words, 10_000) == 110 + (2 + 4) + files
+    assert reported(after, words) == 110 + (2 + 4) + files
     whole = of(query(1, "Look here"), IMAGE, NOTES)
     messages = messages_of(Thread(whole))
     weights = weigh(pieces(Thread(whole)), "Be kind.", "", 0, words)
@@ -316,35 +316,19 @@ def test_files_count_as_what_they_are() -> None:
     assert weights["Attached files"] == words(messages[0].text) - 2 + 4 + image
 
 
-def test_a_long_file_is_shortened_for_the_model_like_a_long_message() -> None:
-    long = replace(NOTES, text="word " * 10_000)
-    [exchange] = of(query(1, "Look"), long, reply(1, "Yes.")).exchanges
-    thread = Thread(of(query(1, "Next"), long), (exchange,))
-    short, shortened = fit(thread, 8_000, estimate, 8_000)
-    assert shortened == 2
-    [kept] = short.session.exchanges[0].attached
-    assert "characters left out" in kept.text
-    assert short.carried[0].attached == (kept,)
-    assert estimate(kept.text) <= 3_200
-    assert fit(Thread(of(query(1, "Next"), NOTES)), 8_000, estimate, 8_000)[1] == 0
-
-
 def test_files_count_when_the_newest_words_are_chosen() -> None:
     exchanges = of(
         query(1, "one"), NOTES, query(2, "two"), replace(NOTES, number=2, text="word " * 500)
     ).exchanges
     chosen = {
-        most: [
-            one.query.number
-            for one in newest_within(exchanges, 8_000, Limits(max_tokens=most), words)
-        ]
+        most: [one.query.number for one in newest_within(exchanges, Limits(max_tokens=most), words)]
         for most in (500, 800)
     }
     assert chosen == {500: [2], 800: [1, 2]}
     pictured = of(
         query(1, "one"), reply(1, "1"), query(2, "two"), replace(IMAGE, number=2)
     ).exchanges
-    assert len(newest_within(pictured, 8_000, Limits(max_tokens=100), words)) == 1
+    assert len(newest_within(pictured, Limits(max_tokens=100), words)) == 1
 
 
 # Summaries and the archive

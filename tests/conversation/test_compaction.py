@@ -65,7 +65,7 @@ async def say(talk: Talk, first: int, last: int, text: str = "word") -> None:
     """Ask the queries first…last, letting the background come to rest between them."""
     for number in range(first, last + 1):
         await talk.conversation.ask(f"{text} {number}")
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
 
 
 def test_message_38_of_50_triggers_at_a_threshold_of_075(tmp_path: Path) -> None:
@@ -169,7 +169,7 @@ def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by
         assert parent.seal is not None
         assert parent.seal.source == "extracted"
         go.set()
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
 
     asyncio.run(run())
     parent, child = chain(talk)
@@ -197,7 +197,7 @@ def test_three_failures_in_a_row_end_the_attempts_and_are_told_once(
         for number in range(1, 50):
             talk.model.steps = [ANSWER, *failure]
             await talk.conversation.ask(f"{number} " + LONG)
-            await talk.conversation.wait_until_idle()
+            await talk.conversation.compaction.wait()
 
     asyncio.run(run())
     failed = [request for request in talk.model.requests if request.grammar is not None]
@@ -236,19 +236,22 @@ def test_switched_off_and_full_nothing_is_sent_and_nothing_lost(tmp_path: Path) 
     assert len(everything(talk)) == len(talk.sent) + 1
 
 
-def test_a_message_longer_than_the_window_is_saved_whole_and_shortened_for_the_model(
+def test_a_message_longer_than_the_window_is_saved_and_refused_and_nothing_is_compacted(
     tmp_path: Path,
 ) -> None:
     talk = Talk(tmp_path, ANSWER, ANSWER, window=Window(1_000), options=limited())
     giant = "begin " + "word " * 5_000 + "end"
-    asyncio.run(talk.conversation.ask(giant))
-    (sent,) = talk.sent
-    assert sent[0].text.startswith("begin word")
-    assert sent[0].text.endswith("word end")
-    assert "characters left out" in sent[0].text
-    assert words(sent[0].text) <= 400
-    assert everything(talk) == [giant]
-    assert "the model gets its beginning and its end." in talk.events[1].message  # type: ignore[attr-defined]
+
+    async def run() -> None:
+        await talk.conversation.ask("Hello")
+        with pytest.raises(ContextFull, match=r"Nothing is lost\."):
+            await talk.conversation.ask(giant)
+        await talk.conversation.ask("And now?")
+
+    asyncio.run(run())
+    assert [message.text for message in talk.sent[-1]] == ["Hello", "because", "And now?"]
+    assert everything(talk) == ["Hello", giant, "And now?"]
+    assert not any(isinstance(event, Compacted) for event in talk.events)
 
 
 def test_a_window_in_which_nothing_fits_is_said_before_anything_is_sent(tmp_path: Path) -> None:
@@ -267,7 +270,7 @@ def test_a_conversation_of_240_exchanges_never_exceeds_a_window_of_16k(tmp_path:
             talk.model.steps = [Says(("because " * 150,), usage=None), SUMMED, SUMMED]
             await talk.conversation.ask(f"{number} " + "word " * (10 + number % 200))
             if number % 3:
-                await talk.conversation.wait_until_idle()
+                await talk.conversation.compaction.wait()
         talk.model.steps = [SUMMED, SUMMED]
         await talk.conversation.end()
 

@@ -103,7 +103,7 @@ def test_an_automatic_compaction_that_gains_nothing_does_not_happen_and_asks_no_
         for number in range(16):
             talk.model.steps = [ANSWER, SUMMED]
             await talk.conversation.ask(f"Short {number}")
-            await talk.conversation.wait_until_idle()
+            await talk.conversation.compaction.wait()
         talk.conversation.close()
 
     asyncio.run(run())

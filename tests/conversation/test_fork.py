@@ -264,7 +264,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         conversation = talk.conversation
         await say(talk, 1, 2, 3, 4)
         await fork(talk, 2)
-        await conversation.wait_until_idle()
+        await conversation.compaction.wait()
         archive = conversation.archive
         assert archive is not None
         read = archive.call(READ, {"queries": "1-9"})
@@ -277,7 +277,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         assert "queries 1 to 2" in archive.call(READ, {"queries": "1.3"})
         await say(talk, 5)
         await compact(talk)
-        await conversation.wait_until_idle()
+        await conversation.compaction.wait()
         archive = conversation.archive
         assert archive is not None
         found = {

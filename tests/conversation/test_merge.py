@@ -251,7 +251,7 @@ def test_two_branches_of_two_machines(two: tuple[Machine, Machine]) -> None:
         live = talk.conversation.session
         assert (live.header.parent, live.restoration and live.restoration.merged) == (first, second)
         assert (live.depth, said_in(talk)) == (6, WHOLE)
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
         archive = talk.conversation.archive
         assert archive is not None
         for line, ref in (

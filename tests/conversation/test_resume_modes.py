@@ -230,21 +230,6 @@ def test_nothing_can_be_taken_back_where_nothing_was_compacted(tmp_path: Path) -
         asyncio.run(talk.conversation.planner().uncompact())
 
 
-def test_an_edit_by_hand_of_the_summary_counts_at_the_next_compaction(tmp_path: Path) -> None:
-    talk = talk_of(tmp_path, *EIGHT, "then", compacted_after=8)
-    path = tmp_path / f"{talk.conversation.session.header.parent}.md"
-    text = path.read_text("utf-8")
-    assert "- Stay polite [1]" in text
-    path.write_text(text.replace("- Stay polite [1]", "- Be rude on Fridays [1.2]"), "utf-8")
-    talk.model.steps = [SUMMED]
-    assert asyncio.run(talk.conversation.compact())
-    child = talk.sessions.load(tmp_path / f"{talk.conversation.session.header.parent}.md").session
-    assert child.seal is not None
-    assert child.seal.summary is not None
-    assert "Be rude on Fridays [1.2]" in child.seal.summary.decisions
-    assert "Stay polite [1]" not in child.seal.summary.decisions[:1]
-
-
 @pytest.mark.parametrize("damage", ["gone", "truncated", "garbage"])
 def test_a_parent_that_is_lost_while_its_child_runs_costs_nothing(
     tmp_path: Path, damage: str

@@ -145,7 +145,7 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")
         await talk.conversation.ask(SECRET)
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
         assert not talk.model.steps, "the summary was made"
         await talk.conversation.undo()
         if asked:
@@ -158,7 +158,7 @@ def test_a_summary_that_was_prepared_with_it_is_not_used(tmp_path: Path, *, aske
                 "So.",
             ]
             await talk.conversation.ask("And bright?")
-            await talk.conversation.wait_until_idle()
+            await talk.conversation.compaction.wait()
             await talk.conversation.ask("And dark?")
         assert talk.conversation.session.depth == 2
         assert not any(knows(message.text) for message in talk.sent[-1])
@@ -190,7 +190,7 @@ def test_a_summary_in_the_making_does_not_come_late_into_the_file(tmp_path: Path
         assert talk.model.cancelled == 1
         await talk.conversation.ask("And bright? " * 200)
         assert talk.conversation.session.depth == 2
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
         await talk.conversation.leave("exit")
 
     asyncio.run(run())
@@ -218,7 +218,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
 
     async def resumed() -> None:
         await again.resume(identity)
-        await again.conversation.wait_until_idle()
+        await again.conversation.compaction.wait()
         archive = again.conversation.archive  # what the model's tools ask
         assert archive is not None
         assert [hit.exchange.query.text for hit in archive.search("fence of 12 metres")][:1] == [

@@ -157,13 +157,13 @@ def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
         states.append(talk.conversation.compaction.state)
         await talk.conversation.ask("And bright?")
         states.append(talk.conversation.compaction.state)
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
         states.append(talk.conversation.compaction.state)
         await talk.conversation.undo()
         states.append(talk.conversation.compaction.state)
         talk.model.steps += [Says(("So.",), usage=usage), "No.", "No."]
         await talk.conversation.ask("And bright?")
-        await talk.conversation.wait_until_idle()
+        await talk.conversation.compaction.wait()
         states.append(talk.conversation.compaction.state)
         talk.conversation.close()
 

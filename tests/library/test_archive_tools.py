@@ -44,7 +44,7 @@ async def compacted(talk: Conversation) -> None:
     assert draft is not None
     bare = replace(draft.summary, topics=("Boats",), decisions=(), pending=(), key_facts=())
     assert await talk.take(replace(draft, summary=bare, plan=replace(draft.plan, keep=())))
-    await talk.wait_until_idle()
+    await talk.compaction.wait()
 
 
 def test_a_model_that_calls_tools_searches_the_archive(tmp_path: Path) -> None:

@@ -193,7 +193,7 @@ def test_a_child_of_the_ends_is_the_child_of_the_whole(
                 await talk.conversation.planner().resume(loaded, last=last)
             )
             await talk.conversation.ask("And then?")
-            await talk.conversation.wait_until_idle()
+            await talk.conversation.compaction.wait()
 
         asyncio.run(resume())
         talk.conversation.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
 import subprocess
 import sys
@@ -135,7 +134,6 @@ def test_compact_makes_a_summary_with_the_model_and_the_words_that_are_asked_for
         f"{server.url}/v1",
         "sessions",
         "compact",
-        "--force",
         "3",
         "--model",
         "compatible:big",
@@ -157,7 +155,7 @@ def test_compact_makes_a_summary_with_the_model_and_the_words_that_are_asked_for
 
 
 def test_compact_of_an_unsealed_session_seals_it(home: Path, server: Loopback) -> None:
-    result = run(home, *compatible(server), "sessions", "compact", "--force", "1")
+    result = run(home, *compatible(server), "sessions", "compact", "1")
     assert (result.returncode, result.stderr) == (0, b"")
     seal = load(home, OPEN.header.id).seal
     assert seal is not None
@@ -168,9 +166,7 @@ def test_the_summaries_of_the_config_are_written_by_its_summary_model(
     home: Path, server: Loopback
 ) -> None:
     (home / "config.yaml").write_text("auto_compact: {summary_model: small}\n")
-    assert (
-        run(home, *compatible(server, "big"), "sessions", "compact", "--force", "3").returncode == 0
-    )
+    assert run(home, *compatible(server, "big"), "sessions", "compact", "3").returncode == 0
     assert [request.body["model"] for request in server.requests] == ["big"], (
         "it was named for this"
     )
@@ -179,7 +175,7 @@ def test_the_summaries_of_the_config_are_written_by_its_summary_model(
         f"model: compatible:big\nproviders: {{compatible: {{base_url: '{server.url}/v1'}}}}\n"
     )
     config.write_text(config.read_text() + "auto_compact: {summary_model: small}\n")
-    result = run(home, "sessions", "compact", "--force", "3")
+    result = run(home, "sessions", "compact", "3")
     assert (result.returncode, result.stderr) == (0, b"")
     assert [request.body["model"] for request in server.requests] == ["big", "small"]
 
@@ -192,7 +188,7 @@ def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server
         Reply(chunks=("No summary at all.",)),
     ):
         server.handler = lambda request, answer=answer: answer  # type: ignore[misc]
-        result = run(home, *compatible(server), "sessions", "compact", "--force", SECOND.header.id)
+        result = run(home, *compatible(server), "sessions", "compact", SECOND.header.id)
         assert (result.returncode, result.stdout) == (1, b"")
         assert f"No summary could be made of session {SECOND.header.id}." in result.stderr.decode()
         assert b"Traceback" not in result.stderr
@@ -710,15 +706,3 @@ def test_what_cannot_be_read(home: Path) -> None:
             assert result.stderr.count(b"\n") <= 2
     finally:
         folder.chmod(0o700)
-
-
-def test_compact_of_little_declines_where_nobody_can_be_asked(home: Path) -> None:
-    with Loopback() as server:
-        result = run(home, *compatible(server), "sessions", "compact", "1")
-        asked = [request for request in server.requests if request.path.endswith("completions")]
-    assert result.returncode == 1
-    assert re.fullmatch(
-        r"Not compacted: \d+ tokens now, about \d+ after\. --force compacts anyway\.\n",
-        result.stderr.decode(),
-    )
-    assert asked == []

@@ -236,7 +236,7 @@ class CountedChat:
             for line in lines:
                 reader.typed = line
                 await loop.handle(line)
-                await conversation.wait_until_idle()
+                await conversation.compaction.wait()
             self.before(self)
             told = _told(out.getvalue())
             start = len(out.getvalue())
