@@ -134,11 +134,11 @@ def test_help_all_on_a_terminal_is_a_line_for_a_command_where_that_says_it(tmp_p
     assert "  /exit                       Save the session with a summary and quit.\n" in listed
     assert "  /untag TAG …                Remove tags from this conversation.\n" in listed
     assert max(map(len, listed.split("\n"))) <= 80
-    assert "--preview asks first, --diff lists" in told
+    assert "--preview asks first." in told
     assert (
-        "\n  /compact --diff            list the sentences with exact values that only the\n"
+        "\n  /compact --force           don't ask when the context would not become\n"
         + " " * 29
-        + "archive has"
+        + "smaller"
         in told
     )
 

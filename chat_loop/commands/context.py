@@ -13,42 +13,23 @@ from chat_loop.sessions import summary_block
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, plural
 
-MAX_SENTENCES = 40
-"""Sentences of the archive that are listed."""
 
-
-@registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "diff", "force"))
+@registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "force"))
 async def compact(chat: Chat, argument: str) -> None:
-    """Summarize and continue in a new session; --preview asks first, --diff lists what only the
-    archive has.
+    """Summarize and continue in a new session; --preview asks first.
 
     /compact ports and paths   what the summary must keep
     /compact --preview         see and edit the summary first
     /compact --force           don't ask when the context would not become smaller
-    /compact --diff            list the sentences with exact values that only the archive has
     Long conversations are compacted automatically when the window fills up. The words stay in the
     session's file; /uncompact goes back to them.
     """
     focus, options = registry.arguments("compact", argument)
-    display = chat.display
     if "preview" in options:
         await _preview(chat, focus)
         return
-    if "diff" not in options:
-        confirm = None if "force" in options else partial(_confirm_growth, chat)
-        await chat.conversation.compact(focus, confirm)
-        return
-    sentences = chat.conversation.planner().archive_only_facts()
-    if not sentences:
-        display.line("Every sentence with an exact value is in the context.", "dim")
-        return
-    display.prose(
-        f"{plural(len(sentences), 'sentence')} with exact values are in the archive only:"
-    )
-    for line in sentences[:MAX_SENTENCES]:
-        display.prose(f"- {line}", indent=2)
-    if more := len(sentences[MAX_SENTENCES:]):
-        display.line(f"… and {more:,} more; /history --full shows everything.", "dim")
+    confirm = None if "force" in options else partial(_confirm_growth, chat)
+    await chat.conversation.compact(focus, confirm)
 
 
 async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from msgspec.structs import replace
 
-from chat_loop.context import budget, ledger, merge
+from chat_loop.context import budget, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
 from chat_loop.conversation.compaction import ChildPlan, uncancel
@@ -20,9 +20,8 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.summaries import SummaryWriter
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
-from chat_loop.redact import redact_text
 from chat_loop.sessions import records, summary_block
-from chat_loop.sessions.chain import ChainReader, before_fork, chain_exchanges
+from chat_loop.sessions.chain import ChainReader, before_fork
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
@@ -257,24 +256,6 @@ class ChildPlanner:
                 raise SessionError(f"No summary could be made of session {identity}.")
         reason = loaded.session.seal.reason if loaded.session.seal is not None else "exit"
         return self._seal(loaded, reason, self._summaries.cover(thread, outcome), outcome)
-
-    def archive_only_facts(self) -> tuple[str, ...]:
-        """Return the chain's sentences with exact values that are only in the archive."""
-        thread, session = self._conversation.thread, self._conversation.session
-        _check_compacted(session)
-        chain = ChainReader(self._sessions).read(session)
-        if chain.problem:
-            raise SessionError(chain.problem)
-        in_context = self._conversation.context_refs()
-        before = (one for ancestor in chain_exchanges(chain, session.depth) for one in ancestor)
-        lines = [item.text for item in ledger.items(thread.inherited or Summary())]
-        lines += [*thread.pins, *(fact.text for fact in ledger.collect(thread.exchanges))]
-        whole = frozenset(lines)
-        facts = ledger.collect(exchange for exchange in before if exchange.ref not in in_context)
-        missing = ledger.missing_facts(
-            [fact for fact in facts if redact_text(fact.text) not in whole], lines
-        )
-        return tuple(f"{fact.text} [{fact.ref}]" for fact in missing)
 
     def _thread(self, loaded: LoadedSession) -> Thread:
         thread, missing = thread_of(self._sessions, loaded.session)

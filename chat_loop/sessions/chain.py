@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import ID_PATTERN, Exchange, Restoration, Session
+from chat_loop.sessions.records import ID_PATTERN, Restoration, Session
 
 
 class Chain(Struct, frozen=True):
@@ -75,12 +75,3 @@ def before_fork(parent: Session, restoration: Restoration | None) -> Session:
     """Return a parent as its child inherits it: up to the fork, if the child is one."""
     number = restoration.until.partition(".")[2] if restoration is not None else ""
     return parent.up_to(int(number)) if number else parent
-
-
-def chain_exchanges(chain: Chain, depth: int) -> tuple[tuple[Exchange, ...], ...]:
-    """Return the exchanges of every ancestor, the oldest first, under their references."""
-    depth = max(depth, len(chain.ancestors) + 1)
-    return tuple(
-        tuple(replace(exchange, depth=depth - back) for exchange in loaded.session.exchanges)
-        for back, loaded in reversed([*enumerate(chain.ancestors, 1)])
-    )

@@ -208,7 +208,6 @@ def test_options(screen: Screen) -> None:
     ]
     assert offered(screen, "/compact --") == [
         "/compact --preview",
-        "/compact --diff",
         "/compact --force",
     ]
     assert offered(screen, "/sessions --unfold --pro") == ["/sessions --unfold --project"]

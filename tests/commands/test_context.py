@@ -229,11 +229,8 @@ def test_pins_are_listed_and_taken_off(tmp_path: Path) -> None:
     assert "Unpinned; 1 left.\nYou: /pin\n1  Bob is 41.\n" in screen.text
 
 
-def test_what_is_only_in_the_archive_is_listed(tmp_path: Path) -> None:
-    lines = ["Hi", "/compact --diff", "compact", "/compact --diff", "/compact --list"]
-    screen = Screen(tmp_path, lines, ANSWER, SUMMED, options=QUIET)
-    assert "✗ This session was not compacted" in shown(screen, "/compact --diff")
-    assert "Every sentence with an exact value is in the context." in screen.text
+def test_an_option_that_compact_does_not_have_is_named(tmp_path: Path) -> None:
+    screen = Screen(tmp_path, ["Hi", "/compact --list"], ANSWER, options=QUIET)
     assert "✗ /compact has no option --list." in screen.text
 
 

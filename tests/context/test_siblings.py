@@ -47,7 +47,6 @@ FAMILIES = {
 }
 MODEL, KEYS = "compatible:loopback", {"COMPATIBLE_API_KEY": "k"}
 COMPACTIONS = 5
-CUSTOMERS = range(1, 51)
 
 
 def rambling(request: Received) -> Reply:
@@ -67,29 +66,11 @@ def test_all_are_sent_after_compactions(tmp_path: Path) -> None:
         lines += [*facts[part::COMPACTIONS], COMPACT]
     with Loopback(rambling) as server:
         configure(tmp_path, server, MODEL)
-        printed = chat(tmp_path, MODEL, KEYS, [*lines, "What holds?", "/compact --diff"])
+        printed = chat(tmp_path, MODEL, KEYS, [*lines, "What holds?"])
     assert printed.count("📦 Compacted") == COMPACTIONS
     asked = next(request for request in server.requests if request.query.endswith("What holds?"))
     sent = "\n".join((asked.system, *asked.texts))
     assert [fact for fact in facts if fact not in sent] == []
-    assert "Every sentence with an exact value is in the context." in printed
-
-
-def test_what_a_small_window_leaves_out_is_listed_in_a_resumed_child(tmp_path: Path) -> None:
-    facts = [
-        f"The key of customer {number} is in /srv/customers/{number}/private/key{number}.pem."
-        for number in CUSTOMERS
-    ]
-    with Loopback(rambling) as server:
-        configure(tmp_path, server, MODEL, window=2_048)
-        chat(tmp_path, MODEL, KEYS, [*facts, COMPACT, "And now?"])
-        told = chat(tmp_path, MODEL, KEYS, ["What holds?", "/compact --diff"], "--continue")
-    asked = next(request for request in server.requests if request.query.endswith("What holds?"))
-    sent = "\n".join((asked.system, *asked.texts))
-    left_out = [fact for fact in facts if fact not in sent]
-    assert 0 < len(left_out) < len(facts)
-    listed = " ".join(told.partition("/compact --diff")[2].split())
-    assert [fact for fact in facts if fact in listed] == left_out
 
 
 @pytest.mark.parametrize("compactions", [1, 5])

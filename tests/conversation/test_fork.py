@@ -17,12 +17,13 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
 from chat_loop.library.archive_tools import READ
-from chat_loop.sessions.chain import ChainReader, chain_exchanges
+from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Pin, Session, Unpin
 from chat_loop.sessions.writer import render
 from chat_loop.values import Window
+from tests.support.chains import chain_exchanges
 from tests.support.scripted_chat import SUMMARY, Step, Talk, names, said
 
 QUIET = Options(acknowledge=False, attach_from_archive=False)

@@ -15,11 +15,12 @@ from chat_loop.context.merge import merge
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.chain import ChainReader, chain_exchanges
+from chat_loop.sessions.chain import ChainReader
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
 from chat_loop.sessions.writer import render
+from tests.support.chains import chain_exchanges
 from tests.support.scripted_chat import Clock, Talk, words
 from tests.support.strategies import lines
 

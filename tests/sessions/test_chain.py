@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.sessions.chain import Chain, ChainReader, chain_exchanges
+from chat_loop.sessions.chain import Chain, ChainReader
 from chat_loop.sessions.records import Header, Session
 from tests.support.archives import START, Counting, chained, session
+from tests.support.chains import chain_exchanges
 
 
 def ids(chain: Chain) -> list[str]:
