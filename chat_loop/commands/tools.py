@@ -20,7 +20,6 @@ from chat_loop.commands.registry import registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
-from chat_loop.providers.wire import WireProvider
 from chat_loop.redact import redact_text
 from chat_loop.wording import plural, window_text
 
@@ -57,13 +56,9 @@ async def model(chat: Chat, argument: str) -> None:
     provider = await asyncio.to_thread(chat.models.provide, reference)
     try:
         await asyncio.to_thread(provider.warm)
-        is_listed = await provider.is_listed() if isinstance(provider, WireProvider) else None
     except BaseException:
         await provider.close()
         raise
-    if is_listed is False:
-        text = f"{provider.name} does not list {one_line(provider.model, 100)}."
-        display.warn(text, "It is used anyway; /model NAME switches to another.")
     had_own_model = conversation.agent.own_tools
     await conversation.switch(provider)
     if not had_own_model:

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from chat_loop.errors import ModelError, os_reason
-from chat_loop.models.store import EmbeddedModel, Part, is_installed
+from chat_loop.models.store import EmbeddedModel, Part, is_installed, path_of
 from chat_loop.sessions.files import Files
 
 DEFAULT_INDEX = "https://pypi.org/simple"
@@ -48,16 +48,14 @@ def install(
     index: str = "",
     free_space: Callable[[Path], int] = lambda directory: shutil.disk_usage(directory).free,
 ) -> Path:
-    """Install the model into the directory and return its file; one that is there is left alone.
+    """Install the model into the directory unless it is there, and return its file.
 
-    Interrupted in any way, the next call goes on where this one stopped. `progress` gets the bytes
-    that are there, of how many, and their source. Raises ModelError: no room, another installation
-    at work, the disk refuses, or no source gave the right bytes.
+    After an interruption the next call continues. `progress` gets the bytes that are there, of how
+    many, and their source. Raises ModelError: no room, another installation at work, the disk
+    refuses, or no source gave the right bytes.
     """
-    target = directory / f"{model.name}.gguf"
-    partial = directory / f"{model.name}.gguf.partial"
-    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND
-    flags |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_BINARY", 0)
+    target = path_of(directory, model)
+    partial = target.with_name(f"{target.name}.partial")
     mirrors = (source for source in model.sources if not isinstance(source, str))
     largest_part = max((part.size for mirror in mirrors for part in mirror), default=0)
     try:
@@ -65,7 +63,8 @@ def install(
         with FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600):
             if is_installed(directory, model):
                 return target
-            with open(partial, "a+b", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
+            with partial.open("a+b") as file:
+                partial.chmod(0o600)
                 free = free_space(directory)
                 needed = model.size - file.tell() + largest_part + (64 << 20)
                 if free < needed:
@@ -92,8 +91,8 @@ def install(
 
 
 class _Transfer(Struct):
-    """The way of a model's bytes into its partial file, which is open for appending. It is a prefix
-    of the model whatever source it came from: any source can go on.
+    """Fetches a model's bytes into its partial file, which is open for appending. The file is a
+    prefix of the model whatever source it came from: any source can go on.
     """
 
     model: EmbeddedModel
@@ -109,7 +108,7 @@ class _Transfer(Struct):
                 return self._fetch(source)
             except (SourceFailed, httpx2.HTTPError, httpx2.InvalidURL) as error:
                 host = httpx2.URL(source if isinstance(source, str) else self.index).host
-                reason = str(error) if isinstance(error, SourceFailed) else _root_reason(error)
+                reason = str(error) or type(error).__name__
                 reasons.append(f"{host or 'an address without a host'}: {reason.rstrip('.')}")
         raise ModelError(
             f"{self.model.title} could not be installed. {'; '.join(reasons)}.",
@@ -118,7 +117,7 @@ class _Transfer(Struct):
 
     def _fetch(self, source: str | tuple[Part, ...]) -> None:
         """Fetch until the file is full, after a cut again at once, and compare its hash."""
-        empty_tries, inherited = 0, self.file.tell() > 0
+        empty_tries = 0
         while True:
             before = self.file.tell()
             try:
@@ -135,9 +134,7 @@ class _Transfer(Struct):
             if hashlib.file_digest(self.file, "sha256").hexdigest() == self.model.sha256:
                 return
             self._cut(0)
-            if not inherited:
-                raise SourceFailed("its file has a wrong SHA-256")
-            inherited = False  # the wrong bytes may be those that were there before
+            raise SourceFailed("its file has a wrong SHA-256")
 
     def _cut(self, size: int) -> None:
         """Drop the bytes from `size` on."""
@@ -231,10 +228,3 @@ def _answer(url: str, headers: Mapping[str, str] | None = None) -> Iterator[http
         if response.status_code not in (200, 206):
             raise SourceFailed(f"the server answered {response.status_code}")
         yield response
-
-
-def _root_reason(error: BaseException) -> str:
-    """Return the message of the operating system at the root of a broken connection."""
-    while cause := error.__cause__ or error.__context__:
-        error = cause
-    return getattr(error, "strerror", "") or str(error) or type(error).__name__

@@ -6,6 +6,7 @@ the publisher's file.
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -62,14 +63,14 @@ def find(name: str) -> EmbeddedModel:
     return models[name]
 
 
-def path_of(directory: Path, name: str) -> Path:
-    """Return where the catalogue's model of this name is or would be. Raises ModelError."""
-    return directory / f"{find(name).name}.gguf"
+def path_of(directory: Path, model: EmbeddedModel) -> Path:
+    """Return where a model is or would be installed."""
+    return directory / f"{model.name}.gguf"
 
 
 def is_installed(directory: Path, model: EmbeddedModel) -> bool:
     """Return True for a file in full length; its hash was compared when it was installed."""
-    path = directory / f"{model.name}.gguf"
+    path = path_of(directory, model)
     return path.is_file() and path.stat().st_size == model.size
 
 
@@ -89,7 +90,7 @@ def remove(directory: Path, name: str) -> int:
 
     Raises ModelError for an unknown name, or when nothing is there or the disk refuses.
     """
-    paths = [*directory.glob(f"{path_of(directory, name).name}*")]
+    paths = [*directory.glob(f"{path_of(directory, find(name)).name}*")]
     if not paths:
         raise ModelError(f"{name} is not installed.", INSTALL_HINT)
     freed = 0
@@ -102,27 +103,20 @@ def remove(directory: Path, name: str) -> int:
     return freed
 
 
-def resolve(directory: Path, ref: str) -> Path:
+def resolve(directory: Path, reference: str) -> Path:
     """Return the file of an installed model by its name, or of any `.gguf` file by its path.
 
-    Raises ModelError when it is not installed, not there, or no GGUF file.
+    Raises ModelError when it is not installed or not there.
     """
-    if any(model.name == ref for model in CATALOGUE):
-        if not is_installed(directory, find(ref)):
-            raise ModelError(
-                f"The embedded model {ref} is not installed.", f"chat-loop models install {ref}"
-            )
-        return path_of(directory, ref)
-    try:
-        path = Path(ref).expanduser()
-        if path.suffix.lower() != ".gguf":
-            what = "is neither an embedded model nor the path of a .gguf file"
-            raise ModelError(f"{ref} {what}.", INSTALL_HINT)
-        with path.open("rb") as file:
-            if file.read(4) != b"GGUF":
-                hint = "Only models in the GGUF format can be embedded."
-                raise ModelError(f"{path} is not a GGUF file.", hint)
-    except (OSError, RuntimeError, ValueError) as error:  # no home directory; a NUL in the path
-        reason = os_reason(error) if isinstance(error, OSError) else error
-        raise ModelError(f"The model file {ref} cannot be read: {reason}.") from error
-    return path
+    for model in CATALOGUE:
+        if model.name == reference:
+            if is_installed(directory, model):
+                return path_of(directory, model)
+            what = f"The embedded model {reference} is not installed."
+            raise ModelError(what, f"chat-loop models install {reference}")
+    path = Path(reference)
+    with suppress(RuntimeError):  # no home directory
+        path = path.expanduser()
+    if path.suffix.lower() == ".gguf" and path.is_file():
+        return path
+    raise ModelError(f"{reference} is neither an embedded model nor a .gguf file.", INSTALL_HINT)

@@ -27,12 +27,6 @@ def list_at(value: object, *path: str) -> Sequence[object]:
     return member if isinstance(member, list) else ()
 
 
-def flag_at(value: object, *path: str) -> bool | None:
-    """Return the truth value at `path`, None when there is none."""
-    member = value_at(value, *path)
-    return member if isinstance(member, bool) else None
-
-
 def count_at(value: object, *path: str) -> int:
     """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
     member = value_at(value, *path)

@@ -8,9 +8,9 @@ import inspect
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from chat_loop.providers import capabilities, wire
+from chat_loop.providers import wire
 from chat_loop.providers.answers import count_at, text_at, value_at
-from chat_loop.providers.capabilities import Capabilities, bare_name
+from chat_loop.providers.capabilities import Capabilities, bare_name, from_answer
 from chat_loop.providers.replies import INVALID_KEY, Reply, arguments_of, arguments_text, tool_name
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
@@ -89,13 +89,8 @@ class AnthropicProvider(wire.WireProvider):
         left = window - 2 * sum(map(estimate, request.texts))
         return min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
 
-    async def _fetch_capabilities(self) -> Capabilities | None:
-        try:
-            answer = await self._answer(f"/v1/models/{self.model}")
-            return capabilities.from_answer(answer)
-        except wire.Refusal as refusal:
-            message = text_at(refusal.body, "error", "message").lower()
-            return None if message.startswith("model") else capabilities.NO_CAPABILITIES
+    async def _fetch_capabilities(self) -> Capabilities:
+        return from_answer(await self._answer(f"/v1/models/{self.model}"))
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from chat_loop.providers.answers import flag_at, text_at, value_at
+from chat_loop.providers.answers import text_at, value_at
 from chat_loop.values import Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
@@ -93,9 +93,9 @@ def from_answer(answer: object) -> Capabilities:
     modalities = value_at(answer, "architecture", "input_modalities")  # OpenRouter, llama-server
     features = value_at(answer, "capabilities")
     images = (
-        flag_at(features, "image_input", "supported"),  # Anthropic
-        flag_at(features, "vision"),  # Mistral
-        flag_at(answer, "modalities", "vision"),  # llama-server
+        value_at(features, "image_input", "supported"),  # Anthropic
+        value_at(features, "vision"),  # Mistral
+        value_at(answer, "modalities", "vision"),  # llama-server
         "vision" in features if isinstance(features, list) else None,  # Ollama
         "image" in modalities if isinstance(modalities, list) else None,
         {"vlm": True, "llm": False}.get(text_at(answer, "type")),  # LM Studio
@@ -103,5 +103,5 @@ def from_answer(answer: object) -> Capabilities:
     return Capabilities(
         window=next(filter(None, windows), 0),
         reply=next(filter(None, (tokens_in(value_at(answer, *path)) for path in _REPLIES)), 0),
-        images=next((flag for flag in images if flag is not None), None),
+        images=next((flag for flag in images if isinstance(flag, bool)), None),
     )

@@ -50,7 +50,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     headers: Mapping[str, str] = {}  # `${NAME}` in a value stands for the variable
     tools: bool = True
     quirks: Quirks = Quirks()
-    lists_names_only: bool = False  # its list of models holds nothing but their names
+    lists_names_only: bool = False  # its list of models says nothing more, or there is none
     max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
     api_version: str = ""
     region: str = ""

@@ -200,7 +200,6 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
             model,
             Window(config.windows.get(model, setting.context or LOCAL_CONTEXT)),
             threads=setting.threads,
-            calls_tools=bool(setting.tools),
             max_tokens=setting.max_tokens,
         )
     if entry.kind == "scripted":

@@ -12,22 +12,22 @@ import re
 import subprocess
 import sys
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Collection, Iterator, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from pathlib import Path
 
 from chat_loop import errors
 from chat_loop.errors import ProviderError
-from chat_loop.events import Event, Finished, TextDelta, ToolCalled
-from chat_loop.providers.answers import count_at, text_at, value_at
-from chat_loop.providers.openai import read_chunk, tool_of
+from chat_loop.events import Event
+from chat_loop.providers.answers import value_at
+from chat_loop.providers.openai import read_chunk
+from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.wire import replace_surrogates
-from chat_loop.values import Message, Request, ToolCall, ToolSpec, Window
+from chat_loop.values import Request, Window
 
 REPLY_TOKENS = 2048  # a small model that repeats itself would fill the window
-CALL_STARTS = ("", "{", "`", "<")  # the first character of a reply that may be calls
-CALL_MARKS = re.compile(r"^[ \t]*(```json|```|</?tool_call>)[ \t]*$", re.MULTILINE)
+SERVICE = Service(host="The embedded model", key_hint="", model_hint="")
 
 
 class LocalProvider:
@@ -35,20 +35,14 @@ class LocalProvider:
 
     name = "local"
     first_event_seconds = 600.0
+    calls_tools = False
     takes_images = False
 
     def __init__(
-        self,
-        path: Path,
-        model: str,
-        window: Window,
-        *,
-        threads: int = 0,
-        calls_tools: bool = False,
-        max_tokens: int = 0,
+        self, path: Path, model: str, window: Window, *, threads: int = 0, max_tokens: int = 0
     ) -> None:
-        """`window` is the context to load; the catalogue's models call tools for everything."""
-        self.model, self.window, self.calls_tools = model, window, calls_tools
+        """`window` is the context to load; 0 stands for the usual threads and reply size."""
+        self.model, self.window = model, window
         self._path, self._threads = path, threads
         self._reply_tokens = max_tokens or REPLY_TOKENS
         self._request_lock = threading.Lock()  # held by the thread that speaks with the child
@@ -61,33 +55,21 @@ class LocalProvider:
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield what the model writes. Closing stops it within one token or 128 prompt tokens."""
-        offered = self.calls_tools and request.grammar is None
-        # with results at hand it would call the same tools again until the end
-        tools = request.tools if offered and not request.messages[-1].results else ()
-        reply, body = Reply(think_tags=True), _body(request, tools, self._reply_tokens)
-        held, may_be_call = "", bool(tools)
-        async with aclosing(self._deltas(body, reply)) as deltas:
-            async for delta in deltas:
-                if not (may_be_call and isinstance(delta, TextDelta)):
+        reply, body = Reply(think_tags=True), _body(request, self._reply_tokens)
+        async with aclosing(self._answer(body)) as chunks:
+            async for chunk in chunks:
+                if value_at(chunk, "error"):
+                    raise self._refusal(chunk)
+                read_chunk(chunk, reply)
+                for delta in reply.take_deltas():
                     yield delta
-                    continue
-                held += delta.text
-                may_be_call = held.lstrip()[:1] in CALL_STARTS
-                if not may_be_call:
-                    yield TextDelta(held)
-                    held = ""
         if reply.stop is None:
             raise errors.StreamBroken("The embedded model stopped in the middle of its reply.")
-        calls = written_calls(held, [tool.name for tool in tools])
-        if held and not calls:
-            yield TextDelta(held)
-        calls = [*reply.calls.complete(), *calls]
-        for call in calls:
-            yield ToolCalled(call)
-        yield Finished(stop="tool" if calls else reply.stop, usage=reply.usage)
+        for event in reply.final_events(with_calls=False):
+            yield event
 
-    async def _deltas(self, body: dict[str, object], reply: Reply) -> AsyncGenerator[Event]:
-        """Yield the deltas of an answer, which a thread of its own waits for."""
+    async def _answer(self, body: dict[str, object]) -> AsyncGenerator[object]:
+        """Yield the chunks of an answer, which a thread of its own waits for."""
         loop, stopped = asyncio.get_running_loop(), threading.Event()
         chunks: asyncio.Queue[object] = asyncio.Queue()
 
@@ -108,13 +90,7 @@ class LocalProvider:
             while (chunk := await chunks.get()) is not None:
                 if isinstance(chunk, ProviderError):
                     raise chunk
-                if error := value_at(chunk, "error"):
-                    raise self._refusal(error)
-                read_chunk(chunk, reply)
-                for delta in reply.take_deltas():
-                    yield delta
-            for delta in reply.take_rest():
-                yield delta
+                yield chunk
         finally:
             stopped.set()
 
@@ -195,17 +171,11 @@ class LocalProvider:
         with suppress(OSError), child:  # what was not sent is lost with its reader
             pass
 
-    def _refusal(self, error: object) -> ProviderError:
-        if text_at(error, "type") != "exceed_context_size_error":
-            what = text_at(error, "message") or "unknown error"
-            return errors.RequestRejected(f"The embedded model refused the request: {what}")
-        # a model that was trained for less than the config says
-        self.window = Window(count_at(error, "n_ctx") or self.window.tokens)
-        return errors.ContextTooLong(
-            f"The conversation has {count_at(error, 'n_prompt_tokens'):,} tokens, the embedded "
-            f"model takes {self.window.tokens:,}.",
-            "Type compact to shorten the conversation.",
-        )
+    def _refusal(self, chunk: object) -> ProviderError:
+        error = SERVICE.refusal_error(None, chunk)
+        if isinstance(error, errors.ContextTooLong) and error.window:
+            self.window = Window(error.window)  # it was trained for less than the config says
+        return error
 
 
 def _send(child: subprocess.Popen[bytes], body: dict[str, object] | None) -> None:
@@ -214,13 +184,10 @@ def _send(child: subprocess.Popen[bytes], body: dict[str, object] | None) -> Non
     child.stdin.flush()
 
 
-def _body(
-    request: Request, tools: Sequence[ToolSpec], limit: int = REPLY_TOKENS
-) -> dict[str, object]:
+def _body(request: Request, reply_tokens: int) -> dict[str, object]:
     messages = [{"role": "system", "content": _clean(request.system)}] if request.system else []
     messages += [
-        {"role": message.role, "content": _clean(message_text(message))}
-        for message in request.messages
+        {"role": message.role, "content": _clean(message.whole)} for message in request.messages
     ]
     body: dict[str, object] = {
         "messages": messages,
@@ -229,12 +196,10 @@ def _body(
         # a chunk for each batch of the prompt: there a cancelled request can end
         "return_progress": True,
         "cache_prompt": True,
-        "max_tokens": limit if request.max_tokens is None else request.max_tokens,
+        "max_tokens": reply_tokens if request.max_tokens is None else request.max_tokens,
         "temperature": 0.3 if request.temperature is None else request.temperature,
         "repeat_penalty": 1.05,
     }
-    if tools:
-        body["tools"] = [tool_of(tool) for tool in tools]
     if request.grammar is not None:
         body["grammar"] = request.grammar
     return body
@@ -243,38 +208,3 @@ def _body(
 def _clean(text: str) -> str:
     """Remove lone surrogates, which the runtime refuses, and `<|`, which ends its turns."""
     return re.sub(r"<(?=\|[A-Za-z0-9_]+\|>)", "< ", replace_surrogates(text))
-
-
-def message_text(message: Message) -> str:
-    """Return a message with its calls and results as the text that small models write and read."""
-    if message.role == "assistant":
-        calls = (
-            f'{{"name": {json.dumps(call.name)}, "arguments": {call.arguments}}}'
-            for call in message.calls
-        )
-        return "\n".join(filter(None, (message.text, *calls)))
-    results = [f"<tool_response>\n{result.text}\n</tool_response>" for result in message.results]
-    # without a query such models write the call once more
-    query = "Answer now, in your own words, with what was found." if results else ""
-    return "\n".join(filter(None, (*results, message.text or query)))
-
-
-def written_calls(text: str, names: Collection[str]) -> list[ToolCall]:
-    """Return the tool calls that a small model writes as text: a reply that is nothing but their
-    JSON, bare, in a fence, or between the marks of its template; none for any other.
-    """
-    rest, decoder = CALL_MARKS.sub("", text).strip(), json.JSONDecoder()
-    calls: list[ToolCall] = []
-    while rest:
-        try:
-            value, end = decoder.raw_decode(rest)
-        except (ValueError, RecursionError):
-            return []
-        name = text_at(value, "name")
-        arguments = value.get("arguments", {}) if name else None
-        if name not in names or not isinstance(arguments, dict):
-            return []
-        text = json.dumps(arguments, ensure_ascii=False)
-        calls.append(ToolCall(f"call_{len(calls) + 1}", name, text))
-        rest = rest[end:].lstrip()
-    return calls

@@ -11,17 +11,19 @@ from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
 
+from msgspec.structs import asdict
+
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import Event
-from chat_loop.providers import capabilities, replies, wire
+from chat_loop.providers import replies, wire
 from chat_loop.providers.answers import count_at, list_at, text_at, value_at
 from chat_loop.providers.anthropic import with_breakpoints
-from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities
+from chat_loop.providers.capabilities import Capabilities, from_answer
 from chat_loop.providers.catalogue import AZURE_TOKEN, Entry, azure_address
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
-from chat_loop.values import Message, Request, StopReason, ToolCall, ToolSpec, Usage
+from chat_loop.values import Message, Request, StopReason, ToolCall, Usage
 
 STOP_REASONS: Mapping[str, StopReason] = {"length": "length", "content_filter": "refusal"}
 REASONING = ("reasoning_content", "reasoning", "thinking")  # its names in a delta
@@ -30,8 +32,6 @@ UNKNOWN_PHRASES = (  # what a server says of a parameter that it does not know
     *("extra inputs", "not permitted"),
 )
 LIMITS = ("max_completion_tokens", "max_tokens")  # the two names of the ceiling of a reply
-MAX_REPLAYED = 256  # calls whose replayed fields are remembered
-MAX_EXTRA = 1 << 18  # characters of JSON that are remembered of a call
 
 
 class OpenAIProvider(wire.WireProvider):
@@ -45,9 +45,9 @@ class OpenAIProvider(wire.WireProvider):
         fixed_temperature = model.startswith(entry.quirks.fixed_temperature)
         self._unknown_parameters = {"temperature"} if fixed_temperature else set()  # to the server
         self._is_openai = self.name == "openai"
-        self._call_extras: dict[tuple[str, str], tuple[Mapping[str, object], str]] = {}
-        """Name and arguments of a call -> what the service wants back with it: Gemini's signature,
-        and for DeepSeek the reasoning before it.
+        self._replayed: dict[tuple[str, str], tuple[str, str]] = {}
+        """Name and arguments of a call -> its signature, which Gemini wants back with it, and the
+        reasoning before it, which DeepSeek wants back.
         """
 
     def _connect(self) -> Any:
@@ -98,16 +98,14 @@ class OpenAIProvider(wire.WireProvider):
             error.window = self.window.tokens
             raise error
 
-    async def _fetch_capabilities(self) -> Capabilities | None:
+    async def _fetch_capabilities(self) -> Capabilities:
         answer = await self._answer("/models")
         entries = answer if isinstance(answer, list) else list_at(answer, "data")  # Together: list
         by_name = {text_at(entry, "id"): entry for entry in entries}
         bare = self.model.partition(":")[0]
-        # as Gemini, Ollama and OpenRouter write it
-        for name in (self.model, f"models/{self.model}", f"{self.model}:latest", bare):
-            if name in by_name:
-                return capabilities.from_answer(by_name[name])
-        return None if by_name else NO_CAPABILITIES
+        # the last two as Ollama and OpenRouter write it
+        names = (self.model, f"{self.model}:latest", bare)
+        return from_answer(next((by_name[name] for name in names if name in by_name), None))
 
     def _body(self, request: Request) -> dict[str, object]:
         quirks = self.entry.quirks
@@ -122,7 +120,9 @@ class OpenAIProvider(wire.WireProvider):
         body: dict[str, object] = {"model": self.model, "messages": messages, "stream": True}
         body |= quirks.summary_params if summary else {}
         if request.tools and self.calls_tools:
-            body["tools"] = [tool_of(tool) for tool in request.tools]
+            body["tools"] = [
+                {"type": "function", "function": asdict(tool)} for tool in request.tools
+            ]
         body["stream_options"] = {"include_usage": True}
         limit = next(
             (name for name in (quirks.limit, *LIMITS) if name not in self._unknown_parameters), ""
@@ -146,7 +146,7 @@ class OpenAIProvider(wire.WireProvider):
                 answer["content"] = text or None
                 answer["tool_calls"] = [*map(self._call_of, message.calls)]
                 if self.entry.quirks.wants_reasoning:
-                    reasoning = self._call_extras.get(_key(message.calls[0]), ({}, ""))[1]
+                    _, reasoning = self._replayed.get(_key(message.calls[0]), ("", ""))
                     answer["reasoning_content"] = wire.replace_surrogates(reasoning)
             yield answer
         elif images := [image for image in message.images if image.data]:
@@ -162,8 +162,13 @@ class OpenAIProvider(wire.WireProvider):
         if replies.arguments_of(arguments) is None:
             arguments = json.dumps({replies.INVALID_KEY: arguments})
         function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
-        extra = self._call_extras.get(_key(call), ({}, ""))[0]
-        return {"id": _id(call.id), "type": "function", "function": function, **extra}
+        wire_call: dict[str, object] = {"id": _id(call.id), "type": "function"}
+        wire_call["function"] = function
+        signature, _ = self._replayed.get(_key(call), ("", ""))
+        if signature:
+            google = {"thought_signature": wire.replace_surrogates(signature)}
+            wire_call["extra_content"] = {"google": google}
+        return wire_call
 
     def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
         """Leave out from now on what the server does not know: tools, or a parameter."""
@@ -190,18 +195,10 @@ class OpenAIProvider(wire.WireProvider):
     def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a reply, and remember what goes back with its calls."""
         reasoning = "".join(reply.thoughts) if self.entry.quirks.wants_reasoning else ""
-        for call, piece in zip(reply.calls.complete(), reply.calls, strict=True):
-            try:
-                text = json.dumps(piece.extra, ensure_ascii=False, allow_nan=False)
-                fits = len(text.encode()) <= MAX_EXTRA  # halves of surrogate pairs cannot be sent
-            except (ValueError, RecursionError):
-                fits = False
-            if reasoning or (piece.extra and fits):
-                self._call_extras.pop(_key(call), None)  # so that it becomes the newest
-                self._call_extras[_key(call)] = piece.extra if fits else {}, reasoning
+        for call, streamed in zip(reply.calls.complete(), reply.calls, strict=True):
+            if reasoning or streamed.signature:
+                self._replayed[_key(call)] = streamed.signature, reasoning
             reasoning = ""
-        while len(self._call_extras) > MAX_REPLAYED:
-            del self._call_extras[next(iter(self._call_extras))]
         return reply.final_events(with_calls=with_calls)
 
 
@@ -246,9 +243,13 @@ def _read_delta(delta: Mapping[str, object], reply: Reply) -> None:
             reply.add_thinking(text_at(piece, "text"))
         reply.add_text(text_at(part, "text"))
     for piece in list_at(delta, "tool_calls"):
-        arguments = replies.arguments_text(value_at(piece, "function", "arguments"))
-        name, extra = text_at(piece, "function", "name"), value_at(piece, "extra_content")
-        reply.calls.add(value_at(piece, "index"), text_at(piece, "id"), name, arguments, extra)
+        reply.calls.add(
+            value_at(piece, "index"),
+            text_at(piece, "id"),
+            text_at(piece, "function", "name"),
+            replies.arguments_text(value_at(piece, "function", "arguments")),
+            text_at(piece, "extra_content", "google", "thought_signature"),
+        )
     if refusal := text_at(delta, "refusal"):
         reply.stop = "refusal"
         reply.add_text(refusal)
@@ -260,12 +261,6 @@ def _id(identity: str) -> str:
 
 def _key(call: ToolCall) -> tuple[str, str]:
     return replies.tool_name(call.name), call.arguments
-
-
-def tool_of(tool: ToolSpec) -> dict[str, object]:
-    """Return a tool in the form of the wire."""
-    function = {"name": tool.name, "description": tool.description, "parameters": tool.parameters}
-    return {"type": "function", "function": function}
 
 
 def usage_of(counts: object) -> Usage:

@@ -10,8 +10,6 @@ import re
 import ssl
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from pathlib import Path
 
 import msgspec
@@ -91,7 +89,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         location = short(headers.get("location", "")) or "nowhere"
         error = row.make(ending, location=location, **asdict(self))
         if error.retryable:
-            error.retry_after = retry_after(headers.get("retry-after"), datetime.now(UTC))
+            error.retry_after = retry_after(headers.get("retry-after"))
         if status == 429 and error.retry_after is not None:
             error.hint = f"Wait {error.retry_after:.0f} s, then send the query again."
         if isinstance(error, errors.ContextTooLong):
@@ -139,16 +137,12 @@ def short(text: str) -> str:
     return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
 
 
-def retry_after(value: str | None, now: datetime) -> float | None:
-    """Return the seconds of a Retry-After header (RFC 9110 §10.2.3: seconds or a date), or None."""
+def retry_after(value: str | None) -> float | None:
+    """Return the seconds of a Retry-After header, None for a date, which no service sends."""
     try:
         seconds = float(value or "")
     except ValueError:
-        try:
-            date = parsedate_to_datetime(value or "")
-            seconds = (date.replace(tzinfo=date.tzinfo or UTC) - now).total_seconds()
-        except (ValueError, OverflowError):
-            return None
+        return None
     return min(max(0.0, seconds), MAX_WAIT) if math.isfinite(seconds) else None
 
 

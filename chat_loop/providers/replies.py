@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
-from operator import itemgetter
 
 import msgspec
 from msgspec import Struct
@@ -38,24 +37,24 @@ class Reply:
         self.done = False  # the wire's own end mark has come
         self.started = False  # some text or reasoning has been passed on
         self._splitter = ReasoningSplitter() if think_tags else None
-        self._deltas: list[tuple[type[TextDelta | ThinkingDelta], str]] = []
+        self._added: list[TextDelta | ThinkingDelta] = []
 
     def add_text(self, text: str) -> None:
         """Take a piece of the text."""
         if text:
-            self._deltas.append((TextDelta, text))
+            self._added.append(TextDelta(text))
 
     def add_thinking(self, text: str) -> None:
         """Take a piece of the reasoning."""
         if text:
             self.thoughts.append(text)
-            self._deltas.append((ThinkingDelta, text))
+            self._added.append(ThinkingDelta(text))
 
     def take_deltas(self) -> Iterator[Event]:
         """Yield what was added since the last time; neighbors of one kind are one delta."""
-        added, self._deltas = self._deltas, []
-        for kind, pieces in groupby(added, key=itemgetter(0)):
-            text = "".join(piece for _, piece in pieces)
+        added, self._added = self._added, []
+        for kind, neighbors in groupby(added, key=type):
+            text = "".join(delta.text for delta in neighbors)
             deltas: Iterable[Event] = [kind(text)]
             if self._splitter is not None and kind is TextDelta:
                 deltas = self._splitter.split(text)
@@ -63,14 +62,10 @@ class Reply:
                 self.started = True
                 yield delta
 
-    def take_rest(self) -> Iterator[Event]:
-        """Yield what could have been the beginning of a tag."""
-        if self._splitter is not None:
-            yield from self._splitter.rest()
-
     def final_events(self, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a complete reply. Some servers say `stop` for `tool_calls`."""
-        yield from self.take_rest()
+        if self._splitter is not None:
+            yield from self._splitter.rest()
         stop = self.stop or "end"
         if with_calls and stop == "end":
             calls = self.calls.complete()
@@ -80,13 +75,13 @@ class Reply:
 
 
 class Call(Struct, eq=False):
-    """A tool call that is being streamed, with the fields that came beside it."""
+    """A tool call that is being streamed."""
 
     id: str = ""
     name: str = ""
     pieces: list[str] = []
     length: int = 0
-    extra: dict[str, object] = {}
+    signature: str = ""  # Gemini's, which it wants back
 
     def takes(self, identity: str, name: str, arguments: str) -> bool:
         """Return False for a piece that begins another call."""
@@ -109,7 +104,7 @@ class Calls(list[Call]):
         self._by_key: dict[object, Call] = {}  # by id, by index, and the newest by None
 
     def add(
-        self, index: object, identity: str, name: str, arguments: str, extra: object = None
+        self, index: object, identity: str, name: str, arguments: str, signature: str = ""
     ) -> None:
         """Take a piece. Parts that it leaves out are empty; an `index` must be a number."""
         if identity or name or arguments:
@@ -125,8 +120,8 @@ class Calls(list[Call]):
             call.id, call.name = call.id or identity, call.name or name
             call.pieces.append(arguments[: MAX_ARGUMENTS - call.length])
             call.length += len(call.pieces[-1])
-        if isinstance(extra, Mapping) and None in self._by_key:
-            self._by_key[None].extra["extra_content"] = extra
+        if signature and None in self._by_key:
+            self._by_key[None].signature = signature
 
     def complete(self) -> tuple[ToolCall, ...]:
         """Return the calls in the order they began."""

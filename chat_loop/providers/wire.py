@@ -74,7 +74,7 @@ class WireProvider:
         self._client_lock = threading.Lock()
         self._sdk_headers: Mapping[str, object] = {}  # in place of those that the SDK would send
         self._refused_tools: set[str] = set()
-        self._lookup_task: asyncio.Future[bool | None] | None = None
+        self._lookup_task: asyncio.Future[None] | None = None
         self._looked_up = False
         guess = Capabilities(window=window.tokens).with_fallback(guess_capabilities(model))
         self._sources = {
@@ -129,8 +129,8 @@ class WireProvider:
         """Put one event into `reply`. Raises `ProviderError`."""
         raise NotImplementedError
 
-    async def _fetch_capabilities(self) -> Capabilities | None:
-        """Return what the service says of the model: None for an unknown one."""
+    async def _fetch_capabilities(self) -> Capabilities:
+        """Return what the service says of the model. Raises as `_answer` does."""
         raise NotImplementedError
 
     async def _prepare(self, request: Request) -> None:
@@ -217,9 +217,9 @@ class WireProvider:
                 yield delta
             if error := self._failure(cause, request, reply):
                 raise error from (None if error is cause else cause)
-        inquired = self.entry.lists_names_only or self._lookup_task is not None
-        if not inquired and not self._window_is_known:
-            self._lookup_task = asyncio.ensure_future(self.is_listed(10.0))
+        asked = self.entry.lists_names_only or self._lookup_task is not None
+        if not asked and not self._window_is_known:
+            self._lookup_task = asyncio.ensure_future(self._ask_service())
         for ending in self._final_events(reply, with_calls=bool(tools)):
             yield ending
 
@@ -311,17 +311,11 @@ class WireProvider:
         yield events.feed(b"\n\n")
         reply.done = reply.done or events.done
 
-    async def is_listed(self, seconds: float = 3.0) -> bool | None:
-        """Ask the service whether it knows the model, None: it does not say; learn what it says."""
-        await asyncio.to_thread(self._ensure_client)
-        if self.entry.kind in ("azure", "bedrock"):  # which list no deployments, or nothing
-            return None
-        answer: Capabilities | None = NO_CAPABILITIES
+    async def _ask_service(self) -> None:
+        """Learn what the service says of the model, if anything."""
         with suppress(TimeoutError, self._sdk_error, *self._failures):
-            async with asyncio.timeout(seconds):
-                answer = await self._fetch_capabilities()
-            self.learn(answer or NO_CAPABILITIES)
-        return None if answer is NO_CAPABILITIES else answer is not None
+            async with asyncio.timeout(10.0):
+                self.learn(await self._fetch_capabilities())
 
     async def _answer(self, path: str, body: object = None) -> object:
         """Return the JSON of a short answer. Raises ValueError on nonsense, and as `_open` does."""

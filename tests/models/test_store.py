@@ -21,7 +21,7 @@ from chat_loop.models.store import (
 
 
 def put(directory: Path) -> Path:
-    path = path_of(directory, SMOLLM2.name)
+    path = path_of(directory, SMOLLM2)
     with path.open("wb") as file:
         file.write(b"GGUF")
         file.truncate(SMOLLM2.size)
@@ -66,14 +66,14 @@ def test_resolve(tmp_path: Path) -> None:
     ("ref", "reason"),
     [
         ("gpt-4", "is neither"),
-        ("{}/none.gguf", "cannot be read: no such file"),
-        ("{}/text.gguf", "is not a GGUF file"),
-        ("{}/a\0b.gguf", "cannot be read"),
-        ("~nobody-at-all/x.gguf", "cannot be read"),
+        ("{}/none.gguf", "is neither"),
+        ("{}/text.md", "is neither"),
+        ("{}/a\0b.gguf", "is neither"),
+        ("~nobody-at-all/x.gguf", "is neither"),
     ],
 )
 def test_what_is_no_model_is_refused(tmp_path: Path, ref: str, reason: str) -> None:
-    (tmp_path / "text.gguf").write_text("hello")
+    (tmp_path / "text.md").write_text("hello")
     with pytest.raises(ModelError, match=reason):
         resolve(tmp_path, ref.format(tmp_path))
 

@@ -40,7 +40,7 @@ def reference(provider: Provider) -> str:
 
 def install(folder: Path, model: EmbeddedModel) -> None:
     """A file of the model's size, which is all that the choice looks at."""
-    path = path_of(folder / "models", model.name)
+    path = path_of(folder / "models", model)
     path.parent.mkdir(exist_ok=True)
     with path.open("wb") as file:
         file.write(b"GGUF")

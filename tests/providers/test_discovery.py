@@ -20,7 +20,6 @@ from chat_loop.providers.choose import (
     this_machine,
 )
 from chat_loop.subcommands.providers import providers
-from tests.support.headless import run
 from tests.support.providers import clear_environment
 from tests.support.window_server import serving
 
@@ -164,22 +163,3 @@ def test_a_model_s_name_alone_means_the_same_everywhere(
         "openrouter",
     )
     assert full_reference(name, known, provider) == reference
-
-
-@pytest.mark.parametrize(
-    ("model", "said"), [("typo", True), ("qwen3", False), ("phi4:latest", False)]
-)
-def test_a_model_that_the_server_does_not_list_is_said_when_it_is_switched_to(
-    tmp_path: Path, model: str, said: bool
-) -> None:
-    lists = {"data": [{"id": "qwen3"}, {"id": "phi4:latest"}]}
-    with serving({"/v1/models": lists}) as (url, _):
-        (tmp_path / "config.yaml").write_text(
-            f'providers: {{compatible: {{base_url: "{url}/v1"}}}}\n'
-        )
-        result = run(
-            tmp_path, "--model", "scripted:echo", stdin=f"/model compatible:{model}\n".encode()
-        )
-    shown = result.stdout.decode()
-    assert f"Switched to compatible:{model}" in shown
-    assert (f"compatible does not list {model}." in shown) == said

@@ -105,7 +105,7 @@ def test_a_request_with_a_limit_of_its_own_keeps_it(own: int | None, expected: i
 
 def test_the_embedded_model_is_told() -> None:
     request = Request(system="Be kind.", messages=(Message("user", "Hi"),), max_tokens=LIMIT)
-    assert local._body(request, ()) == {
+    assert local._body(request, 0) == {
         "messages": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Hi"}],
         "stream": True,
         "stream_options": {"include_usage": True},

@@ -26,10 +26,9 @@ from chat_loop.errors import (
     ProviderError,
 )
 from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
-from chat_loop.providers import replies as state
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.catalogue import entry_of
-from chat_loop.providers.openai import MAX_REPLAYED, AzureProvider, OpenAIProvider
+from chat_loop.providers.openai import AzureProvider, OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
 from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
@@ -652,32 +651,6 @@ def test_others_get_no_reasoning_back(server: Loopback, tmp_path: Path) -> None:
     events_of(provider, replace(TALK, tools=(TOOL,), messages=(*TALK.messages, *answered)))
 
     assert "reasoning" not in str(server.requests[1].body)
-
-
-def after_call(provider: OpenAIProvider, arguments: str, extra: object) -> None:
-    """Have the provider read a reply that calls `look` with fields beside the call."""
-    reply = state.Reply()
-    reply.calls.add(0, "x", "look", arguments, extra)
-    list(provider._final_events(reply, with_calls=True))
-
-
-def test_what_came_beside_calls_is_not_kept_for_ever() -> None:
-    provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
-    for number in range(MAX_REPLAYED + 1):
-        after_call(provider, f"{number}", {"n": number})
-
-    kept = [provider._call_of(ToolCall("x", "look", f"{number}")) for number in (0, 1)]
-    assert [call.get("extra_content") for call in kept] == [None, {"n": 1}]
-
-
-@pytest.mark.parametrize(
-    "extra", [{"x": "\ud800"}, {"x": float("inf")}, {"x": "y" * 300_000}, "text"]
-)
-def test_what_could_not_be_sent_back_is_not_kept(extra: object) -> None:
-    provider = OpenAIProvider("m", entry("gemini"), window=Window(1))
-    after_call(provider, "{}", extra)
-
-    assert "extra_content" not in provider._call_of(ToolCall("x", "look", "{}"))
 
 
 # --- What a server does not know

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import socket
 import ssl
-from datetime import UTC, datetime
 
 import httpx2
 import pytest
@@ -275,9 +274,6 @@ def test_a_limit_with_a_time_says_how_long_to_wait() -> None:
     assert (error.retry_after, error.hint) == (2.0, "Wait 2 s, then send the query again.")
 
 
-NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
-
-
 @pytest.mark.parametrize(
     ("header", "seconds"),
     [
@@ -290,16 +286,12 @@ NOW = datetime(2026, 3, 1, 12, 0, 0, tzinfo=UTC)
         ("soon", None),
         ("nan", None),
         ("inf", None),
-        ("Sun, 01 Mar 2026 12:00:30 GMT", 30.0),
-        ("Sun, 01 Mar 2026 12:00:30 -0000", 30.0),
-        ("Sun, 01 Mar 2026 13:00:30 +0100", 30.0),
-        ("Sun, 01 Mar 2026 11:59:00 GMT", 0.0),
-        ("Sun, 99 Mar 2026 11:59:00 GMT", None),
+        ("Sun, 01 Mar 2026 12:00:30 GMT", None),
         ("1e999", None),
     ],
 )
 def test_retry_after(header: str | None, seconds: float | None) -> None:
-    assert retry_after(header, NOW) == seconds
+    assert retry_after(header) == seconds
 
 
 def test_short() -> None:

@@ -7,7 +7,6 @@ import gzip
 import json
 import threading
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -29,7 +28,6 @@ from chat_loop.providers import anthropic, openai
 from chat_loop.providers.answers import LARGEST_COUNT
 from chat_loop.providers.refusals import MAX_WAIT, retry_after
 from chat_loop.providers.stream import LARGEST_EVENT, EventStream
-from chat_loop.providers.wire import LARGEST_ANSWER
 from chat_loop.values import Usage
 from tests.support.headless import run, said, saved
 from tests.support.providers import (
@@ -361,13 +359,10 @@ def test_whatever_a_usage_says_the_counts_are_small_and_not_negative(
         st.text(alphabet="0123456789.-+einfa_ ", max_size=40),
         st.integers().map(str),
         st.floats().map(str),
-        st.from_regex(
-            r"(Mon|Fri), \d{1,2} (Jan|Dec) \d{1,6} \d\d:\d\d:\d\d (GMT|[+-]\d{4,9})", fullmatch=True
-        ),
     )
 )
 def test_whatever_retry_after_says_the_wait_is_bounded(header: str) -> None:
-    wait = retry_after(header, datetime(2026, 11, 22, tzinfo=UTC))
+    wait = retry_after(header)
 
     assert wait is None or 0 <= wait <= MAX_WAIT
 
@@ -425,21 +420,6 @@ def test_a_line_within_the_limit_is_read(server: Loopback) -> None:
     server.enqueue(Reply(chunks=(text,), split=4096))
 
     assert events_of(openai_at(server.url))[0] == TextDelta(text)
-
-
-def test_a_list_of_models_without_bounds_says_nothing(server: Loopback) -> None:
-    async def listed() -> bool | None:
-        provider = compatible_at(server.url)
-        try:
-            return await provider.is_listed()
-        finally:
-            await provider.close()
-
-    assert asyncio.run(listed()) is False
-    server.models = (compatible_at(server.url).model,)
-    assert asyncio.run(listed()) is True
-    server.models = (*server.models, "x" * LARGEST_ANSWER)
-    assert asyncio.run(listed()) is None
 
 
 @pytest.mark.parametrize("filling", [b"x" * 4096, b"\n" * 4096])

@@ -138,7 +138,7 @@ def test_an_embedded_model_is_named(
 ) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: object())
     nothing = told(capsys, machine(tmp_path))["local"]
-    path = path_of(tmp_path / "models", SMOLLM2.name)
+    path = path_of(tmp_path / "models", SMOLLM2)
     path.parent.mkdir()
     with path.open("wb") as file:
         file.write(b"GGUF")
