@@ -7,7 +7,7 @@ import os
 import stat
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from difflib import SequenceMatcher
+from difflib import unified_diff
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
@@ -30,8 +30,7 @@ MAX_SEARCHED = 200_000_000
 """Characters of files that one search reads."""
 MAX_LINE = 300
 MAX_COMPARED = 2_000
-"""Lines; longer changes show only the new text."""
-CONTEXT_LINES = 3
+"""Lines of a file; a diff of longer ones takes too long to be minimal."""
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """Folders that are not listed or searched unless named explicitly."""
 _SENSITIVE_FILES = frozenset(
@@ -77,6 +76,7 @@ _ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 """The arguments of each tool: type, description, and the default if any."""
 NAMES = tuple(_ARGUMENTS)
+_CHANGES = ("write_file", "edit_file")
 
 
 def builtin_tools(
@@ -240,9 +240,9 @@ class Workspace:
             new, result = getattr(self, name)(place, old, **arguments)
             new = new.replace("\r\n", "\n") if crlf else new
             shown = place.display_path
-            source, title = (shown, "Change") if before is not None else ("/dev/null", "New file")
-            lines = hunks(old, new) if before is not None else _diff_lines("+", new)
-            diff = "\n".join([f"{title} {shown}:", f"--- {source}", f"+++ {shown}", *lines])
+            title = "New file" if is_new else "Change"
+            lines = diff_lines("/dev/null" if is_new else shown, shown, old, new)
+            diff = "\n".join([f"{title} {shown}:", *lines])
             new = new.replace("\n", "\r\n") if crlf else new
             if new == before:
                 raise ChatLoopError(f"{shown} already has exactly this content.")
@@ -338,7 +338,7 @@ class Workspace:
                 inner = file.relative_to(folder.path).as_posix()
                 matched = inner if "/" in pattern else name
                 if (
-                    any(fnmatchcase(matched, one) for one in patterns)
+                    any(fnmatchcase(matched, name_pattern) for name_pattern in patterns)
                     and not file.is_symlink()
                     and not self._protects(file)
                 ):
@@ -363,42 +363,22 @@ class Workspace:
         return edited, f"Edited {place.display_path} at line {line}."
 
 
-_CHANGES = ("write_file", "edit_file")
+
+def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
+    """Return a unified diff; of long texts, all lines from the first to the last difference."""
+    before, after = _lines(old), _lines(new)
+    if max(len(before), len(after)) <= MAX_COMPARED:
+        return list(unified_diff(before, after, source, target, lineterm=""))
+    start = len(os.path.commonprefix([before, after]))
+    before, after = before[start:], after[start:]
+    end = len(os.path.commonprefix([before[::-1], after[::-1]]))
+    before, after = before[: len(before) - end], after[: len(after) - end]
+    place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
+    removed, added = (f"-{line}" for line in before), (f"+{line}" for line in after)
+    return [f"--- {source}", f"+++ {target}", place, *removed, *added]
 
 
-def hunks(old: str, new: str) -> list[str]:
-    """Return the hunks of a diff; for a large change the new lines, since comparing takes long."""
-    before, after = _diff_lines("", old), _diff_lines("", new)
-    start = _common_lines(before, after)
-    end = max(0, _common_lines(before[start:][::-1], after[start:][::-1]) - CONTEXT_LINES)
-    start = max(0, start - CONTEXT_LINES)
-    before, after = before[start : len(before) - end], after[start : len(after) - end]
-    if max(len(before), len(after)) > MAX_COMPARED:
-        replaced = f"{len(before):,} lines are replaced by these {len(after):,}"
-        return [f"@@ line {start + 1}: {replaced} @@", *(f"+{line}" for line in after)]
-    lines: list[str] = []
-    for group in SequenceMatcher(None, before, after).get_grouped_opcodes(CONTEXT_LINES):
-        lines.append(f"@@ line {start + group[0][1] + 1} @@")
-        for tag, first, last, new_first, new_last in group:
-            if tag == "equal":
-                lines += [f" {line}" for line in before[first:last]]
-            else:
-                lines += [f"-{line}" for line in before[first:last]]
-                lines += [f"+{line}" for line in after[new_first:new_last]]
-    return lines
-
-
-def _common_lines(one: Sequence[str], other: Sequence[str]) -> int:
-    """Return the number of equal lines at the beginning."""
-    count = 0
-    while count < min(len(one), len(other)) and one[count] == other[count]:
-        count += 1
-    return count
-
-
-def _diff_lines(mark: str, text: str) -> list[str]:
-    """Return the lines of a text in diff format, with visible carriage returns."""
-    lines = [f"{mark}{line}".replace("\r", "␍") for line in text.split("\n")]
-    if lines[-1] == mark:
-        return lines[:-1]
-    return [*lines, "\\ No newline at end of file"]
+def _lines(text: str) -> list[str]:
+    """Return the lines of a text, with visible carriage returns."""
+    lines = text.replace("\r", "␍").split("\n")
+    return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]

@@ -163,8 +163,8 @@ def test_a_new_file_is_shown_whole(bench: Bench) -> None:
         == "Wrote new/deep/c.txt: 502 lines."
     )
     middle = "+middle\n" * 500
-    head = "New file new/deep/c.txt:\n--- /dev/null\n+++ new/deep/c.txt\n+first\n"
-    assert bench.asked == [f"{head}{middle}+\x1b[2J\u202eend␍of it\n\\ No newline at end of file"]
+    head = "New file new/deep/c.txt:\n--- /dev/null\n+++ new/deep/c.txt\n@@ -0,0 +1,503 @@\n+first\n"
+    assert bench.asked == [f"{head}{middle}+\x1b[2J\u202eend␍of it\n+\\ No newline at end of file"]
     written = bench.root / "new" / "deep" / "c.txt"
     assert written.read_bytes() == text.encode()
     assert stat.S_IMODE(written.stat().st_mode) == 0o666 & ~current_umask()
@@ -182,7 +182,7 @@ def test_overwriting_shows_a_diff_and_keeps_the_mode(bench: Bench) -> None:
         bench.use("write_file", path="src/a.py", text="import os\n\nPORT = 5544\n")
         == "Wrote src/a.py: 3 lines."
     )
-    diff = "@@ line 1 @@\n import os\n \n-PORT = 8443\n-HOST = 'x'\n+PORT = 5544"
+    diff = "@@ -1,4 +1,3 @@\n import os\n \n-PORT = 8443\n-HOST = 'x'\n+PORT = 5544"
     assert bench.asked == [f"Change src/a.py:\n--- src/a.py\n+++ src/a.py\n{diff}"]
     assert (path.read_text(), stat.S_IMODE(path.stat().st_mode)) == (
         "import os\n\nPORT = 5544\n",
@@ -199,7 +199,8 @@ def test_long_files_are_shown_whole_without_comparing_them(
     monkeypatch.setattr(builtin, "MAX_COMPARED", 3)
     assert bench.use("write_file", path="src/a.py", text="new\n") == "Wrote src/a.py: 1 line."
     assert bench.asked[0].endswith(
-        "+++ src/a.py\n@@ line 1: 4 lines are replaced by these 1 @@\n+new"
+        "+++ src/a.py\n@@ -1,4 +1,1 @@\n"
+        "-import os\n-\n-PORT = 8443\n-HOST = 'x'\n+new"
     )
 
 
@@ -217,11 +218,11 @@ def test_line_ends_stay(bench: Bench) -> None:
     assert path.read_bytes() == b"one\r\nfour\r\n"
     assert bench.asked == [
         (
-            "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ line 1 @@\n "
+            "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ -1,3 +1,3 @@\n "
             "one\n-two\n-three\n+2\n+3"
         ),
         (
-            "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ line 1 @@\n "
+            "Change windows.txt:\n--- windows.txt\n+++ windows.txt\n@@ -1,3 +1,2 @@\n "
             "one\n-2\n-3\n+four"
         ),
     ]
@@ -230,7 +231,7 @@ def test_line_ends_stay(bench: Bench) -> None:
 def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
     (bench.root / "mixed").write_bytes(b"a\r\nb\n")
     bench.use("write_file", path="mixed", text="a\nb\n")
-    assert bench.asked == ["Change mixed:\n--- mixed\n+++ mixed\n@@ line 1 @@\n-a␍\n+a\n b"]
+    assert bench.asked == ["Change mixed:\n--- mixed\n+++ mixed\n@@ -1,2 +1,2 @@\n-a␍\n+a\n b"]
     assert (bench.root / "mixed").read_bytes() == b"a\nb\n"
 
 
@@ -239,23 +240,23 @@ def test_a_change_of_line_ends_alone_is_seen(bench: Bench) -> None:
     [
         (
             "8443", "1", "Edited src/a.py at line 3.",
-            "line 1 @@\n import os\n \n-PORT = 8443\n+PORT = 1\n HOST = 'x'",
+            "-1,4 +1,4 @@\n import os\n \n-PORT = 8443\n+PORT = 1\n HOST = 'x'",
         ),
         (
             "\nPORT = 8443\n", "\n", "Edited src/a.py at line 2.",
-            "line 1 @@\n import os\n \n-PORT = 8443\n HOST = 'x'",
+            "-1,4 +1,3 @@\n import os\n \n-PORT = 8443\n HOST = 'x'",
         ),
         (
             "import os\n", "", "Edited src/a.py at line 1.",
-            "line 1 @@\n-import os\n \n PORT = 8443\n HOST = 'x'",
+            "-1,4 +1,3 @@\n-import os\n \n PORT = 8443\n HOST = 'x'",
         ),
         (
             "os\n\nPORT", "sys", "Edited src/a.py at line 1.",
-            "line 1 @@\n-import os\n-\n-PORT = 8443\n+import sys = 8443\n HOST = 'x'",
+            "-1,4 +1,2 @@\n-import os\n-\n-PORT = 8443\n+import sys = 8443\n HOST = 'x'",
         ),
         (
             "'x'\n", "'y'", "Edited src/a.py at line 4.",
-            "line 1 @@\n import os\n \n PORT = 8443\n-HOST = 'x'\n+HOST = 'y'\n+\\ No newline at end of file",
+            "-1,4 +1,5 @@\n import os\n \n PORT = 8443\n-HOST = 'x'\n+HOST = 'y'\n+\\ No newline at end of file",
         ),
         (
             "8442",
@@ -290,17 +291,25 @@ def test_editing(bench: Bench, old: str, new: str, text: str, hunk: str | None) 
 LINES = st.lists(st.sampled_from(["a", "b", "", "cc"]), max_size=12)
 
 
+@pytest.mark.parametrize("compared", [2_000, 3])
 @given(before=LINES, after=LINES)
 @settings(max_examples=200)
-def test_what_is_shown_of_a_change_is_what_is_done(before: list[str], after: list[str]) -> None:
-    """Carrying out the diff by hand gives the new text."""
+def test_what_is_shown_of_a_change_is_what_is_done(
+    compared: int, before: list[str], after: list[str]
+) -> None:
+    """Carrying out the diff by hand gives the new text, whether the texts are compared or not."""
     result: list[str] = []
     at = 0
-    for line in builtin.hunks("".join(f"{x}\n" for x in before), "".join(f"{x}\n" for x in after)):
+    old, new = ("".join(f"{line}\n" for line in lines) for lines in (before, after))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(builtin, "MAX_COMPARED", compared)
+        lines = builtin.diff_lines("a", "a", old, new)
+    for line in lines[2:]:
         if line.startswith("@@"):
-            first = int(line.removeprefix("@@ line ").removesuffix(" @@")) - 1
-            result += before[at:first]
-            at = first
+            first, _, count = line.split()[1].removeprefix("-").partition(",")
+            start = int(first) - (count != "0" or compared == 3)
+            result += before[at:start]
+            at = start
         elif line.startswith("+"):
             result.append(line[1:])
         else:
@@ -367,7 +376,7 @@ def test_outside_of_the_working_directory_is_asked_about(bench: Bench, tmp_path:
     assert (
         bench.use("edit_file", path="link", old="not", new="all") == f"Edited {outside} at line 1."
     )
-    diff = f"--- {outside}\n+++ {outside}\n@@ line 1 @@\n-not yours\n+all yours"
+    diff = f"--- {outside}\n+++ {outside}\n@@ -1 +1 @@\n-not yours\n+all yours"
     assert bench.asked == [f"{head}Change {outside}:\n{diff}"]
     assert (outside.read_text(), (bench.root / "link").is_symlink()) == ("all yours\n", True)
     bench.answer = False
