@@ -363,15 +363,14 @@ class Workspace:
         return edited, f"Edited {place.display_path} at line {line}."
 
 
-
 def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
     """Return a unified diff; of long texts, all lines from the first to the last difference."""
     before, after = _lines(old), _lines(new)
     if max(len(before), len(after)) <= MAX_COMPARED:
         return list(unified_diff(before, after, source, target, lineterm=""))
-    start = len(os.path.commonprefix([before, after]))
+    start = len(os.path.commonprefix([before, after]))  # noqa: RUF071 - of lists, not of paths
     before, after = before[start:], after[start:]
-    end = len(os.path.commonprefix([before[::-1], after[::-1]]))
+    end = len(os.path.commonprefix([before[::-1], after[::-1]]))  # noqa: RUF071
     before, after = before[: len(before) - end], after[: len(after) - end]
     place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
     removed, added = (f"-{line}" for line in before), (f"+{line}" for line in after)

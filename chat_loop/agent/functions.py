@@ -22,6 +22,10 @@ from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.values import ToolSpec
 
 _MARK = "__chat_loop_changes__"
+_HINT = (
+    "A tool is a function with an English name, a docstring, and arguments with types such as str, "
+    "int, float, bool, list, dict, Literal, Enum, or a dataclass."
+)
 F = TypeVar("F", bound=Callable[..., object])
 
 
@@ -38,8 +42,8 @@ def tool_of(function: Callable[..., Any]) -> Tool:
 
     def convert(arguments: Arguments) -> dict[str, Any]:
         try:
-            given = pydantic_core.ArgsKwargs((), dict(arguments))
-            values: dict[str, Any] = adapter.validate_python(given)
+            named = pydantic_core.ArgsKwargs((), dict(arguments))
+            values: dict[str, Any] = adapter.validate_python(named)
         except ValidationError as error:
             first = error.errors()[0]
             name, *inner = first["loc"]
@@ -69,28 +73,26 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     """Return the specification of a function, and an adapter that converts its arguments."""
     name = getattr(function, "__name__", "") or type(function).__name__
     docstring = docstring_parser.parse(inspect.getdoc(function) or "")
-    if not (inspect.isfunction(function) or inspect.ismethod(function)):
-        raise ConfigError(f"{name} is not a Python function and cannot be a tool.")
-    if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,63}", name):
-        hint = "Give it a name of up to 64 letters, digits and _."
-        raise ConfigError(f"A tool cannot be called {name}.", hint)
-    if inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function):
-        raise ConfigError(f"The function {name} yields; a tool must return its result.")
-    if not docstring.description:
-        hint = "It tells the model what the tool is for."
-        raise ConfigError(f"The function {name} has no docstring.", hint)
-    description = docstring.description.strip()
-    if docstring.returns is not None and docstring.returns.description:
-        description += f"\n\nReturns: {docstring.returns.description}"
+    yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
+    rules = {
+        "it is not a Python function": inspect.isfunction(function) or inspect.ismethod(function),
+        "its name does not suit every model": re.fullmatch(r"[A-Za-z_]\w{0,63}", name, re.ASCII),
+        "it yields instead of returning a result": not yields,
+        "it has no docstring": docstring.description,
+    }
     try:
-        adapter = _adapter_of(name, function)
+        if problem := next((rule for rule, kept in rules.items() if not kept), ""):
+            raise ValueError(problem)
+        adapter = _adapter_of(function)
         schema = json.loads(json.dumps(adapter.json_schema()), object_hook=_without_title)
+        if schema["type"] != "object":
+            raise ValueError("its arguments need names")
     except (PydanticUserError, NameError, TypeError, ValueError) as error:
         reason = plain_line(str(error).partition(". ")[0], 200).rstrip(".")
-        raise ConfigError(
-            f"The arguments of the function {name} cannot be described to a model: {reason}.",
-            "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass.",
-        ) from error
+        raise ConfigError(f"The function {name} cannot be a tool: {reason}.", _HINT) from error
+    description = (docstring.description or "").strip()
+    if docstring.returns is not None and docstring.returns.description:
+        description += f"\n\nReturns: {docstring.returns.description}"
     for parameter in docstring.params:
         if parameter.arg_name in schema["properties"] and parameter.description:
             about = " ".join(parameter.description.split())
@@ -98,23 +100,16 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     return ToolSpec(name, description, {"required": [], **schema}), adapter
 
 
-def _adapter_of(name: str, function: Callable[..., object]) -> TypeAdapter[Any]:
-    """Return an adapter that converts the arguments of a function. Raises ConfigError."""
+def _adapter_of(function: Callable[..., object]) -> TypeAdapter[Any]:
+    """Return an adapter that converts the arguments of a function, without calling it."""
     signature = inspect.signature(function)
     hints = typing.get_type_hints(function, include_extras=True)
-    for key, parameter in signature.parameters.items():
-        if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
-            shown = str(parameter).partition(":")[0]
-            raise ConfigError(f"The function {name} takes {shown}; a tool needs named arguments.")
-        if key not in hints:
-            missing = f"The argument {key} of the function {name} has no type."
-            raise ConfigError(missing, "For example: str.")
 
     def collect(**values: Any) -> dict[str, Any]:
         return values
 
     vars(collect)["__signature__"] = signature
-    collect.__annotations__ = {key: hints[key] for key in signature.parameters}
+    collect.__annotations__ = {key: hints.get(key, Any) for key in signature.parameters}
     typed: Any = collect  # it takes functions, too
     return TypeAdapter(typed)
 
@@ -122,7 +117,7 @@ def _adapter_of(name: str, function: Callable[..., object]) -> TypeAdapter[Any]:
 def _without_title(schema: dict[str, Any]) -> dict[str, Any]:
     """Return a schema without its title, which only repeats a name."""
     return {
-        key: value for key, value in schema.items() if key != "title" or not isinstance(value, str)
+        key: value for key, value in schema.items() if key != "title" or isinstance(value, dict)
     }
 
 

@@ -17,10 +17,9 @@ from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 import anyio
 import httpx2
 import mcp_types
-from mcp.client import Client, IncomingMessage
+from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from mcp.client.streamable_http import streamable_http_client
-from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 from mcp.shared.exceptions import MCPError
 from mcp.shared.message import SessionMessage
 from msgspec.structs import replace
@@ -62,7 +61,6 @@ class McpConnection:
         """Set when the server is connected or has failed."""
         self._config, self._environment = config, environment
         self._client: Client | None = None
-        self._tools_changed = False
         self._transport_opened = asyncio.Event()
         self._status = 0
         self._scope = anyio.CancelScope(deadline=anyio.current_time() + config.timeout)
@@ -73,15 +71,6 @@ class McpConnection:
         await self._transport_opened.wait()  # a process that is half started would be left behind
         self._scope.cancel()
         await asyncio.wait({self._task})
-
-    async def refresh(self) -> None:
-        """Wait until it is connected or has failed; reload the tools if they have changed."""
-        await self.ready.wait()
-        if self._client is not None and self._tools_changed:
-            self._tools_changed = False
-            with CapturedError():  # on failure the old tools stay until the next change
-                async with asyncio.timeout(min(5.0, self._config.timeout)):
-                    await self._list_tools(self._client)
 
     async def call(self, tool: str, arguments: Mapping[str, Any]) -> str:
         """Call a tool; return its result as text. Raises ChatLoopError with a sentence."""
@@ -112,42 +101,26 @@ class McpConnection:
             with CapturedError() as captured, self._scope:
                 async with Client(
                     self._transport(stderr),
-                    message_handler=self._receive,
                     client_info=mcp_types.Implementation(name="chat-loop", version=__version__),
                     cache=None,
                 ) as client:
-                    await self._stay_connected(client)
+                    tools = await self._list_tools(client)
+                    self._scope.deadline = math.inf
+                    self.state = replace(self.state, state="connected", tools=tools)
+                    self._client = client
+                    self.ready.set()
+                    await anyio.sleep_forever()
             stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - MAX_STDERR))
             last_line = stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
         self._client = None
         problem = self._problem(captured.error, mcp_tools.clean_text(last_line, MAX_REASON))
         was_connected = self.state.state == "connected"
-        self.state = replace(
-            self.state, state="failed", problem=problem, missing=(), reconnects=was_connected
-        )
+        self.state = replace(self.state, state="failed", problem=problem, reconnects=was_connected)
         self._transport_opened.set()
         self.ready.set()
 
-    async def _stay_connected(self, client: Client) -> None:
-        """Load the tools, and watch for changes where the protocol has a subscription for them."""
-        await self._list_tools(client)
-        self._scope.deadline = math.inf
-        self._client, self.state = client, replace(self.state, state="connected")
-        self.ready.set()
-        tools = client.server_capabilities.tools
-        if tools is not None and tools.list_changed:
-            with suppress(MCPError, ListenNotSupportedError, SubscriptionLost, TimeoutError):
-                async with client.listen(tools_list_changed=True) as changes:
-                    async for _ in changes:
-                        self._tools_changed = True
-        await anyio.sleep_forever()
-
-    async def _receive(self, message: IncomingMessage) -> None:
-        if isinstance(message, mcp_types.ToolListChangedNotification):
-            self._tools_changed = True
-
-    async def _list_tools(self, client: Client) -> None:
-        """Load the list of tools."""
+    async def _list_tools(self, client: Client) -> tuple[ToolSpec, ...]:
+        """Return the server's tools, of those that the config selects."""
         tools: dict[str, ToolSpec] = {}
         cursor: str | None = None
         for _ in range(MAX_PAGES):
@@ -159,8 +132,7 @@ class McpConnection:
             cursor = page.next_cursor
             if cursor is None or len(tools) >= mcp_tools.MAX_LISTED:
                 break
-        missing = tuple(name for name in self._config.tools if name not in tools)
-        self.state = replace(self.state, tools=tuple(tools.values()), missing=missing)
+        return tuple(tools.values())
 
     def _problem(self, error: BaseException | None, last_line: str) -> str:
         """Return a sentence on why the connection ended, with what the server said last."""

@@ -31,8 +31,8 @@ MISSING = "MCP servers need a package that is not installed."
 
 
 class ServerState(Struct, frozen=True, kw_only=True):
-    """The state of a server. `tools` have their own names; `missing` ones are only in the config.
-    `reconnects`: it failed, and the next call reconnects it.
+    """The state of a server. `tools` have the server's names; `reconnects`: it failed, and the next
+    call reconnects it.
     """
 
     name: str
@@ -40,7 +40,6 @@ class ServerState(Struct, frozen=True, kw_only=True):
     state: Literal["not started", "connecting", "connected", "failed"] = "not started"
     problem: str = ""
     tools: tuple[ToolSpec, ...] = ()
-    missing: tuple[str, ...] = ()
     reconnects: bool = False
 
 
@@ -127,10 +126,11 @@ class McpServers:
         return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), self._loop))
 
     async def wait_ready(self) -> None:
-        """Wait until every server is connected or has failed, and has its newest tools."""
+        """Wait until every server is connected or has failed."""
 
         async def wait() -> None:
-            await asyncio.gather(*(value.refresh() for value in self._connections.values()))
+            for connection in self._connections.values():
+                await connection.ready.wait()
 
         self.start()
         await self._in_thread(wait)
@@ -146,7 +146,8 @@ class McpServers:
         Waits for the servers that still connect; `on_wait` gets their names.
         """
         self.start()
-        if connecting := tuple(one.name for one in self.states() if one.state == "connecting"):
+        states = self.states()
+        if connecting := tuple(state.name for state in states if state.state == "connecting"):
             on_wait(connecting)
         await self.wait_ready()
         listed = [
@@ -192,7 +193,7 @@ class McpServers:
         """Return the state of a server. Raises UsageError for an unknown name."""
         if name not in self._configs:
             known = ", ".join(self._configs)
-            raise UsageError(f"There is no MCP server “{name[:40]}”.", f"The servers are: {known}.")
+            raise UsageError(f"No MCP server named “{name[:40]}”.", f"The servers are: {known}.")
         if name in self._connections:
             return self._connections[name].state
         config = self._configs[name]
@@ -200,10 +201,9 @@ class McpServers:
         if self._package_missing:
             problem = f"{MISSING} {install_hint('mcp')}"
             return ServerState(name=name, where=where, state="failed", problem=problem)
-        state: Literal["connecting", "not started"] = (
-            "connecting" if self._thread else "not started"
+        return ServerState(
+            name=name, where=where, state="connecting" if self._thread else "not started"
         )
-        return ServerState(name=name, where=where, state=state)
 
     def needs_approval(self, name: str, tool: str) -> bool:
         """Return True when the user must approve calls of a server's tool."""

@@ -211,9 +211,6 @@ def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str
     if state.problem:
         again = " The next call connects it again." if state.reconnects else ""
         yield f"  {one_line(state.problem, 1000)}{again}"
-    if state.missing:
-        names = one_line(", ".join(state.missing), 500)
-        yield f"  It has no tool called {names}, which the config names."
     if servers is None:
         return
     for tool in state.tools:

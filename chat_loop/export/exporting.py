@@ -99,7 +99,7 @@ def export_bytes(
         return documents.write_markdown(sessions)
     if form == "json":
         return documents.write_json(sessions, images)
-    from chat_loop.export.html_page import html_page  # loads the markdown reader and pygments
+    from chat_loop.export.html_page import html_page  # loads the markdown reader
 
     return html_page(exportable, images)
 

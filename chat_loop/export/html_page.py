@@ -17,13 +17,13 @@ from importlib.resources import files
 from string import Template
 
 from chat_loop import wording
-from chat_loop.export.markup import code, plain, prose
+from chat_loop.export.markup import code, prose
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.marker import KINDS
 from chat_loop.sessions.naming import name_of
-from chat_loop.sessions.records import Session, Summary
+from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import SOURCES, accounting, restored_text
 from chat_loop.text import one_line
 from chat_loop.values import Usage
@@ -124,8 +124,11 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
             text = f"Compacted {compaction.first} to {compaction.last}"
             yield _note(escape(f"{text}: {wording.compaction_text(compaction)}"))
         title = f"<b>{SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
-        note = f'<p class="note">{title}</p>\n'
-        yield note if seal.summary is None else _fold(title, _summary(seal.summary))
+        if seal.summary is None:
+            yield f'<p class="note">{title}</p>\n'
+        else:
+            block = summary_block.render(seal.summary, grouped=False, spaced=True)
+            yield _fold(title, _words(prose(block)))
     yield "</section>\n"
 
 
@@ -168,10 +171,8 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
             return _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
         case records.Restoration():
             source = escape(restored_text(entry, header.parent, entry.merged))
-            summary = summary_block.parse(entry.block)
-            known = summary != Summary(background="")
             title = f'<b>Restored context</b> <span class="soft">from {source}</span>'
-            return _fold(title, _summary(summary) if known else plain(entry.block))
+            return _fold(title, _words(prose(entry.block)))
         case records.Note():
             labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
             return _note(labels[type(entry)], _words(prose(entry.text, breaks=True)))
@@ -184,22 +185,13 @@ def _attachment(entry: records.Attachment, image: str) -> str:
     size = f"{entry.width}×{entry.height}" if entry.is_image else wording.size_text(entry.size)
     title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
     if image:
-        size = f'width="{entry.width}" height="{entry.height}"'
         source = f'src="data:{entry.media};base64,{image}"'
-        image_tag = f'<img {source} alt="{escape(entry.name)}" {size}>'
+        sides = f'width="{entry.width}" height="{entry.height}"'
+        image_tag = f'<img {source} alt="{escape(entry.name)}" {sides}>'
         return f'<figure class="attached">{image_tag}<figcaption>{title}</figcaption></figure>\n'
     if entry.is_image:
         return _note(f"{title} The image is not in this page.")
     return _fold(title, code(entry.text, entry.name.rpartition(".")[2]))
-
-
-def _summary(summary: Summary) -> str:
-    parts = [prose(summary.background)]
-    for name, heading in summary_block.LISTS.items():
-        items = "".join(f"<li>{prose(item)}</li>\n" for item in getattr(summary, name))
-        title = heading.strip("*:")
-        parts += [f"<h4>{title}</h4>\n<ul>\n{items}</ul>\n"] if items else []
-    return _words("".join(parts))
 
 
 def _fold(title: str, inner: str, kind: str = "") -> str:

@@ -12,13 +12,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
+from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import documents
 from chat_loop.export.documents import ImportRefused
 from chat_loop.sessions import legacy, marker
@@ -35,7 +34,6 @@ MAX_BYTES = 256 << 20
 """The bytes of a document; a larger one is refused."""
 _MAX_COMPLAINTS = 50
 """Complaints about one document that are shown one by one."""
-_HTML = re.compile(rb"<(?:!doctype|html)[\s>]", re.IGNORECASE)
 
 
 class StoredImport(Struct, frozen=True):
@@ -67,31 +65,23 @@ class Importer:
     def add_path(self, path: Path) -> None:
         """Read a file, or every `*.md` directly in a folder, with their images.
 
-        Raises SessionError when the path itself cannot be read; a fault of one file in a folder is
-        a complaint.
+        A file that cannot be read is a complaint.
         """
         before = len(self.sessions)
         try:
-            if not path.is_dir():
-                real = path.resolve()
-                self.add_document(read_part(real, MAX_BYTES + 1)[0], path.name)
-                self._read_images(real.parent, before)
-                return
-            files = sorted(file for file in path.iterdir() if file.suffix == ".md")
+            is_folder = path.is_dir()
+            files = sorted(path.glob("*.md")) if is_folder else [path.resolve(strict=True)]
         except OSError as error:
-            raise SessionError(f"{path} cannot be read: {os_reason(error)}.") from error
+            self.complaints.append(f"{path} cannot be read: {os_reason(error)}.")
+            return
         if not files:
             self._complain(path.name, ["The folder has no .md files."])
         for file in files:
             try:
-                if file.is_symlink() or not file.is_file():
-                    problem = "Skipped: it is a link, a folder or a device."
-                    self._complain(file.name, [problem])
-                else:
-                    self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name)
+                self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name)
             except OSError as error:
                 self._complain(file.name, [f"It cannot be read: {os_reason(error)}."])
-        self._read_images(path, before)
+        self._read_images(path if is_folder else files[0].parent, before)
 
     def _read_images(self, folder: Path, first: int) -> None:
         """Read the images of the sessions from number `first` on that are beside them."""
@@ -130,11 +120,6 @@ class Importer:
         start = data[:1024].lstrip()
         if len(data) > MAX_BYTES:
             raise ImportRefused(f"It is larger than {size_text(MAX_BYTES)} and is not read.")
-        if not data.strip(b"\x00 \r\n\t"):
-            raise ImportRefused("It is empty.")
-        if _HTML.match(start):
-            reason = "It is an HTML page, which is for reading"
-            raise ImportRefused(f"{reason}; import the JSON or markdown export.")
         if start.startswith((b"{", b"[")):
             sessions, images = documents.read_json(data, problems)
             self._images |= images
@@ -146,13 +131,13 @@ class Importer:
         else:
             session, damage = legacy.read(data, Path(f"{as_id(name) or 'session'}.md"))
             if session is None:
-                raise ImportRefused("It is neither an export nor a transcript.")
+                raise ImportRefused("It is neither a JSON or markdown export nor a transcript.")
             problems += damage
             sessions = [session]
         return list(map(with_valid_ids, sessions))
 
     def store(self, manager: SessionManager) -> list[StoredImport]:
-        """Write the sessions and their images; return what became of each session, in order.
+        """Write the sessions, parents first, and their images; return what became of each.
 
         A session that is there with the same content is not written again. An id that another
         session has gets a number, and the links from the other imported sessions follow. A file's
@@ -160,11 +145,11 @@ class Importer:
         written until then stays.
         """
         now = manager.now().timestamp()
-        stored: dict[int, StoredImport] = {}
+        stored: list[StoredImport] = []
         renamed: dict[str, str] = {}
         suffixes: Counter[str] = Counter()
-        for at in _parents_first(self.sessions):
-            session = _with_links(self.sessions[at], renamed)
+        for original in sorted(self.sessions, key=_created):
+            session = _with_links(original, renamed)
             was = identity = session.header.id
             changed = max(0.0, min(now, _last_used(session, now)))
             try:
@@ -176,7 +161,7 @@ class Importer:
             except OSError as error:
                 problem = f"{manager.session_file(identity)} cannot be written: {os_reason(error)}."
                 raise SaveError(problem, "What was imported until then stays.") from error
-            stored[at] = StoredImport(was, identity, written)
+            stored.append(StoredImport(was, identity, written))
             renamed.setdefault(was, identity)
         missing: dict[str, None] = {}
         for entry in _images_in(self.sessions):
@@ -190,7 +175,7 @@ class Importer:
             except OSError as error:
                 missing[f"The image {entry.name} is not kept: {os_reason(error)}."] = None
         self.complaints += missing
-        return [stored[at] for at in range(len(self.sessions))]
+        return stored
 
 
 def _images_in(sessions: Iterable[Session]) -> list[Attachment]:
@@ -213,18 +198,8 @@ def as_id(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z_-]+", "_", stem).strip("_-")[:64]
 
 
-def _parents_first(sessions: Sequence[Session]) -> Iterable[int]:
-    """Return the places of the sessions, each after those that it links to."""
-    places = {session.header.id: at for at, session in reversed([*enumerate(sessions)])}
-    graph: dict[int, list[int]] = {}
-    for at, session in enumerate(sessions):
-        restoration = session.restoration
-        parents = session.header.parent, restoration.merged if restoration is not None else ""
-        graph[at] = [places[parent] for parent in parents if parent in places]
-    try:
-        return list(TopologicalSorter(graph).static_order())
-    except CycleError:  # edited by hand
-        return range(len(sessions))
+def _created(session: Session) -> str:
+    return session.header.created.isoformat()
 
 
 def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:

@@ -1,41 +1,21 @@
 """Markdown as HTML: raw HTML is off, links lead only to the web, and code is colored by classes.
 
 Everything is escaped, images are named, and no markup of the text's own comes through. The time is
-linear in the text: nesting is bounded, and only code of a size that no lexer can be slow on is
-colored.
+linear in the text, since nesting is bounded.
 """
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from html import escape
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexer import Lexer
-from pygments.lexers import get_lexer_by_name
+
+from chat_loop.display.markdown.code import CodeColors
 
 _NESTING = 20
 """Quotes and lists within each other; text with deeper ones is shown as it was typed."""
-_COLORED = 8_000
-"""Characters of a code block that is colored."""
-_SLOW = re.compile(r"\s{100}|[^\n]{1000}")
-"""Code for which the rules of some languages would take quadratic time."""
-_LANGUAGES = """
-bash sh shell zsh, c h, console shell-session, cpp c++ cc hpp, css, diff patch, docker dockerfile,
-go golang, haskell hs, html, ini cfg conf systemd properties, java csharp cs c#,
-javascript js jsx node, json jsonc json5, kotlin kt, lua, make makefile, nginx, perl pl, php,
-powershell ps1, python py python3, r, ruby rb, rust rs, scala, sql postgresql sqlite mysql, swift,
-toml, typescript ts tsx, xml svg, yaml yml
-"""
-"""The lexers and the other names of their languages. Each lexer was tried on hostile code; code in
-another language is not colored.
-"""
-_LEXERS = {name: names.split()[0] for names in _LANGUAGES.split(",") for name in names.split()}
-_FORMATTER = HtmlFormatter(nowrap=True)
 
 
 class _Markdown(MarkdownIt):
@@ -47,11 +27,6 @@ class _Markdown(MarkdownIt):
 def _markdown(breaks: bool) -> MarkdownIt:
     options = {"html": False, "maxNesting": _NESTING, "xhtmlOut": False, "breaks": breaks}
     return _Markdown("commonmark", options).enable(["table", "strikethrough"])
-
-
-@cache
-def _lexer(name: str) -> Lexer:
-    return get_lexer_by_name(name, stripnl=False, ensurenl=True)
 
 
 def prose(text: str, breaks: bool = False) -> str:
@@ -97,12 +72,16 @@ def plain(text: str) -> str:
 
 
 def code(text: str, language: str = "") -> str:
-    """Return a code block as HTML, below its language, and colored when the language is known."""
-    lexer = _LEXERS.get(language.lower())
-    if lexer is None or len(text) > _COLORED or _SLOW.search(text):
-        inner = escape(text)
-    else:
-        inner = highlight(text, _lexer(lexer), _FORMATTER)
+    """Return a code block as HTML, below its language, colored as on the terminal."""
+    colors = CodeColors(language)
+    lines = []
+    for line in text.split("\n"):
+        pieces = [
+            f'<span class="{kind}">{escape(piece)}</span>' if kind else escape(piece)
+            for piece, kind in colors.line(line)
+        ]
+        lines.append("".join(pieces))
+    inner = "\n".join(lines)
     title = f"<figcaption>{escape(language[:40])}</figcaption>" if language else ""
     return f'<figure>{title}<pre tabindex="0"><code>{inner}</code></pre></figure>\n'
 

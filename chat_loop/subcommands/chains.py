@@ -16,7 +16,7 @@ from chat_loop.conversation.options import options_of
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.display.plain import err, out, tell
 from chat_loop.display.text import one_line
-from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
+from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
@@ -139,14 +139,11 @@ def import_(actions: SessionActions, options: argparse.Namespace) -> int:
     importer, has_empty = importing.Importer(), False
     for name in options.files:
         before = len(importer.sessions)
-        try:
-            if name == "-":
-                data = sys.stdin.buffer.read(importing.MAX_BYTES + 1)
-                importer.add_document(data, "standard input")
-            else:
-                importer.add_path(importing.file_path(name))
-        except SessionError as error:
-            importer.complaints.append(error.message)
+        if name == "-":
+            data = sys.stdin.buffer.read(importing.MAX_BYTES + 1)
+            importer.add_document(data, "standard input")
+        else:
+            importer.add_path(importing.file_path(name))
         has_empty = has_empty or len(importer.sessions) == before
     stored = importer.store(actions.sessions)
     for complaint in importer.complaints:

@@ -163,7 +163,9 @@ def test_a_new_file_is_shown_whole(bench: Bench) -> None:
         == "Wrote new/deep/c.txt: 502 lines."
     )
     middle = "+middle\n" * 500
-    head = "New file new/deep/c.txt:\n--- /dev/null\n+++ new/deep/c.txt\n@@ -0,0 +1,503 @@\n+first\n"
+    head = (
+        "New file new/deep/c.txt:\n--- /dev/null\n+++ new/deep/c.txt\n@@ -0,0 +1,503 @@\n+first\n"
+    )
     assert bench.asked == [f"{head}{middle}+\x1b[2J\u202eend␍of it\n+\\ No newline at end of file"]
     written = bench.root / "new" / "deep" / "c.txt"
     assert written.read_bytes() == text.encode()
@@ -199,8 +201,7 @@ def test_long_files_are_shown_whole_without_comparing_them(
     monkeypatch.setattr(builtin, "MAX_COMPARED", 3)
     assert bench.use("write_file", path="src/a.py", text="new\n") == "Wrote src/a.py: 1 line."
     assert bench.asked[0].endswith(
-        "+++ src/a.py\n@@ -1,4 +1,1 @@\n"
-        "-import os\n-\n-PORT = 8443\n-HOST = 'x'\n+new"
+        "+++ src/a.py\n@@ -1,4 +1,1 @@\n-import os\n-\n-PORT = 8443\n-HOST = 'x'\n+new"
     )
 
 

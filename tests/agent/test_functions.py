@@ -180,6 +180,16 @@ def test_a_method_is_a_function_too() -> None:
     assert run(tool, who="Bob") == "Sally's: hello, Bob."
 
 
+def test_arguments_without_a_type_and_any_named_ones() -> None:
+    def untyped(a, **more: int) -> str:  # type: ignore[no-untyped-def] # that is what it is for
+        """It takes anything."""
+        return f"{a} {more}"
+
+    tool = tool_of(untyped)
+    assert tool.spec.parameters["properties"] == {"a": {}}
+    assert run(tool, a=[1], b="2") == "[1] {'b': 2}"
+
+
 class Node:
     """A type of its own."""
 
@@ -187,15 +197,7 @@ class Node:
 def undocumented(a: int) -> None: ...
 
 
-def untyped(a) -> None:  # type: ignore[no-untyped-def] # that is what it is for
-    """It has no types."""
-
-
 def variable(*parts: str) -> None:
-    """It takes anything."""
-
-
-def keywords(**more: str) -> None:
     """It takes anything."""
 
 
@@ -228,34 +230,21 @@ async def streaming() -> AsyncIterator[int]:
 @pytest.mark.parametrize(
     ("function", "message"),
     [
-        (undocumented, "The function undocumented has no docstring. It tells the model what the tool is for."),
-        (untyped, "The argument a of the function untyped has no type. For example: str."),
-        (variable, "The function variable takes *parts; a tool needs named arguments."),
-        (keywords, "The function keywords takes **more; a tool needs named arguments."),
-        (nameless, "The function nameless takes a; a tool needs named arguments."),
+        (undocumented, "it has no docstring"),
+        (variable, "its arguments need names"),
+        (nameless, "its arguments need names"),
         (
             foreign_type,
-            (
-                "The arguments of the function foreign_type cannot be described to a model: "
-                "Unable to generate pydantic-core schema for <class 'tests.agent.test_functions.Node'>. "
-                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
-            ),
+            "Unable to generate pydantic-core schema for <class 'tests.agent.test_functions.Node'>",
         ),
-        (
-            unknown,
-            (
-                "The arguments of the function unknown cannot be described to a model: name "
-                "'Missing' is not defined. "
-                "Use types such as str, int, float, bool, list, dict, Literal, Enum, or a dataclass."
-            ),
-        ),
-        (größe, "A tool cannot be called größe. Give it a name of up to 64 letters, digits and _."),
-        (lambda: 1, "A tool cannot be called <lambda>. Give it a name of up to 64 letters, digits and _."),
-        (functools.partial(paint), "partial is not a Python function and cannot be a tool."),
-        (print, "print is not a Python function and cannot be a tool."),
-        (Node, "Node is not a Python function and cannot be a tool."),
-        (counting, "The function counting yields; a tool must return its result."),
-        (streaming, "The function streaming yields; a tool must return its result."),
+        (unknown, "name 'Missing' is not defined"),
+        (größe, "its name does not suit every model"),
+        (lambda: 1, "its name does not suit every model"),
+        (functools.partial(paint), "it is not a Python function"),
+        (print, "it is not a Python function"),
+        (Node, "it is not a Python function"),
+        (counting, "it yields instead of returning a result"),
+        (streaming, "it yields instead of returning a result"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_a_tool_is_told_to_the_user(
@@ -263,7 +252,9 @@ def test_what_cannot_be_a_tool_is_told_to_the_user(
 ) -> None:
     with pytest.raises(ConfigError) as caught:
         tool_of(function)
-    assert f"{caught.value.message} {caught.value.hint}".strip() == message
+    name = getattr(function, "__name__", "partial")
+    assert caught.value.message == f"The function {name} cannot be a tool: {message}."
+    assert caught.value.hint.startswith("A tool is a function with an English name, a docstring,")
 
 
 @pytest.mark.parametrize(

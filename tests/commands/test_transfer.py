@@ -106,11 +106,14 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/export --session 1 a\0b.md", "✗ That is not a file name."),
         (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
         ("/import", "✗ Usage: /import FILE|FOLDER"),
-        ("/import nowhere.json", "✗ nowhere.json cannot be read: no such file or directory."),
+        ("/import nowhere.json", "⚠️  nowhere.json cannot be read: no such file or directory."),
         ("/import ~nobody-of-that-name/x", "cannot be read: no such file or directory."),
         ("/import a\0b", "✗ That is not a file name."),
-        ("/import taken.md", "⚠️  taken.md: It is neither an export nor a transcript."),
-        ("/import .", "⚠️  taken.md: It is neither an export nor a transcript."),
+        (
+            "/import taken.md",
+            "⚠️  taken.md: It is neither a JSON or markdown export nor a transcript.",
+        ),
+        ("/import .", "⚠️  taken.md: It is neither a JSON or markdown export nor a transcript."),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(
@@ -136,7 +139,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
         source, ["Plan A?", "compact", "On with it."], "Yes.", SUMMARY, "Ready.", "Good.", SUMMARY
     )
     first, second = sorted(path.removesuffix(".md") for path in names(source))
-    fork = simple("sally_20261120_100000", at(11, 20), parent=first)
+    fork = simple("sally_20261122_100000", at(11, 22), parent=first)
     put(source, fork)
     Screen(
         source,
@@ -191,7 +194,10 @@ def test_complaints_are_shown(tmp_path: Path) -> None:
     found = screen(tmp_path, '/import "old"', "/import old")
     lines = shown(found, '/import "old"')
     assert len(lines) == 9
-    assert lines[0] == "⚠️  note0⟦U+001B⟧[2J.md: It is neither an export nor a transcript."
+    assert (
+        lines[0]
+        == "⚠️  note0⟦U+001B⟧[2J.md: It is neither a JSON or markdown export nor a transcript."
+    )
     assert lines[8:] == ["Imported 1 session."]
     assert shown(found, "/import old")[-1].startswith("Imported 0 sessions; 1 there already.")
     assert "\x1b[2J" not in found.text

@@ -9,7 +9,7 @@ import json
 import os
 import stat
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionError
+from chat_loop.errors import SaveError
 from chat_loop.export import documents, importing
 from chat_loop.export.exporting import export_bytes
 from chat_loop.export.importing import StoredImport
@@ -101,16 +101,14 @@ def test_a_session_that_no_transcript_can_hold_is_left_out(
 @pytest.mark.parametrize(
     ("data", "complaint"),
     [
-        (b"", "It is empty."),
-        (b"\n\x00 ", "It is empty."),
-        (b"\xff\xfe{\x00", "It is neither an export nor a transcript."),
-        (b"\x1f\x8b\x08", "It is neither an export nor a transcript."),
-        (b"PK\x03\x04", "It is neither an export nor a transcript."),
-        (b"just some notes", "It is neither an export nor a transcript."),
-        (bytes(range(128, 192)), "It is neither an export nor a transcript."),
-        (b"\n<!DOCTYPE html>", ("It is an HTML page, which is for reading; import the JSON or "
-                               "markdown export.")),
-        (b"<html>", "It is an HTML page, which is for reading; import the JSON or markdown export."),
+        (b"", "It is neither a JSON or markdown export nor a transcript."),
+        (b"\n\x00 ", "It is neither a JSON or markdown export nor a transcript."),
+        (b"\xff\xfe{\x00", "It is neither a JSON or markdown export nor a transcript."),
+        (b"\x1f\x8b\x08", "It is neither a JSON or markdown export nor a transcript."),
+        (b"PK\x03\x04", "It is neither a JSON or markdown export nor a transcript."),
+        (b"just some notes", "It is neither a JSON or markdown export nor a transcript."),
+        (bytes(range(128, 192)), "It is neither a JSON or markdown export nor a transcript."),
+        (b"\n<!DOCTYPE html>", "It is neither a JSON or markdown export nor a transcript."),
         (b"<!-- chat:sealed -->\n", "The file has no header record."),
     ],
     ids=lambda value: None if isinstance(value, str) else str(value[:12]),
@@ -152,7 +150,7 @@ def test_what_is_too_large_is_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_hostile_name_is_shown_and_not_obeyed() -> None:
     assert imported(b"", "../\x1b[2J\n.md").complaints == (
-        "../⟦U+001B⟧[2J⟦U+000A⟧.md: It is empty.",
+        "../⟦U+001B⟧[2J⟦U+000A⟧.md: It is neither a JSON or markdown export nor a transcript.",
     )
 
 
@@ -328,20 +326,19 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
         complaint for complaint in read.complaints if not complaint.startswith(("before", "quot"))
     ]
     assert complaints == [
-        "damaged.md: It is neither an export nor a transcript.",
-        "folder.md: Skipped: it is a link, a folder or a device.",
-        "link.md: Skipped: it is a link, a folder or a device.",
-        "notes.md: It is neither an export nor a transcript.",
-        "pipe.md: Skipped: it is a link, a folder or a device.",
+        "damaged.md: It is neither a JSON or markdown export nor a transcript.",
+        "folder.md: It cannot be read: it is not a regular file.",
+        "link.md: It cannot be read: too many levels of symbolic links.",
+        "notes.md: It is neither a JSON or markdown export nor a transcript.",
+        "pipe.md: It cannot be read: it is not a regular file.",
     ]
     assert {path.name: path.stat().st_mtime_ns for path in folder.iterdir()} == before
 
 
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
-    with pytest.raises(
-        SessionError, match=r"missing\.md cannot be read: no such file or directory\."
-    ):
-        imported(tmp_path / "missing.md")
+    missing = tmp_path / "missing.md"
+    complaint = f"{missing} cannot be read: no such file or directory."
+    assert imported(missing) == Imported(complaints=(complaint,))
     folder = tmp_path / "none"
     folder.mkdir()
     assert imported(folder) == Imported(complaints=("none: The folder has no .md files.",))
@@ -383,18 +380,22 @@ def test_what_is_there_already_is_not_written_twice(tmp_path: Path) -> None:
 def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
     put(tmp_path, named("a", text="Mine"), named("a_2", text="Mine too"))
     before = files(tmp_path)
-    given = (named("c", "b"), named("b", "a"), named("a"), named("other", "elsewhere"))
+    sessions = [named("c", "b"), named("b", "a"), named("a"), named("other", "elsewhere")]
+    for minutes, session in enumerate(sessions):
+        created = START - timedelta(minutes=minutes)
+        sessions[minutes] = replace(session, header=replace(session.header, created=created))
     for written in (True, False):
-        assert put(tmp_path, *given) == [
-            ("c", written),
-            ("b", written),
-            ("a_3", written),
+        assert put(tmp_path, *sessions) == [
             ("other", written),
+            ("a_3", written),
+            ("b", written),
+            ("c", written),
         ]
     after = files(tmp_path)
     assert {name: after[name] for name in before} == before
-    assert after["b.md"] == render(named("b", "a_3"))
-    assert after["other.md"] == render(named("other", "elsewhere"))
+    linked = replace(sessions[1], header=replace(sessions[1].header, parent="a_3"))
+    assert after["b.md"] == render(linked)
+    assert after["other.md"] == render(sessions[3])
     manager = SessionManager(tmp_path)
     chain = ChainReader(manager).read(manager.load(tmp_path / "c.md").session)
     assert [loaded.session.header.id for loaded in chain.ancestors] == ["b", "a_3"]

@@ -387,14 +387,15 @@ def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
     result = run(other, "sessions", "import", *names)
     assert result.returncode == 1, "two of them gave nothing"
     lines = result.stdout.decode().split("\n")
-    assert lines[:2] == [
-        f"{SECOND.header.id}  imported",
+    assert lines[2:] == [
         f"{FIRST.header.id}  imported as {FIRST.header.id}_2",
+        f"{SECOND.header.id}  imported",
+        "",
     ]
     assert len(lines) == 5
     assert result.stderr.decode() == (
         f"{tmp_path / 'nowhere.json'} cannot be read: no such file or directory.\n"
-        "talk.html: It is an HTML page, which is for reading; import the JSON or markdown export.\n"
+        "talk.html: It is neither a JSON or markdown export nor a transcript.\n"
     )
     assert load(other, SECOND.header.id).header.parent == f"{FIRST.header.id}_2"
     assert load(other, FIRST.header.id) == taken

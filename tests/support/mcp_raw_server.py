@@ -73,10 +73,6 @@ class Raw:
     def call(self, name: str) -> object:
         if name == "quit":
             sys.exit(7)
-        if name == "change":
-            self.pages = self.script["after"]
-            send({"method": "notifications/tools/list_changed"})
-            return {"content": [{"type": "text", "text": "changed"}]}
         return self.script["results"].get(name)
 
 
