@@ -17,7 +17,7 @@ from chat_loop.display.listings import show_sessions
 from chat_loop.display.rows import has_number
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 
@@ -131,7 +131,7 @@ class Chat(Struct, kw_only=True):
     def chain(self) -> tuple[list[Session], str]:
         """Return the sessions of the conversation, the oldest first, and why some are missing."""
         session = self.conversation.session
-        chain = ChainReader(self.sessions).read(session)
+        chain = read_chain(self.sessions, session)
         return [*(loaded.session for loaded in reversed(chain.ancestors)), session], chain.problem
 
     async def look(self, look: Callable[[Library], T]) -> tuple[T, str]:

@@ -17,7 +17,7 @@ from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Exchange, Session, Summary
@@ -263,7 +263,7 @@ async def fork(chat: Chat, argument: str) -> None:
     if place is None:
         raise usage_error("fork")
     if place[1] and (back := depth - int(place[1])):
-        chain = ChainReader(chat.sessions).read(loaded.session)
+        chain = read_chain(chat.sessions, loaded.session)
         if not 1 <= back <= len(chain.ancestors):
             text = f"There is no session {place[1]} in this chain."
             raise UsageError(text, chain.problem or "/tree shows it.")

@@ -21,7 +21,7 @@ from chat_loop.conversation.summaries import SummaryWriter
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import records, summary_block
-from chat_loop.sessions.chain import ChainReader, before_fork
+from chat_loop.sessions.chain import link_of, read_chain
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
@@ -127,7 +127,7 @@ class ChildPlanner:
         over.
         """
         session, in_context = self._conversation.session, self._conversation.context_refs()
-        chain = ChainReader(self._sessions).read(session)
+        chain = read_chain(self._sessions, session)
         after: tuple[Exchange, ...] = ()
         for loaded in chain.ancestors:
             _check_compacted(session)
@@ -321,7 +321,7 @@ class _Branch:
 
     def __init__(self, loaded: LoadedSession, sessions: SessionManager) -> None:
         _check_resumable(loaded.session)
-        chain = ChainReader(sessions).read(loaded.session)
+        chain = read_chain(sessions, loaded.session)
         self.loaded = loaded
         self.id = loaded.session.header.id
         self.line = [loaded.session, *(ancestor.session for ancestor in chain.ancestors)]
@@ -380,7 +380,7 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
             )
         said = [
             replace(exchange, depth=depth)
-            for exchange in before_fork(parent, child.restoration).exchanges
+            for exchange in parent.up_to(link_of(child).last_query).exchanges
         ]
         words = (
             *(exchange for exchange in said if (depth, exchange.query.number) >= first),

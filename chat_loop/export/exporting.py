@@ -16,7 +16,7 @@ from chat_loop.export import documents
 from chat_loop.export.importing import file_path, with_valid_ids
 from chat_loop.redact import Redactor
 from chat_loop.sessions import records
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.manager import LoadedSession, SessionManager, slug
@@ -47,7 +47,7 @@ def chain_of(
     """Return a session after its ancestors when `whole`, and why there are no more."""
     if not whole:
         return [loaded], ""
-    chain = ChainReader(sessions).read(loaded.session)
+    chain = read_chain(sessions, loaded.session)
     return [*reversed(chain.ancestors), loaded], chain.problem
 
 

@@ -10,12 +10,13 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
-from chat_loop.library import archive_text, lineage
+from chat_loop.library import archive_text
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.search import Hit, search_chain
 from chat_loop.library.semantic import SemanticIndex
+from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import estimate
@@ -41,7 +42,7 @@ class Archive:
         semantic: SemanticIndex | None = None,
     ) -> None:
         self._sessions = sessions
-        self._link = lineage.link_of(session)
+        self._link = link_of(session)
         self._depth = session.depth
         self._count = count
         self._semantic = semantic
@@ -118,8 +119,13 @@ class Archive:
     def _ancestors(self, index: Index) -> tuple[dict[str, int], str]:
         """Return the last query of each ancestor, nearest first, and why some are missing."""
         links = {**index.links(), self._link.id: self._link}
-        ancestors = lineage.last_queries(self._link.id, links)
-        missing = [one for each in ancestors for one in links[each].parents if one not in links]
+        ancestors = last_queries(self._link.id, links)
+        missing = [
+            parent
+            for session in ancestors
+            for parent in links[session].parents
+            if parent not in links
+        ]
         del ancestors[self._link.id]
         problem = f"The chain ends before {missing[0]}: it is not in the folder." if missing else ""
         return ancestors, problem

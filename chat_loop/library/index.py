@@ -21,7 +21,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, os_reason
-from chat_loop.library.lineage import Link
+from chat_loop.sessions.chain import Link
 from chat_loop.sessions.partial import Stamp, from_microseconds, to_microseconds
 from chat_loop.sessions.records import SessionRow
 

@@ -11,8 +11,9 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.lineage import ALL, Link, conversation_numbers, conversations, fork
+from chat_loop.library.lineage import conversation_numbers, conversations, fork
 from chat_loop.sessions import partial
+from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Branch, SessionRow

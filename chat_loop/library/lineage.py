@@ -2,47 +2,16 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.sessions.records import Session, SessionRow
+from chat_loop.sessions.chain import Link, last_queries
+from chat_loop.sessions.records import SessionRow
 
-ALL = sys.maxsize
-"""The number of the last query of a session that belongs to a conversation as a whole."""
 PRESERVED_STATES = ("foreign", "damaged")
 """Cleaning never deletes these: they may contain more than can be read."""
-
-
-class Link(Struct, frozen=True, gc=False, array_like=True):
-    """The links of a session to others. Either parent may be empty or missing."""
-
-    id: str
-    parent: str = ""
-    merged: str = ""
-    compacted: bool = False
-    until: str = ""
-    """The reference of the last query of its parent that it continues; empty: all of them."""
-    queries: int | None = None
-    mode: str = ""
-    answered: bool = True
-
-    @property
-    def is_listed(self) -> bool:
-        """False for a run of `-p`, and for a conversation without a reply."""
-        return not self.mode and (
-            self.answered or bool(self.parent or self.merged) or not self.queries
-        )
-
-    @property
-    def parents(self) -> tuple[str, ...]:
-        """The ids of its parents, each once."""
-        if not (self.parent or self.merged):  # most have none
-            return ()
-        both = self.parent, self.merged
-        return tuple(dict.fromkeys(one for one in both if one not in ("", self.id)))
 
 
 Links = Mapping[str, Link]
@@ -75,7 +44,7 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     def continued(link: Link) -> Iterable[str]:
         if link.id in unused:
             return ()
-        return (one for one in link.parents if not (link.until and one == link.parent))
+        return (parent for parent in link.parents if not (link.until and parent == link.parent))
 
     tips = {*links}.difference(unused, *map(continued, linked))
     reached = unused | _reachable((link.id for link in linked if link.id in tips), links, continued)
@@ -85,40 +54,7 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
             tips -= circle
             tips.add(link.id)
             reached |= circle
-    return {one: last_queries(one, links) for one in links if one in tips}
-
-
-def link_of(session: Session) -> Link:
-    """Return the link of a session that may have no file yet."""
-    restoration = session.restoration
-    merged, until = (restoration.merged, restoration.until) if restoration else ("", "")
-    return Link(session.header.id, session.header.parent, merged, until=until)
-
-
-def last_queries(identity: str, links: Links) -> dict[str, int]:
-    """Return a session and its ancestors, nearest first, with their last query that counts.
-
-    Of two merged sessions the second one's line comes nearer.
-    """
-    if not links[identity].parents:  # most have none
-        return {identity: ALL}
-    last = {identity: ALL}
-    oldest_first: dict[str, None] = {}
-    pending = [(identity, False)]
-    while pending:
-        one, is_done = pending.pop()
-        if is_done:
-            oldest_first[one] = None
-            continue
-        link = links[one]
-        pending.append((one, True))
-        for parent in reversed(link.parents):
-            if parent in links:
-                until = link.until.partition(".")[2] if parent == link.parent else ""
-                if parent not in last:
-                    pending.append((parent, False))
-                last[parent] = max(last.get(parent, 0), int(until) if until else ALL)
-    return {one: last[one] for one in reversed(oldest_first)}
+    return {tip: last_queries(tip, links) for tip in links if tip in tips}
 
 
 def conversation_numbers(listed: Conversations) -> dict[str, list[int]]:
@@ -127,7 +63,7 @@ def conversation_numbers(listed: Conversations) -> dict[str, list[int]]:
     for sessions in listed.values():
         for identity, number in sessions.items():
             numbers.setdefault(identity, []).append(number)
-    return {identity: sorted(each) for identity, each in numbers.items()}
+    return {identity: sorted(last) for identity, last in numbers.items()}
 
 
 def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> list[str]:
@@ -145,24 +81,24 @@ def tree(identity: str, links: Links) -> tuple[Node, ...]:
     """Return all relatives of a session, the oldest first; an only child is not indented."""
     if identity not in links:
         return (Node(identity, ""),)
-    children: dict[str, list[str]] = {one: [] for one in links}
-    for one, link in links.items():
+    children: dict[str, list[str]] = {session: [] for session in links}
+    for session, link in links.items():
         for parent in link.parents:
-            children.setdefault(parent, []).append(one)
+            children.setdefault(parent, []).append(session)
     family = _reachable([identity], links, lambda link: (*link.parents, *children[link.id]))
-    members = [one for one in links if one in family]
-    roots = [one for one in members if not any(parent in links for parent in links[one].parents)]
+    members = [session for session in links if session in family]
+    roots = [session for session in members if links.keys().isdisjoint(links[session].parents)]
     nodes: list[Node] = []
     drawn: set[str] = set()
     for root in [*roots, *members]:  # of a circle, whoever comes first is its root
         stack = [] if root in drawn else [(root, "", "")]
         while stack:
-            one, stem, below = stack.pop()
-            nodes.append(Node(one, stem, again=one in drawn))
-            if one in drawn:
+            session, stem, below = stack.pop()
+            nodes.append(Node(session, stem, again=session in drawn))
+            if session in drawn:
                 continue
-            drawn.add(one)
-            *others, last = children[one] or [""]
+            drawn.add(session)
+            *others, last = children[session] or [""]
             if others:
                 stack.append((last, f"{below}└─", f"{below}  "))
                 stack += [(child, f"{below}├─", f"{below}│ ") for child in reversed(others)]
@@ -208,9 +144,9 @@ def _reachable(
     reached: set[str] = set()
     stack = list(ids)
     while stack:
-        one = stack.pop()
-        if one not in reached:
-            reached.add(one)
-            if one in links:
-                stack += following(links[one])
+        identity = stack.pop()
+        if identity not in reached:
+            reached.add(identity)
+            if identity in links:
+                stack += following(links[identity])
     return reached

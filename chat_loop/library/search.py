@@ -15,9 +15,9 @@ from chat_loop.library import ranking, terms
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index, Texts
 from chat_loop.library.library import Library
-from chat_loop.library.lineage import ALL
 from chat_loop.library.ranking import AROUND, Position, Question, RankedExchange
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
+from chat_loop.sessions.chain import ALL
 from chat_loop.sessions.records import Exchange, Query, Reply, SessionRow
 from chat_loop.text import sentences
 

@@ -1,13 +1,54 @@
-"""The chain of a session: its ancestors, read from their files, nearest first."""
+"""The chain of a session: its links to other sessions, and its ancestors, read from their files."""
 
 from __future__ import annotations
+
+import sys
+from collections.abc import Mapping
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import ID_PATTERN, Restoration, Session
+from chat_loop.sessions.records import ID_PATTERN, Session
+
+ALL = sys.maxsize
+"""The number of the last query of a session that belongs to a conversation as a whole."""
+
+
+class Link(Struct, frozen=True, gc=False, array_like=True):
+    """The links of a session to others. Either parent may be empty or missing."""
+
+    id: str
+    parent: str = ""
+    merged: str = ""
+    compacted: bool = False
+    until: str = ""
+    """The reference of the last query of its parent that it continues; empty: all of them."""
+    queries: int | None = None
+    mode: str = ""
+    answered: bool = True
+
+    @property
+    def is_listed(self) -> bool:
+        """False for a run of `-p`, and for a conversation without a reply."""
+        return not self.mode and (
+            self.answered or bool(self.parent or self.merged) or not self.queries
+        )
+
+    @property
+    def parents(self) -> tuple[str, ...]:
+        """The ids of its parents, each once."""
+        if not (self.parent or self.merged):  # most have none
+            return ()
+        both = self.parent, self.merged
+        return tuple(dict.fromkeys(parent for parent in both if parent not in ("", self.id)))
+
+    @property
+    def last_query(self) -> int:
+        """The number of the last query of its parent that it continues, or ALL."""
+        number = self.until.partition(".")[2]
+        return int(number) if number else ALL
 
 
 class Chain(Struct, frozen=True):
@@ -17,61 +58,66 @@ class Chain(Struct, frozen=True):
     problem: str = ""
 
 
-class ChainReader:
-    """Reads chains from the files of a folder."""
+def link_of(session: Session) -> Link:
+    """Return the link of a session that may have no file yet."""
+    restoration = session.restoration
+    merged, until = (restoration.merged, restoration.until) if restoration else ("", "")
+    return Link(session.header.id, session.header.parent, merged, until=until)
 
-    def __init__(self, sessions: SessionManager) -> None:
-        self._sessions = sessions
-        self._seen: set[str] = set()
-        self._broken = ""
 
-    def read(self, session: Session) -> Chain:
-        """Follow the parents of `session` inside the folder as far as possible. What was said
-        after a fork is left out; of two merged sessions the second one's line comes nearer.
-        """
-        self._seen, self._broken = {session.header.id}, ""
-        oldest_first: list[LoadedSession] = []
-        pending = self._line(session, main=True)
-        while pending:
-            one = pending.pop()
-            if isinstance(one, LoadedSession):
-                oldest_first.append(one)
-            elif one not in self._seen and (second := self._load(one, main=False)) is not None:
-                pending += [second, *self._line(second.session, main=False)]
-        return Chain(tuple(oldest_first[::-1]), self._broken)
+def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
+    """Return a session and its ancestors, nearest first, with their last query that counts.
 
-    def _line(self, session: Session, *, main: bool) -> list[LoadedSession | str]:
-        """Return the parents, nearest first; the id of a merge's second one stands before."""
-        line: list[LoadedSession | str] = []
-        while True:
-            restoration = session.restoration
-            if restoration is not None and restoration.merged:
-                line.append(restoration.merged)
-            parent = session.header.parent
-            loaded = self._load(parent, main=main) if parent else None
-            if loaded is None:
-                return line
-            line.append(replace(loaded, session=before_fork(loaded.session, restoration)))
-            session = loaded.session
+    Of two merged sessions the second one's line comes nearer.
+    """
+    last = {identity: ALL}
+    if not links[identity].parents:  # most have none
+        return last
+    oldest_first: dict[str, None] = {}
+    pending = [(identity, False)]
+    while pending:
+        session, is_done = pending.pop()
+        if is_done:
+            oldest_first[session] = None
+            continue
+        link = links[session]
+        pending.append((session, True))
+        for parent in reversed(link.parents):
+            if parent in links:
+                if parent not in last:
+                    pending.append((parent, False))
+                number = link.last_query if parent == link.parent else ALL
+                last[parent] = max(last.get(parent, 0), number)
+    return {session: last[session] for session in reversed(oldest_first)}
 
-    def _load(self, parent: str, *, main: bool) -> LoadedSession | None:
-        """Load a parent; None: the line ends here."""
-        problem = ""
-        if not ID_PATTERN.fullmatch(parent):
-            problem = "The chain ends at a parent with an invalid id."
-        elif parent in self._seen:
-            problem = f"The chain ends at {parent}: it would begin again there." if main else ""
-        else:
-            self._seen.add(parent)
+
+def read_chain(sessions: SessionManager, session: Session) -> Chain:
+    """Read the ancestors of `session` inside the folder as far as possible, without what was said
+    after a fork.
+    """
+    links = {session.header.id: link_of(session)}
+    loaded: dict[str, LoadedSession] = {}
+    problem = ""
+    pending = [*links.values()]
+    while pending:
+        for parent in pending.pop().parents:
+            if parent in links:
+                continue
             try:
-                return self._sessions.load(self._sessions.session_file(parent))
+                if not ID_PATTERN.fullmatch(parent):
+                    raise SessionError("that is not a session id.")
+                loaded[parent] = sessions.load(sessions.session_file(parent))
             except SessionError as error:
-                problem = f"The chain ends before {parent}: {error.message}"
-        self._broken = self._broken or problem
-        return None
-
-
-def before_fork(parent: Session, restoration: Restoration | None) -> Session:
-    """Return a parent as its child inherits it: up to the fork, if the child is one."""
-    number = restoration.until.partition(".")[2] if restoration is not None else ""
-    return parent.up_to(int(number)) if number else parent
+                problem = problem or f"The chain ends before {parent}: {error.message}"
+            else:
+                links[parent] = link_of(loaded[parent].session)
+                pending.append(links[parent])
+    if not problem and all(link.parent for link in links.values()):
+        problem = "The chain has no beginning: its sessions go on from each other."
+    nearest_first = last_queries(session.header.id, links)
+    del nearest_first[session.header.id]
+    ancestors = (
+        replace(loaded[identity], session=loaded[identity].session.up_to(number))
+        for identity, number in nearest_first.items()
+    )
+    return Chain(tuple(ancestors), problem)

@@ -22,7 +22,7 @@ from chat_loop.library.filters import filter_of, moment_of
 from chat_loop.library.index import FIGURES
 from chat_loop.library.library import Library
 from chat_loop.sessions import naming, summary_block, trash
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import Link, read_chain
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import misnamed_files, newest_first
@@ -142,7 +142,7 @@ class SessionActions:
 
     def _show_summaries(self, session: Session, *, as_json: bool) -> int:
         """Print the summaries of a chain and what its compactions came to, the oldest first."""
-        chain = ChainReader(self.sessions).read(session)
+        chain = read_chain(self.sessions, session)
         if chain.problem:
             err(chain.problem)
         sessions = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
@@ -332,7 +332,7 @@ class SessionActions:
         err(f"{text} restores one." if moved else "Nothing was moved.")
         return int(moved < len(chosen))
 
-    def _needed(self, candidates: set[str], links: Mapping[str, lineage.Link]) -> Iterator[str]:
+    def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
         """Yield the sessions whose own words may be needed, as no whole summary stands for them or
         for one that goes on from them.
         """

@@ -11,7 +11,7 @@ import pytest
 
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.export.exporting import SUFFIXES, export_bytes
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from tests.support.imported_chain import imported
 from tests.support.scripted_chat import SUMMARY, Talk
 
@@ -107,7 +107,7 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
         f"a heron, {identity}"
     ]
 
-    chain = ChainReader(talk.sessions).read(loaded.session)
+    chain = read_chain(talk.sessions, loaded.session)
     whole = [*reversed(chain.ancestors), loaded]
     if identity in CHAINS and not identity.startswith("twin"):
         assert chain.problem

@@ -17,7 +17,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
 from chat_loop.library.archive_tools import READ
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Pin, Session, Unpin
@@ -66,7 +66,7 @@ def refs(exchanges: Iterable[Exchange]) -> list[str]:
 def chain_of(talk: Talk) -> list[tuple[str, int]]:
     """The sessions of the chain, the oldest first, with how many exchanges it has of each."""
     session = talk.conversation.session
-    chain = ChainReader(talk.sessions).read(session)
+    chain = read_chain(talk.sessions, session)
     assert chain.problem == ""
     line = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
     return [(one.header.id, len(one.exchanges)) for one in line]
@@ -287,7 +287,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
             for hit in archive.search(f"item {number}00{number}")
         }
         assert found == {"1.1", "1.2", "2.1"}
-        chain = ChainReader(talk.sessions).read(conversation.session)
+        chain = read_chain(talk.sessions, conversation.session)
         assert [refs(part) for part in chain_exchanges(chain, 3)] == [["1.1", "1.2"], ["2.1"]]
         await say(talk, 6)
         await conversation.leave("exit")
@@ -297,7 +297,7 @@ def test_the_archive_of_a_fork_does_not_know_what_was_said_after_it(tmp_path: Pa
         await say(talk, 7)
         assert [count for _, count in chain_of(talk)] == [4, 1]
         fork_again = talk.sessions.load(tmp_path / names(tmp_path)[2]).session
-        chain = ChainReader(talk.sessions).read(fork_again)
+        chain = read_chain(talk.sessions, fork_again)
         assert [loaded.session.seal is None for loaded in chain.ancestors] == [False, True]
         conversation.close()
 

@@ -15,7 +15,7 @@ from chat_loop.context.merge import merge
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions import summary_block
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session, Summary
@@ -208,7 +208,7 @@ async def take(talk: Talk, first: str | LoadedSession, second: str) -> None:
 def said_in(talk: Talk, session: Session | None = None) -> list[list[str]]:
     """What the chain of the live session holds: the queries of each session, the oldest first."""
     session = session or talk.conversation.session
-    chain = ChainReader(talk.sessions).read(session)
+    chain = read_chain(talk.sessions, session)
     assert chain.problem == ""
     return [[one.query.text for one in part] for part in chain_exchanges(chain, session.depth)]
 
@@ -415,7 +415,7 @@ def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
     for number in range(1, count):
         write(f"s{number}", f"m{number - 1}", "")
         last = write(f"m{number}", f"m{number - 1}", f"s{number}")
-    chain = ChainReader(SessionManager(tmp_path)).read(last)
+    chain = read_chain(SessionManager(tmp_path), last)
     assert chain.problem == ""
     found = [loaded.session.header.id for loaded in chain.ancestors]
     assert found[:4] == [f"s{count - 1}", f"m{count - 2}", f"s{count - 2}", f"m{count - 3}"]
@@ -423,7 +423,7 @@ def test_a_thousand_merges_in_a_row_are_read(tmp_path: Path) -> None:
     inner = write("i0", "", "")
     for number in range(1, count):
         inner = write(f"i{number}", "m0", f"i{number - 1}")
-    assert len(ChainReader(SessionManager(tmp_path)).read(inner).ancestors) == count
+    assert len(read_chain(SessionManager(tmp_path), inner).ancestors) == count
 
 
 def test_no_session_in_common(two: tuple[Machine, Machine]) -> None:

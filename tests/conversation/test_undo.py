@@ -13,7 +13,7 @@ from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ArchiveContext, Call, Query, Reply, Result, Undo
 from chat_loop.values import Usage, Window
@@ -226,7 +226,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
         ]
         for asked in (SECRET, *TELLING):
             assert not any(knows(str(hit.exchange)) for hit in archive.search(asked))
-        chain = ChainReader(again.sessions).read(again.conversation.session)
+        chain = read_chain(again.sessions, again.conversation.session)
         assert not any(knows(str(loaded.session.exchanges)) for loaded in chain.ancestors)
         again.conversation.close()
 

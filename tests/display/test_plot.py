@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from chat_loop.commands.view import tokens_of_replies
 from chat_loop.display.panels import plot
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
 from chat_loop.values import Usage
 from tests.support.quiet_options import QUIET
@@ -54,7 +54,7 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
     lines: list[Line] = [*"1234", "/compact", "5", "6", "/stats", "/context", "/compact", "/stats"]
     screen = Screen(tmp_path, lines, *steps[:4], SUMMARY, *steps[4:], SUMMARY, options=QUIET)
     conversation = screen.talk.conversation
-    loaded = ChainReader(screen.talk.sessions).read(conversation.session).ancestors
+    loaded = read_chain(screen.talk.sessions, conversation.session).ancestors
     sessions = [*(one.session for one in reversed(loaded)), conversation.session]
     totals = [usage.total for usage in given]
     assert tokens_of_replies(sessions) == totals

@@ -22,7 +22,7 @@ from chat_loop.errors import SaveError
 from chat_loop.export import documents, importing
 from chat_loop.export.exporting import export_bytes
 from chat_loop.export.importing import StoredImport
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Query, Session
@@ -397,7 +397,7 @@ def test_a_taken_id_gets_a_number_and_the_links_follow(tmp_path: Path) -> None:
     assert after["b.md"] == render(linked)
     assert after["other.md"] == render(sessions[3])
     manager = SessionManager(tmp_path)
-    chain = ChainReader(manager).read(manager.load(tmp_path / "c.md").session)
+    chain = read_chain(manager, manager.load(tmp_path / "c.md").session)
     assert [loaded.session.header.id for loaded in chain.ancestors] == ["b", "a_3"]
     assert chain.problem == ""
 
@@ -464,7 +464,7 @@ def test_a_full_disk_leaves_no_half_of_a_session(tmp_path: Path) -> None:
 def test_the_chain_of_the_repository_goes_out_and_comes_in(tmp_path: Path) -> None:
     manager = SessionManager(CHAIN)
     last = manager.load(max(CHAIN.glob("*.md")))
-    chain = [*reversed(ChainReader(manager).read(last.session).ancestors), last]
+    chain = [*reversed(read_chain(manager, last.session).ancestors), last]
     for form in ("markdown", "json"):
         read = imported(export_bytes(chain, form, secrets=True), "x")
         assert read.complaints == ()

@@ -15,11 +15,11 @@ from msgspec.structs import replace
 
 from chat_loop.library.lineage import (
     PRESERVED_STATES,
-    Link,
     ancestry,
     old_chains,
     old_originals,
 )
+from chat_loop.sessions.chain import Link
 from chat_loop.sessions.records import SessionRow, State
 
 NOW = datetime(2026, 11, 22, tzinfo=UTC)

@@ -262,7 +262,7 @@ def test_chains_that_cannot_be_are_listed_said_and_resumed(tmp_path: Path) -> No
         text = told(folder, f"resume {number}", "Go on.", hours=20 + number)
         assert "✗" not in text, text
     summaries = run(tmp_path, "sessions", "show", "round_1", "--show-summaries")
-    assert "it would begin again there" in summaries.stderr.decode()
+    assert "its sessions go on from each other" in summaries.stderr.decode()
 
 
 def test_prices_that_nobody_knows_are_not_free(tmp_path: Path) -> None:

@@ -8,15 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.library.lineage import (
-    ALL,
-    Link,
     Node,
     conversation_numbers,
     conversations,
     fork,
-    last_queries,
     tree,
 )
+from chat_loop.sessions.chain import ALL, Link, last_queries
 
 NAMES = "abcdefgh"
 """The newest first."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from chat_loop.export.exporting import export_bytes
-from chat_loop.sessions.chain import ChainReader
+from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import SessionManager
 from tests.support.chromium import chromium
 
@@ -19,7 +19,7 @@ def main() -> None:
     """Write `docs/export-light.png`, as on a desk, and `docs/export-dark.png`, as on a phone."""
     sessions = SessionManager(ROOT / "sessions")
     last = sessions.load(max((ROOT / "sessions").glob("*.md")))
-    chain = [*reversed(ChainReader(sessions).read(last.session).ancestors), last]
+    chain = [*reversed(read_chain(sessions, last.session).ancestors), last]
     page_text = export_bytes(chain, "html").decode()
     with chromium() as browser:
         for scheme, width, height, scale, place in (
