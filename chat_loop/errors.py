@@ -34,9 +34,7 @@ class SessionError(ChatLoopError):
 
 
 class SessionNotFound(SessionError):
-    """No session has this number or id, or several ids begin so."""
-
-    is_ambiguous = False
+    """No session has this number, id or name."""
 
 
 class SessionLocked(SessionError):

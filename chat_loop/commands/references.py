@@ -48,8 +48,8 @@ def find_session(
     is_number = reference.isascii() and reference.isdigit()
     try:
         return sessions.find(reference, listed() if is_number else ())
-    except SessionNotFound as error:
-        if is_number or error.is_ambiguous or not reference.strip():
+    except SessionNotFound:
+        if is_number or not reference.strip():
             raise
         rows, more = library.rows(PAGE, wanted=SessionFilter(words=reference), here=here)
         rows = [row for row in rows if not row.current]

@@ -287,7 +287,8 @@ async def rewind(chat: Chat, argument: str) -> None:
         raise UsageError(text, "/tree shows the sessions before it.")
     target = argument or numbers[-1]
     if target not in numbers:
-        text = f"There is no query {target[:20]} in this session: {session.numbers}."
+        count = plural(len(session.exchanges), "query")
+        text = f"No query {target[:20]} in this session: it has {count}."
         raise UsageError(text, "/history shows them.")
     if target == numbers[0]:
         hint = "/new starts an empty session, /tree shows the sessions before this one."
@@ -418,5 +419,6 @@ def _exchange(session: Session, number: int) -> Exchange:
     for exchange in session.exchanges:
         if exchange.query.number == number:
             return exchange
-    text = f"There is no query {number} in that session: {session.numbers}."
+    count = plural(len(session.exchanges), "query")
+    text = f"No query {number} in that session: it has {count}."
     raise SessionError(text, "show without it shows the last.")

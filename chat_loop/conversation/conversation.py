@@ -319,9 +319,9 @@ class Conversation:
             self.show(event)
             if problem is None:
                 self.sessions.set_current(header.id)
-        for message, hint in live.take_notices():
+        for message in live.take_notices():
             self.sessions.set_current(header.id)
-            self.show(events.Warned(message, hint))
+            self.show(events.Warned(message))
         if problem is not None and not self._problem_shown:
             error = save_error(live.path, problem)
             self.show(events.Warned(error.message, error.hint))

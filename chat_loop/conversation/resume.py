@@ -26,6 +26,7 @@ from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
 from chat_loop.values import Usage
+from chat_loop.wording import plural
 
 
 class ChildPlanner:
@@ -422,7 +423,8 @@ def _check_compacted(session: Session) -> None:
 def _until_query(session: Session, number: int, hint: str = "") -> Session:
     """Return a session up to query `number`. Raises UsageError when there is no such query."""
     if all(exchange.query.number != number for exchange in session.exchanges):
-        raise UsageError(f"There is no query {number} in this session: {session.numbers}.", hint)
+        count = plural(len(session.exchanges), "query")
+        raise UsageError(f"No query {number} in this session: it has {count}.", hint)
     return session.up_to(number)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import errno
 import os
-import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -17,11 +16,10 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionLocked, os_reason
 from chat_loop.sessions import marker, records, writer
-from chat_loop.sessions.escape import StreamEncoder, encode_line
+from chat_loop.sessions.escape import StreamEncoder
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
-from chat_loop.wording import plural
 
 SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
 TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
@@ -153,22 +151,15 @@ class LiveSession:
                 self._synced_at = self._monotonic()
             self._complete = True
 
-    def take_notices(self) -> list[tuple[str, str]]:
-        """Return once why the session moved to another file, as sentences with hints."""
+    def take_notices(self) -> list[str]:
+        """Return once why the session moved to another file, a sentence for each move."""
         if self.problem is not None:
             return []
-        notices = []
-        for path, fault in self._abandoned:
-            if path == self.path:
-                exchanges = plural(self.next_number - 1, "exchange")
-                message = f"{path.name} was gone: it was written again, with {exchanges}."
-                hint = f"chat-loop sessions trash {path.stem} takes it away once it has ended."
-            else:
-                message = f"{path.name} {fault}: everything that was said was kept in {self.path}."
-                hint = "The conversation goes on there; the other file stays."
-            notices.append((message, hint))
-        self._abandoned.clear()
-        return notices
+        abandoned, self._abandoned = self._abandoned, []
+        return [
+            f"{path.name} {fault}: the whole session is in {self.path} now."
+            for path, fault in abandoned
+        ]
 
     def seal(self, seal: records.Seal) -> None:
         """Write the totals and the summary block; the session ends. Raises SaveError."""
@@ -285,6 +276,8 @@ class LiveSession:
         fault = ""
         try:
             data, status = read_part(self.path)
+        except FileNotFoundError:
+            fault = "was deleted"
         except OSError as error:
             fault = f"cannot be read ({os_reason(error)})"
         else:
@@ -349,40 +342,35 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
     assert session is not None
     name, tags = session.name, session.tags
     header = replace(session.header, name=name, tags=tags, title=title(session, seal))
-    data = data[: parsed.tail].removeprefix(BOM)
-    data += TORN_FENCE if parsed.torn and session.seal is None else b""
-    _, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
-    if end and data.startswith(marker.PREFIX + b"session"):
-        data = writer.head(header, session.totals).encode() + body.partition(b"\n")[2]
-    return data + writer.tail(seal, session.totals, header.minor).encode()
+    data = data[: parsed.tail] + (TORN_FENCE if parsed.torn and session.seal is None else b"")
+    end = writer.tail(seal, session.totals, header.minor).encode()
+    return _replace_header(data, header, session.totals) + end
 
 
 def change_metadata(
     data: bytes, parsed: Parsed, at: datetime, name: str | None, tags: Sequence[str] | None
 ) -> bytes:
     """Return a transcript with another name or other tags, all else byte for byte."""
-    session, data = parsed.session, data.removeprefix(BOM)
+    session = parsed.session
     assert session is not None
-    if session.seal is None:
-        notes: list[records.Note] = [] if name is None else [records.Name(at=at, text=name)]
-        if tags is not None:
-            notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
-            notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
-        texts = "".join(writer.entry_text(one, session.header) for one in notes)
-        return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
-    head, end, rest = data.partition(b"\n" + marker.PREFIX + b"end")
-    gap = "\n\n" if session.header.minor else "\n"
-    for field, value, following in (
-        ("Name", None if name is None else encode_line(name), "Title|Tags|Total Queries"),
-        ("Tags", None if tags is None else ", ".join(tags), "Total Queries"),
-    ):
-        if value is not None:
-            head = re.sub(rf"\n+\*\*{field}:\*\*[^\n]*".encode(), b"", head)
-            after = re.search(rf"\n+\*\*({following}):\*\*".encode(), head)
-            start = after.start() if after else len(head)
-            line = f"{gap}**{field}:** {value}".encode() if value else b""
-            head = head[:start] + line + head[start:]
-    return head + end + rest
+    name = session.name if name is None else name
+    tags = session.tags if tags is None else tuple(tags)
+    if session.seal is not None:
+        return _replace_header(data, replace(session.header, name=name, tags=tags), session.totals)
+    notes: list[records.Note] = [records.Name(at=at, text=name)] if name != session.name else []
+    notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
+    notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+    texts = "".join(writer.entry_text(note, session.header) for note in notes)
+    return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
+
+
+def _replace_header(data: bytes, header: records.Header, totals: records.Totals) -> bytes:
+    """Return a transcript with another header; one whose header is broken stays as it is."""
+    data = data.removeprefix(BOM)
+    _, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
+    if not (end and data.startswith(marker.PREFIX + b"session")):
+        return data
+    return writer.head(header, totals).encode() + body.partition(b"\n")[2]
 
 
 def save_error(path: Path, error: OSError) -> SaveError:

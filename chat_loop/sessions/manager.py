@@ -16,6 +16,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
 from chat_loop.sessions import legacy, partial, records
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import LiveSession, append_seal, change_metadata, save_error
@@ -110,35 +111,21 @@ class SessionManager:
             header, self.directory, files=files, monotonic=monotonic, saves=self._saves
         )
 
-    def rows(self) -> list[records.SessionRow]:
-        """Return the sessions, last used first. Raises OSError."""
-        return partial.rows(self.directory)
-
-    def find(self, reference: str, shown: Sequence[str]) -> Path:
-        """Return the file of a session by its number in `shown`, its id or the beginning of it."""
-        number = int(reference[:10]) if reference.isascii() and reference.isdigit() else None
-        if number is not None and 1 <= number <= len(shown):
-            return self.session_file(shown[number - 1])
-        ids = [stamp.id for stamp in partial.newest_first(self.directory)]
-        if number is not None:
-            empty = "the list is empty; --all lists runs of -p and failed ones"
-            reason = f"the numbers go from 1 to {len(shown)}" if shown else empty
-            reason = f": {reason if ids else 'there are no sessions yet'}"
-            message = f"There is no session {reference[:20]}{reason}."
-            raise SessionNotFound(message, "sessions shows them.")
-        if not records.ID_PATTERN.fullmatch(reference):
-            message = "That is not a session id: ids are letters, digits, _ and -."
-            raise SessionNotFound(message, "sessions shows numbers and ids.")
-        matching = [identity for identity in ids if identity.startswith(reference)]
-        if reference in matching or len(matching) == 1:
-            return self.session_file(reference if reference in matching else matching[0])
-        if matching:
-            message = f"{len(matching)} sessions begin with {reference}."
-            error = SessionNotFound(message, "Type more of the id.")
-            error.is_ambiguous = True
-            raise error
-        reason = "" if ids else ": there are no sessions yet"
-        raise SessionNotFound(f"There is no session {reference}{reason}.", "sessions shows them.")
+    def find(self, reference: str, listed: Sequence[str]) -> Path:
+        """Return the file of a session by its number among the `listed` ids, its id, or the only
+        beginning of one. Raises SessionNotFound.
+        """
+        is_number = reference.isascii() and reference.isdigit()
+        if is_number and 1 <= int(reference[:10]) <= len(listed):
+            return self.session_file(listed[int(reference[:10]) - 1])
+        if reference and not is_number:
+            ids = [stamp.id for stamp in partial.newest_first(self.directory)]
+            matching = [identity for identity in ids if identity.startswith(reference)]
+            if reference in matching or len(matching) == 1:
+                return self.session_file(reference if reference in matching else matching[0])
+        numbers = f": the numbers go from 1 to {len(listed)}" if is_number and listed else ""
+        named = f"{'' if is_number else 'named '}{encode_line(reference[:40])}"
+        raise SessionNotFound(f"No session {named}{numbers}.", "sessions lists them.")
 
     def session_file(self, identity: str) -> Path:
         """Return the path of a session's file, which need not exist."""

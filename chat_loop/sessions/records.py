@@ -295,14 +295,6 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             if not isinstance(entry, QueryEntry) or entry.number not in left_out
         )
 
-    @property
-    def numbers(self) -> str:
-        """The numbers of its queries as the end of a sentence: `it has 1 to 7`."""
-        numbers = [exchange.query.number for exchange in self.exchanges]
-        if len(numbers) < 2:
-            return f"it has {numbers[0]} only" if numbers else "nothing was said in it"
-        return f"it has {min(numbers)} to {max(numbers)}"
-
     def up_to(self, number: int) -> Session:
         """Return the session up to query `number`, unsealed, with its present name and tags."""
         if all(exchange.query.number <= number for exchange in self.exchanges):

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Result
 from tests.support.headless import run
@@ -34,7 +35,7 @@ def results(home: Path) -> list[tuple[str, str, bool]]:
     failed.
     """
     sessions = SessionManager(home / "own" / "sessions")
-    (row,) = sessions.rows()
+    (row,) = partial.rows(sessions.directory)
     entries = sessions.load(row.path).session.entries
     names = {entry.id: entry.name for entry in entries if isinstance(entry, Call)}
     return [

@@ -158,8 +158,8 @@ You: /search --foo x
 You: /search -- --foo
 No matches. Try different words; /sessions WORDS looks at names.
 You: /show 99
-✗ There is no session 99: the numbers go from 1 to 3.
-  sessions shows them.
+✗ No session 99: the numbers go from 1 to 3.
+  sessions lists them.
 You: /show kitchen
 1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        4h  3 queries  330 tokens
 2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
@@ -171,7 +171,7 @@ You: /show kitchen 2
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /show 1 77
-✗ There is no query 77 in that session: it has 1 only.
+✗ No query 77 in that session: it has 1 query.
   show without it shows the last.
 You: /show .
 Session ID: sally_20261122_043015
@@ -275,7 +275,7 @@ You: /fork 9.1
 ✗ There is no session 9 in this chain.
   /tree shows it.
 You: /fork 1.9
-✗ There is no query 9 in this session: it has 1 to 2.
+✗ No query 9 in this session: it has 2 queries.
   /history shows what was said, /tree the sessions before it.
 You: /tree
 4 sessions, 660 tokens:
@@ -325,8 +325,8 @@ You: /merge 2 2
 ✗ Both are sally_20261122_003015.
   merge takes two sessions; /tree shows the branches of this one.
 You: /merge 2 9
-✗ There is no session 9: the numbers go from 1 to 3.
-  sessions shows them.
+✗ No session 9: the numbers go from 1 to 3.
+  sessions lists them.
 You: /merge 2 1
 These sessions are unrelated. Merge anyway? (y/n) n
 Not merged.
@@ -491,8 +491,8 @@ def test_resume_last_and_by_words(tmp_path: Path) -> None:
     assert run(tmp_path, *lines, hours=7) == (
         """\
 You: /resume zebra
-✗ There is no session zebra.
-  sessions shows them.
+✗ No session named zebra.
+  sessions lists them.
 You: /resume kitchen
 1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
 2  Kitchen ⑂1.2 “The gateway listens on port 5544 now.” #home  5h  4 queries  440 tokens
@@ -632,7 +632,7 @@ def test_a_page_and_all_sessions(tmp_path: Path) -> None:
     assert text.partition("You: /show 1\n")[2].startswith("Session ID: n45\n")
     assert numbers(text, "/sessions all") == [str(number) for number in range(1, 46)]
     assert text.partition("You: /show 45\n")[2].startswith("Session ID: n1\n")
-    assert "✗ There is no session 46: the numbers go from 1 to 45." in text
+    assert "✗ No session 46: the numbers go from 1 to 45." in text
 
 
 def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path) -> None:
@@ -731,7 +731,7 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     assert shown.startswith("You: /rewind\n✗ There is no message to go back to")
     assert "Forked after query 1: 1 exchange in the context. The original is saved: " in shown
     assert "You: /rewind\n✗ There is no message to go back to" in shown.partition("/rewind 2")[2]
-    assert "✗ There is no query 9 in this session: it has 1 to 2." in shown
+    assert "✗ No query 9 in this session: it has 2 queries." in shown
     assert "Forked after query 1: 2 exchanges in the context." in shown
 
 
@@ -744,7 +744,7 @@ def test_delete_moves_to_the_trash_when_told(tmp_path: Path) -> None:
     [moved] = (tmp_path / ".trash").iterdir()
     assert {path.name for path in tmp_path.glob("*.md")} == files - {moved.name}
     assert f"{moved.stem} is in the trash; chat-loop sessions restore {moved.stem}" in shown
-    assert "✗ There is no session 9" in shown
+    assert "✗ No session 9" in shown
 
 
 def test_delete_of_the_open_session_starts_a_new_one(tmp_path: Path) -> None:

@@ -106,17 +106,21 @@ def test_what_cannot_be_resumed(tmp_path: Path) -> None:
     assert screen.text == (
         """\
 You: resume 99
-✗ There is no session 99: the numbers go from 1 to 4.
-  sessions shows them.
+✗ No session 99: the numbers go from 1 to 4.
+  sessions lists them.
 You: resume nope
-✗ There is no session nope.
-  sessions shows them.
+✗ No session named nope.
+  sessions lists them.
 You: resume ../../etc/passwd
-✗ That is not a session id: ids are letters, digits, _ and -.
-  sessions shows numbers and ids.
+✗ No session named ../../etc/passwd.
+  sessions lists them.
 You: resume sally
-✗ 4 sessions begin with sally.
-  Type more of the id.
+1  How do I sort?                                               14h  110 tokens
+2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
+3  漢字                                                         16h  110 tokens
+4  word word word word word word word word word word word wor…  17h  110 tokens
+✗ 4 sessions fit “sally”.
+  Say which one by its number.
 You: /resume
 1  How do I sort?                                               14h  110 tokens
 2  [red]Wie sortiert[/] man ␛]0;x␇ das?                         15h  110 tokens
@@ -139,8 +143,8 @@ def test_an_empty_folder(tmp_path: Path) -> None:
 You: sessions
 No sessions yet.
 You: resume 1
-✗ There is no session 1: there are no sessions yet.
-  sessions shows them.
+✗ No session 1.
+  sessions lists them.
 You: compact
 ✗ There is nothing to compact yet.
   Say something first.

@@ -9,6 +9,7 @@ import pytest
 
 from chat_loop.library.library import Library
 from chat_loop.library.lineage import tree
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from tests.support.imported_chain import imported
 from tests.support.saved_sessions import ALL, FIRST, SECOND, at, put, simple
@@ -101,7 +102,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/export", "✗ Nothing to export yet."),
         ("/export talk.pdf", "✗ Unknown export format “.pdf”."),
         ("/export --all", "✗ /export has no option --all."),
-        ("/export --session 9 x.md", "✗ There is no session 9: the numbers go from 1 to 3."),
+        ("/export --session 9 x.md", "✗ No session 9: the numbers go from 1 to 3."),
         ("/export --session 1 taken.md", "✗ taken.md already exists; nothing was written."),
         ("/export --session 1 a\0b.md", "✗ That is not a file name."),
         (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
@@ -149,7 +150,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
         SUMMARY,
         hours=21,
     )
-    [merged] = [row.id for row in SessionManager(source).rows() if row.merged]
+    [merged] = [row.id for row in partial.rows(source) if row.merged]
     for place in ("empty", "taken"):
         other = tmp_path / place
         if place == "taken":

@@ -11,6 +11,7 @@ import pytest
 
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.export.exporting import SUFFIXES, export_bytes
+from chat_loop.sessions import partial
 from chat_loop.sessions.chain import read_chain
 from tests.support.imported_chain import imported
 from tests.support.scripted_chat import SUMMARY, Talk
@@ -101,7 +102,7 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
     for one, parent in CHAINS.items():
         (folder / f"{one}.md").write_text(document(one, parent, sealed=sealed))
     talk = Talk(folder, *([] if sealed else [SUMMARY]), "Welcome back.", "four")
-    assert {row.id for row in talk.sessions.rows()} == {*DATES, *CHAINS}
+    assert {row.id for row in partial.rows(talk.sessions.directory)} == {*DATES, *CHAINS}
     loaded = talk.sessions.load(folder / f"{identity}.md")
     assert [exchange.query.text for exchange in loaded.session.exchanges] == [
         f"a heron, {identity}"
@@ -130,5 +131,9 @@ def test_it_is_read_and_gone_on_with(identity: str, sealed: bool, tmp_path: Path
 
     talk.clock.seconds += 60
     asyncio.run(on())
-    children = {row.id: row.parent for row in talk.sessions.rows() if row.parent == identity}
+    children = {
+        row.id: row.parent
+        for row in partial.rows(talk.sessions.directory)
+        if row.parent == identity
+    }
     assert len(children) >= 2

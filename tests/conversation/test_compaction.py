@@ -19,6 +19,7 @@ from chat_loop.conversation.options import Options
 from chat_loop.errors import ContextFull, Overloaded
 from chat_loop.events import Compacted, Warned
 from chat_loop.providers.openai import OpenAIProvider
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from chat_loop.tokens import estimate
@@ -367,6 +368,4 @@ def test_a_summariser_of_its_own_is_asked_first_and_the_session_answers_when_it_
     assert request.messages[0].text.endswith(
         "Mind the boats.\n\nThe user asks to keep above all: the dates"
     )
-    assert (
-        len(SessionManager(tmp_path / "own").rows()) == 2
-    )  # the child has nothing yet, and no file
+    assert len(partial.rows(tmp_path / "own")) == 2  # the child has nothing yet, and no file

@@ -15,6 +15,7 @@ from msgspec.structs import replace
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError, SessionLocked, UsageError
 from chat_loop.library.library import Library
+from chat_loop.sessions import partial
 from chat_loop.sessions.live import change_metadata
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.naming import first_words, name_of, validate_name, validate_tag
@@ -178,10 +179,10 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
     assert edited.count(b"by hand") == 2
     loaded.path.write_bytes(edited)
     loaded = sessions.load(loaded.path)
-    used = sessions.rows()[0].updated
+    used = partial.rows(sessions.directory)[0].updated
     sessions.describe(loaded, name="Wood", tags=["Home", "#b", "home"])
     assert changes(edited, loaded.path.read_bytes()) == ["+ **Name:** Wood", "+ **Tags:** home, b"]
-    assert sessions.rows()[0].updated == used
+    assert partial.rows(sessions.directory)[0].updated == used
     once = loaded.path.read_bytes()
     sessions.describe(sessions.load(loaded.path), name="Tree")
     assert changes(once, loaded.path.read_bytes()) == ["- **Name:** Wood", "+ **Name:** Tree"]

@@ -251,7 +251,7 @@ def test_a_session_with_carried_words_is_forked_with_them(tmp_path: Path) -> Non
         assert refs(conversation.thread.exchanges) == [*carried, "2.1"]
         assert refs(conversation.thread.fresh) == [*carried, "2.1"]
         assert conversation.thread.inherited == inherited
-        with pytest.raises(UsageError, match="There is no query 3 in this session: it has 1 to 2"):
+        with pytest.raises(UsageError, match="No query 3 in this session: it has 2 queries"):
             await fork(talk, 3, talk.sessions.load(tmp_path / names(tmp_path)[1]))
         conversation.close()
 

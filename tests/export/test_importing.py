@@ -22,6 +22,7 @@ from chat_loop.errors import SaveError
 from chat_loop.export import documents, importing
 from chat_loop.export.exporting import export_bytes
 from chat_loop.export.importing import StoredImport
+from chat_loop.sessions import partial
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.manager import SessionManager
@@ -361,7 +362,7 @@ def test_storing_writes_private_files_with_the_times_of_their_last_events(tmp_pa
     ]
     assert files(directory) == {f"{session.header.id}.md": render(session) for session in SESSIONS}
     assert {stat.S_IMODE(path.stat().st_mode) for path in directory.iterdir()} == {0o600}
-    assert [row.id for row in SessionManager(directory).rows()] == [
+    assert [row.id for row in partial.rows(directory)] == [
         SECOND.header.id,
         FIRST.header.id,
     ]

@@ -93,7 +93,7 @@ def test_the_open_conversation_has_no_number_and_the_others_keep_theirs(tmp_path
     assert (
         "You: How do I sort?" in text.partition("You: /show 2\n")[2].partition("You: /show 3\n")[0]
     )
-    assert "There is no session 3: the numbers go from 1 to 2." in text
+    assert "No session 3: the numbers go from 1 to 2." in text
 
 
 def test_branches_of_one_conversation_are_told_apart_everywhere(tmp_path: Path) -> None:
@@ -328,4 +328,4 @@ def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(
     assert "one question" in run(tmp_path, "sessions", "list", "--all").stdout.decode()
     shown = told(tmp_path / "sessions", "sessions", "resume 1")
     assert empty in shown
-    assert "There is no session 1: the list is empty; --all lists" in shown
+    assert "No session 1." in shown

@@ -193,8 +193,8 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
             1,
             "Set ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN to a valid key.",
         ),
-        (("sessions", "show", "nope"), 1, "There is no session nope: there are no sessions yet."),
-        (("sessions", "show", "../../etc/passwd"), 1, "That is not a session id"),
+        (("sessions", "show", "nope"), 1, "No session named nope."),
+        (("sessions", "show", "../../etc/passwd"), 1, "No session named ../../etc/passwd."),
         (("models", "install", "nope"), 2, "There is no embedded model named nope."),
         (("models", "remove", "smollm2-135m"), 2, "smollm2-135m is not installed."),
         (

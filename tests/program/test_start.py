@@ -11,6 +11,7 @@ import pytest
 from wcwidth import width
 
 from chat_loop.display.greeting import greeting, offer
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from tests.support.headless import ECHO, run
@@ -53,7 +54,7 @@ def lines(terminal: PtyChat) -> list[str]:
 
 def newest(home: Path) -> Session:
     sessions = SessionManager(home / "sessions")
-    return sessions.load(sessions.rows()[0].path).session
+    return sessions.load(partial.rows(sessions.directory)[0].path).session
 
 
 # The offer
@@ -216,7 +217,7 @@ def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
         say_and_leave(terminal)
     assert newest(tmp_path).header.parent == SECOND.header.id
     for reference, told in (
-        ("99", "There is no session 99"),
+        ("99", "No session 99"),
         ("no such words", "No session fits “no such words”."),
     ):
         with started(tmp_path, "--resume", reference, until=told) as terminal:
@@ -280,7 +281,7 @@ def test_a_message_goes_to_the_continued_session(tmp_path: Path) -> None:
 
 
 def test_a_message_waits_in_the_line_where_its_session_cannot_be_resumed(tmp_path: Path) -> None:
-    with started(tmp_path, "-r", "99", "hello", until="There is no session 99") as terminal:
+    with started(tmp_path, "-r", "99", "hello", until="No session 99") as terminal:
         terminal.wait_for("You: hello")
         assert not list((tmp_path / "sessions").glob("*.md"))
         terminal.send("\r")
@@ -359,7 +360,7 @@ def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) 
         leave(one)
         leave(two)
     sessions = SessionManager(tmp_path / "sessions")
-    loaded = [sessions.load(row.path).session for row in sessions.rows()[:2]]
+    loaded = [sessions.load(row.path).session for row in partial.rows(sessions.directory)[:2]]
     assert {exchange.query.text for session in loaded for exchange in session.exchanges} == {
         "from one",
         "from two",

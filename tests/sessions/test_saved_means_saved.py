@@ -286,10 +286,10 @@ def test_a_chat_on_the_command_line(way: Way, tmp_path: Path) -> None:
     assert stored(chat.folder)[named] == said
     assert (named != path.stem) == way.moves
     flat = " ".join(chat.output.split())
-    assert ("changed" in flat or "cannot be read" in flat) == way.moves, flat
-    assert ("was gone" in flat) == way.anew
+    assert (" changed" in flat or "cannot be read" in flat) == way.moves, flat
+    assert ("was deleted" in flat) == way.anew
     if way.moves:
-        assert f"kept in {chat.folder / named}.md" in flat
+        assert f"the whole session is in {chat.folder / named}.md now" in flat
         if there is not None:
             assert path.read_bytes().startswith(there)
     assert "Traceback" not in chat.output
@@ -487,7 +487,7 @@ def test_where_the_words_are_is_told_when_a_file_was_cut(tmp_path: Path) -> None
         await talk.conversation.ask("fourth")
         [told] = warnings_of(talk)
         assert talk.path != path
-        assert told == f"{path.name} was changed: everything that was said was kept in {talk.path}."
+        assert told == f"{path.name} was changed: the whole session is in {talk.path} now."
         assert talk.sessions.current() == talk.path.stem
 
     run(talk, on())
@@ -554,7 +554,7 @@ def test_what_an_editor_adds_is_no_damage_to_any_command(way: Way, tmp_path: Pat
     assert holds(stored(chat.folder)[path.stem], said)
 
 
-def test_who_deletes_the_file_of_an_open_session_learns_how_to_be_rid_of_it(tmp_path: Path) -> None:
+def test_deleting_the_file_of_an_open_session_is_reported(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "one", "two")
 
     async def on() -> None:
@@ -564,7 +564,5 @@ def test_who_deletes_the_file_of_an_open_session_learns_how_to_be_rid_of_it(tmp_
 
     run(talk, on())
     [told] = [event for event in talk.events if isinstance(event, Warned)]
-    assert told.message == f"{talk.path.name} was gone: it was written again, with 2 exchanges."
-    assert (
-        told.hint == f"chat-loop sessions trash {talk.path.stem} takes it away once it has ended."
-    )
+    name, path = talk.path.name, talk.path
+    assert told.message == f"{name} was deleted: the whole session is in {path} now."

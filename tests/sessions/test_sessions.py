@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
+from chat_loop.sessions import partial
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager, slug
@@ -142,7 +143,7 @@ def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path
         parsed = parse(live.path.read_bytes())
         assert parsed.session == live.session, room
         live.close()
-        [row] = manager(tmp_path / f"room{room}").rows()
+        [row] = partial.rows(tmp_path / f"room{room}")
         assert (row.state, row.queries) == ("unsealed", 4), room
 
 
@@ -218,12 +219,12 @@ def test_what_editors_add_is_no_damage(
     if ends:
         live.seal(seal)
     live.close()
-    before, whole = sessions.load(live.path), list(sessions.rows())
+    before, whole = sessions.load(live.path), list(partial.rows(sessions.directory))
     data = edit(live.path.read_bytes())
     live.path.write_bytes(data)
     loaded = sessions.load(live.path)
     assert (loaded.session, loaded.damage, loaded.is_sealable) == (before.session, (), True)
-    [row] = sessions.rows()
+    [row] = partial.rows(sessions.directory)
     assert replace(row, updated=whole[0].updated) == whole[0]
     sessions.describe(loaded, name="A talk", tags=["sums"])
     described = sessions.load(live.path)
@@ -332,7 +333,7 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
     (tmp_path / "link.md").symlink_to("/etc/passwd")
     (tmp_path / "not a session!.md").write_text("x")
     os.mkfifo(tmp_path / "pipe.md")
-    found = {row.id: row for row in sessions.rows()}
+    found = {row.id: row for row in partial.rows(sessions.directory)}
     assert {identity: row.state for identity, row in found.items()} == {
         sealed.header.id: "sealed",
         open_one.header.id: "unsealed",
@@ -362,13 +363,13 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("reference", "message"),
     [
-        ("99", "There is no session 99: the numbers go from 1 to 2."),
-        ("0", "There is no session 0: the numbers go from 1 to 2."),
-        ("9" * 400, f"There is no session {'9' * 20}: the numbers go from 1 to 2."),
-        ("nope", "There is no session nope."),
-        ("../../etc/passwd", "That is not a session id: ids are letters, digits, _ and -."),
-        ("/etc/passwd", "That is not a session id: ids are letters, digits, _ and -."),
-        ("a\x00b", "That is not a session id: ids are letters, digits, _ and -."),
+        ("99", "No session 99: the numbers go from 1 to 2."),
+        ("0", "No session 0: the numbers go from 1 to 2."),
+        ("9" * 400, f"No session {'9' * 40}: the numbers go from 1 to 2."),
+        ("nope", "No session named nope."),
+        ("../../etc/passwd", "No session named ../../etc/passwd."),
+        ("/etc/passwd", "No session named /etc/passwd."),
+        ("a\x00b", "No session named a⟦U+0000⟧b."),
     ],
 )
 def test_a_reference_to_nothing_says_what_exists(
@@ -380,7 +381,7 @@ def test_a_reference_to_nothing_says_what_exists(
         exchange(live, "hi", "hello")
         live.close()
         os.utime(live.path, (offset, offset))
-    shown = [row.id for row in sessions.rows()]
+    shown = [row.id for row in partial.rows(sessions.directory)]
     assert shown == ["b_20261121_223016", "a_20261121_223015"]
     with pytest.raises(SessionNotFound) as caught:
         sessions.find(reference, shown)
@@ -419,7 +420,9 @@ def test_a_name_is_found_behind_a_long_restoration(tmp_path: Path) -> None:
     exchange(live, "what was it?", "that")
     live.seal(Seal(at=START, reason="exit"))
     live.close()
-    assert [(row.state, row.name) for row in sessions.rows()] == [("sealed", "what was it?")]
+    assert [(row.state, row.name) for row in partial.rows(sessions.directory)] == [
+        ("sealed", "what was it?")
+    ]
 
 
 @pytest.mark.parametrize("room", range(0, 60, 3))

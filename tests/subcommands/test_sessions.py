@@ -162,22 +162,19 @@ def test_filters_keep_the_numbers_of_the_list(
         (
             ("show", "9"),
             1,
-            (
-                "There is no session 9: the numbers go from 1 to 3.\nchat-loop sessions list "
-                "shows numbers"
-            ),
+            ("No session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
         ),
-        (("show", "0"), 1, "There is no session 0"),
-        (("show", "sally"), 1, "3 sessions begin with sally.\nchat-loop sessions list shows"),
+        (("show", "0"), 1, "No session 0"),
+        (("show", "sally"), 1, "3 sessions fit “sally”.\nchat-loop sessions list shows"),
         (
             ("show", "home kim"),
             1,
             "2 sessions fit “home kim”.\nchat-loop sessions list shows",
         ),
         (("show", "no such words"), 1, "No session fits “no such words”.\n"),
-        (("show", "a/b"), 1, "That is not a session id"),
-        (("show", ""), 1, "That is not a session id"),
-        (("tree", "9"), 1, "There is no session 9"),
+        (("show", "a/b"), 1, "No session named a/b.\n"),
+        (("show", ""), 1, "No session named .\n"),
+        (("tree", "9"), 1, "No session 9"),
         (("frobnicate",), 2, "Unknown action “frobnicate”."),
         (("browse",), 2, "There is no terminal that can show the browser.\n"),
     ],

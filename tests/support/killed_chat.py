@@ -20,6 +20,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, TextDelta, Warned
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Request
 from tests.support.scripted import ScriptedProvider
@@ -81,7 +82,7 @@ def conversation_in(
 
 async def resume_newest(conversation: Conversation) -> None:
     """Go on with the newest session in which there is something to go on with."""
-    for row in conversation.sessions.rows():
+    for row in partial.rows(conversation.sessions.directory):
         with suppress(SessionError):
             loaded = conversation.sessions.load(row.path)
             await conversation.accept(await conversation.planner().resume(loaded))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from tests.support.pty_chat import PtyChat
@@ -59,7 +60,7 @@ def chatting(home: Path, server: Loopback | None = None) -> Iterator[tuple[PtyCh
 def exchanges(home: Path) -> tuple[Exchange, ...]:
     """What the one session on disk holds; the file is whole."""
     sessions = SessionManager(home / "sessions")
-    (row,) = sessions.rows()
+    (row,) = partial.rows(sessions.directory)
     loaded = sessions.load(row.path)
     assert loaded.damage == ()
     return loaded.session.exchanges

@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session
 from tests.support.pty_chat import PtyChat
@@ -55,7 +56,7 @@ def leave(terminal: PtyChat) -> None:
 
 def saved(home: Path) -> Session:
     sessions = SessionManager(home / "sessions")
-    return sessions.load(sessions.rows()[0].path).session
+    return sessions.load(partial.rows(sessions.directory)[0].path).session
 
 
 def compatible(server: Loopback) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions import partial
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
@@ -43,7 +43,7 @@ class Program:
         renders to.
         """
         found = []
-        for row in reversed(SessionManager(self.home / "sessions").rows()):
+        for row in reversed(partial.rows(self.home / "sessions")):
             data = row.path.read_bytes()
             parsed = parse(data)
             assert parsed.damage == ()

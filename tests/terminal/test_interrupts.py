@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply, failing
+from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from tests.support.mcp_descriptions import gone, until
 from tests.support.pty_chat import PtyChat
@@ -197,7 +198,7 @@ CHATS: tuple[tuple[Phase, ...], ...] = (
 def kept(home: Path) -> list[tuple[str, str]]:
     """What was asked and answered in the session that was used last; every file is whole."""
     sessions = SessionManager(home / "own" / "sessions")
-    loaded = [sessions.load(row.path) for row in sessions.rows()]
+    loaded = [sessions.load(row.path) for row in partial.rows(sessions.directory)]
     assert [one.damage for one in loaded] == [()] * len(loaded)
     return [
         (

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from chat_loop.events import Event, Warned
-from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions import partial
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.records import Pin, Query, Reply
 from tests.support.killed_chat import (
@@ -144,5 +144,5 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
     }
     assert {query_text(name) for name in names(told, "query")} <= said
     assert {pin_text(name) for name in names(told, "pin")} <= pins
-    assert len(SessionManager(folder).rows()) == len(read(folder))
+    assert len(partial.rows(folder)) == len(read(folder))
     assert not any(isinstance(event, Warned) for event in shown)
