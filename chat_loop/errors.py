@@ -126,13 +126,13 @@ class TimedOut(RetryableError):
 
 
 class IndexUnavailable(Exception):
-    """The index cannot be used; everything but searching works without it. `rebuild_reason`: its
-    file must be rebuilt; `was_replaced`: its file was replaced or removed.
+    """The index cannot be used; everything but searching works without it. `is_damaged`: its file
+    must be rebuilt; `was_replaced`: its file was replaced or removed.
     """
 
     def __init__(
-        self, message: str, *, rebuild_reason: str = "", was_replaced: bool = False
+        self, message: str, *, is_damaged: bool = False, was_replaced: bool = False
     ) -> None:
         super().__init__(message)
-        self.rebuild_reason = rebuild_reason
+        self.is_damaged = is_damaged
         self.was_replaced = was_replaced

@@ -9,7 +9,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
-from chat_loop.sessions.naming import shorten
+from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.records import Exchange
 from chat_loop.wording import ALLOWED
 
@@ -106,8 +106,8 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
             return
         files += new_files
     await chat.conversation.undo()
-    title = "Again" if is_same else f"Instead of “{shorten(before)}”"
-    chat.display.prose(f"{title}: “{shorten(text)}”", "dim")
+    title = "Again" if is_same else f"Instead of “{one_line(before, MAX_NAME)}”"
+    chat.display.prose(f"{title}: “{one_line(text, MAX_NAME)}”", "dim")
     chat.sending = text, tuple(files)
 
 

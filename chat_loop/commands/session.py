@@ -317,7 +317,7 @@ async def delete(chat: Chat, argument: str) -> None:
 async def undo(chat: Chat, argument: str) -> None:
     """Remove the last message and its reply from the context; the file keeps them."""
     exchange = await chat.conversation.undo()
-    chat.display.prose(f"Undone: “{naming.shorten(exchange.query.text)}”", "dim")
+    chat.display.prose(f"Undone: “{one_line(exchange.query.text, naming.MAX_NAME)}”", "dim")
 
 
 @registry.command("merge A [B]", "Branches")

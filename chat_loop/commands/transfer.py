@@ -10,7 +10,7 @@ from chat_loop.display import clipboard
 from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
-from chat_loop.sessions.naming import shorten
+from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.wording import plural
 
 COPY_CHOICES = {
@@ -69,7 +69,7 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
         return name, "\n\n".join(parts) + "\n"
     for exchange in reversed(exchanges):
         if exchange.reply is not None and exchange.reply.text:
-            return f"the reply to “{shorten(exchange.query.text)}”", exchange.reply.text
+            return f"the reply to “{one_line(exchange.query.text, MAX_NAME)}”", exchange.reply.text
     raise UsageError("Nothing to copy yet.")
 
 

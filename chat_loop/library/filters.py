@@ -9,7 +9,6 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from chat_loop.errors import UsageError
-from chat_loop.sessions.partial import to_microseconds
 
 MAX_WORDS = 16
 _AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
@@ -45,8 +44,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
         if of_newest:
             tags += [self.tag.lower()] if self.tag else []
             parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
-            parts += [("used >= ?", to_microseconds(self.since) or 0)] if self.since else []
-            parts += [("used < ?", to_microseconds(self.before) or 0)] if self.before else []
+            parts += [("used >= ?", self.since.timestamp())] if self.since else []
+            parts += [("used < ?", self.before.timestamp())] if self.before else []
         values = (
             # SQLite takes no lone surrogates
             value.encode("utf-8", "replace").decode() if isinstance(value, str) else value

@@ -22,11 +22,11 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, os_reason
 from chat_loop.sessions.chain import Link
-from chat_loop.sessions.partial import Stamp, from_microseconds, to_microseconds
+from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 11
+VERSION = 12
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
 
@@ -112,48 +112,33 @@ class Stale(Struct, frozen=True):
         return bool(self.files or self.gone)
 
 
-class IndexStatus(Struct, frozen=True):
-    """The size of an index in bytes, 0 without one, and the number of files that it lacks."""
-
-    size: int = 0
-    stale: int = 0
-    trouble: str = ""
-
-
-def index_status(directory: Path, files: Sequence[Stamp]) -> IndexStatus:
-    """Check the index of a folder that has these files, down to its pages."""
-    path = directory / FILE
-    if not os.path.lexists(path):
-        return IndexStatus()
-    size = path.lstat().st_size
-    try:
-        with contextlib.closing(Index(directory)) as index:
-            if index.ask("PRAGMA quick_check(1)") != [("ok",)]:
-                raise _damage_error(path, "its pages do not fit together")
-            return IndexStatus(size, stale=len(index.stale(files).files))
-    except IndexUnavailable as error:
-        return IndexStatus(size, trouble=str(error))
-
-
-def discard(directory: Path, error: IndexUnavailable) -> str | None:
-    """Delete an unusable index; return a line for the user, or None when it stays."""
-    if error.was_replaced:
-        return ""
-    if not error.rebuild_reason:
+def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
+    """Check the index down to its pages; return how many of these files it lacks, None when there
+    is no index. Raises IndexUnavailable.
+    """
+    if not os.path.lexists(directory / FILE):
         return None
+    with contextlib.closing(Index(directory)) as index:
+        if index.ask("PRAGMA quick_check(1)") != [("ok",)]:
+            raise index.damage()
+        return len(index.stale(files).files)
+
+
+def discard(directory: Path) -> bool:
+    """Delete a damaged index. Return False when it stays, since another process has it open."""
     path = directory / FILE
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
             database.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as refusal:
         if _error_name(refusal).startswith(("BUSY", "LOCKED")):
-            return None
+            return False
     try:
         for suffix in ("-journal", "-wal", "-shm", ""):  # a journal must not outlive its file
             path.with_name(path.name + suffix).unlink(missing_ok=True)
     except OSError:
-        return None
-    return f"The index {error.rebuild_reason}: a new one is made from the sessions."
+        return False
+    return True
 
 
 class Index:
@@ -223,8 +208,8 @@ class Index:
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
         """Return the indexed ones of these sessions."""
         rows: dict[str, SessionRow] = {}
-        for identity, text, used in self.ask(
-            "SELECT sessions.id, CAST(row AS TEXT), CAST(used AS INTEGER) FROM json_each(?) "
+        for identity, text in self.ask(
+            "SELECT sessions.id, CAST(row AS TEXT) FROM json_each(?) "
             "JOIN sessions ON sessions.id = value",
             (json.dumps(ids),),
         ):
@@ -234,8 +219,7 @@ class Index:
                 raise self.damage() from error
             if row.id != identity:
                 raise self.damage()
-            path = self.directory / f"{identity}.md"
-            rows[identity] = replace(row, path=path, updated=from_microseconds(used))
+            rows[identity] = replace(row, path=self.directory / f"{identity}.md")
         return rows
 
     def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
@@ -342,7 +326,8 @@ def _columns(session: IndexedSession) -> tuple[object, ...]:
     searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
     ties = row.compacted, row.until, row.queries, row.mode, row.answered
     link = msgspec.json.encode(Link(row.id, row.parent, row.merged, *ties)).decode()
-    stamp = row.id, session.size, session.changed, to_microseconds(row.updated), row.state
+    used = row.updated.timestamp() if row.updated else None
+    stamp = row.id, session.size, session.changed, used, row.state
     text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()
     return *stamp, agent, project, tags, searched, row.queries, row.tokens, link, text
 
@@ -427,7 +412,7 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:
-    return IndexUnavailable(f"The index {path} is damaged: {why}.", rebuild_reason="was damaged")
+    return IndexUnavailable(f"The index {path} is damaged: {why}.", is_damaged=True)
 
 
 def _version(database: sqlite3.Connection) -> int:

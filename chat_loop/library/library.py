@@ -199,11 +199,12 @@ class Library:
                 if self._index is not None:
                     self._index.close()
                     self._index = None
-                notice = discard(self.directory, error)
-                if notice is None or (is_rebuilt and not error.was_replaced):
+                if error.was_replaced:
+                    continue
+                if is_rebuilt or not (error.is_damaged and discard(self.directory)):
                     raise
-                self.trouble = notice or self.trouble
-                is_rebuilt = is_rebuilt or not error.was_replaced
+                self.trouble = "The index was damaged: a new one is made from the sessions."
+                is_rebuilt = True
         raise IndexUnavailable(
             f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
             "moment."

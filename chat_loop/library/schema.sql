@@ -4,7 +4,7 @@ CREATE TABLE sessions (
     id TEXT NOT NULL,           -- the file's name without .md
     size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
     changed INTEGER NOT NULL,   -- the file's modification time in nanoseconds
-    used INTEGER,               -- the date of its last record in microseconds; NULL: unknown
+    used REAL,                  -- the date of its last record in seconds; NULL: unknown
     state TEXT NOT NULL,
     agent TEXT NOT NULL,        -- in lower case, as the next three
     project TEXT NOT NULL,

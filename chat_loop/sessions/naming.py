@@ -7,6 +7,7 @@ import unicodedata
 
 from chat_loop.errors import UsageError
 from chat_loop.sessions.records import TAG_PATTERN, Seal, Session
+from chat_loop.text import one_line
 
 MAX_NAME = 80  # characters of a name
 _REFERENCES = re.compile(r"\s{0,3}\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
@@ -23,7 +24,7 @@ def title(session: Session, seal: Seal) -> str:
     topics = seal.summary.topics if seal.summary is not None and seal.source == "model" else ()
     if not topics or (before and session.header.parent):
         return before
-    return shorten(_REFERENCES.sub("", topics[0]))
+    return one_line(_REFERENCES.sub("", topics[0]), MAX_NAME)
 
 
 def first_words(session: Session) -> str:
@@ -32,14 +33,8 @@ def first_words(session: Session) -> str:
         if text := exchange.query.text.strip():
             lines = text.split("\n")
             unquoted = (line for line in lines if line.strip() and line[0] != ">")
-            return shorten(next(unquoted, lines[0]))
+            return one_line(next(unquoted, lines[0]), MAX_NAME)
     return ""
-
-
-def shorten(text: str) -> str:
-    """Return a text on one line of at most MAX_NAME characters."""
-    flat = " ".join(text[: 4 * MAX_NAME].split())
-    return flat if len(flat) <= MAX_NAME else f"{flat[: MAX_NAME - 1].rstrip()}…"
 
 
 def validate_name(text: str) -> str:

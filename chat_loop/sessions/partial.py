@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
@@ -72,8 +72,7 @@ def clamp_time(nanoseconds: int) -> int:
 def rows(directory: Path) -> list[SessionRow]:
     """Return the sessions of a folder, last used first, undated last. Raises OSError."""
     files = [row(directory / f"{stamp.id}.md") for stamp in newest_first(directory)]
-    lowest = -_LARGEST_TIME
-    return sorted(files, key=lambda one: (to_microseconds(one.updated) or lowest, one.id))[::-1]
+    return sorted(files, key=lambda row: (row.updated or EPOCH, row.id), reverse=True)
 
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
@@ -139,11 +138,15 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         dates = [header.created, session.seal.at if session.seal else EPOCH]
         dates += [entry.at for entry in session.entries if not isinstance(entry, metadata)]
         used = next((date for date in reversed(dates) if date != EPOCH), None)
+    try:
+        used = used.astimezone() if used is not None else None
+    except (OverflowError, OSError, ValueError):  # no date of a session
+        used = None
     return SessionRow(
         id=path.stem,
         path=path,
         state="sealed" if sealed else "unsealed",
-        updated=from_microseconds(to_microseconds(used)),
+        updated=used,
         created=header.created if header.created != EPOCH else None,
         agent=header.agent,
         project=header.project,
@@ -176,26 +179,6 @@ def last_use(tail: bytes) -> datetime | None:
             return date
         sealed = sealed or (date if found.kind == "sealed" else None)
     return sealed
-
-
-def to_microseconds(date: datetime | None) -> int | None:
-    """Return microseconds since 1970, None for what is no date of a session."""
-    if date is None:
-        return None
-    try:
-        return (date.astimezone(UTC) - EPOCH) // timedelta(microseconds=1) or None
-    except (OverflowError, OSError, ValueError):
-        return None
-
-
-def from_microseconds(microseconds: int | None) -> datetime | None:
-    """Return a date in the local zone."""
-    if microseconds is None:
-        return None
-    try:
-        return (EPOCH + timedelta(microseconds=microseconds)).astimezone()
-    except (OverflowError, OSError, ValueError):
-        return None
 
 
 def read_ends(path: Path, last: int = 1) -> Session | None:

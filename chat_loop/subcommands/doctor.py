@@ -29,7 +29,7 @@ from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.library.index import index_status
+from chat_loop.library.index import stale_count
 from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as listing
@@ -172,14 +172,14 @@ def sessions(installation: Installation) -> Iterator[Finding]:
     yield passed("Sessions", f"{plural(len(stamps), 'session')}, {size}")
     for text in damaged[:MAX_DAMAGED]:
         yield warning("Damaged", text, "What can be read of it can still be resumed and shown.")
-    status = index_status(folder, stamps)
-    stale = f"{plural(status.stale, 'session')} behind" if status.stale else "up to date"
-    if status.trouble:
-        yield warning("Index", status.trouble, "chat-loop sessions reindex rebuilds it.")
-    elif status.size:
-        yield passed("Index", f"{size_text(status.size)}, {stale}")
+    try:
+        stale = stale_count(folder, stamps)
+    except errors.IndexUnavailable as error:
+        yield warning("Index", str(error), "chat-loop sessions reindex rebuilds it.")
     else:
-        yield passed("Index", "none yet: it is made when sessions are first listed")
+        text = f"{plural(stale, 'session')} behind" if stale else "up to date"
+        missing = "none yet: it is made when sessions are first listed"
+        yield passed("Index", missing if stale is None else text)
 
 
 def keys(installation: Installation) -> Iterator[Finding]:

@@ -676,7 +676,7 @@ def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:
 
 def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
     text = run(tmp_path, "One.", "Two.", "/undo", "/show . 2", "/quote . 2", "/show .", hours=0)
-    assert text.count("✗ There is no query 2 in that session: ") == 2
+    assert text.count("✗ No query 2 in that session: ") == 2
     assert "Two." not in text.partition("You: /show .\n")[2]
 
 

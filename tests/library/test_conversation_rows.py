@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.library.index import index_status
+from chat_loop.library.index import stale_count
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Restoration, Session
@@ -218,7 +218,7 @@ def test_the_second_list_reads_no_file(tmp_path: Path) -> None:
     put(folder, *(simple(f"s{number:03}", at(11, 1, number)) for number in range(150)))
     first = run(tmp_path, "sessions", "list")
     assert first.stderr == b""
-    assert index_status(folder, newest_first(folder)).stale == 0
+    assert stale_count(folder, newest_first(folder)) == 0
     assert run(tmp_path, "sessions", "list").stdout == first.stdout
 
 

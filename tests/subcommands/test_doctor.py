@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop.library.index import index_status
+from chat_loop.errors import IndexUnavailable
+from chat_loop.library.index import stale_count
 from chat_loop.sessions import partial
 from tests.support import fork_server
 from tests.support.headless import ECHO, run
@@ -65,7 +66,7 @@ def test_a_home_that_is_used_has_no_problems(tmp_path: Path) -> None:
     found = examined(tmp_path, *ECHO)
     assert one(found, "Sessions")[:2] == ("ok", one(found, "Sessions")[1])
     assert one(found, "Sessions")[1].startswith("2 sessions, ")
-    assert one(found, "Index")[1].endswith(", up to date")
+    assert one(found, "Index")[1].endswith("up to date")
     assert one(found, "Model")[1].startswith("scripted:echo would answer now, window ")
     assert one(found, "Config") == (
         "ok",
@@ -213,20 +214,20 @@ def test_damaged_sessions_and_what_is_no_session_are_told(tmp_path: Path) -> Non
 
 def test_the_index_as_it_stands(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
-    assert index_status(folder, []).size == 0
+    assert stale_count(folder, []) is None
     run(tmp_path, *ECHO, "-p", "hello")
     run(tmp_path, "sessions", "list")
     index = folder / ".index.sqlite"
-    assert index_status(folder, partial.newest_first(folder)).stale == 0
+    assert stale_count(folder, partial.newest_first(folder)) == 0
     [file] = folder.glob("*.md")
     os.utime(file, ns=(1, 1))
-    assert index_status(folder, partial.newest_first(folder)).stale == 1
+    assert stale_count(folder, partial.newest_first(folder)) == 1
     whole = index.read_bytes()
     for damage in (whole[:5000], b"x" * 9000):
         index.write_bytes(damage)
-        found = index_status(folder, [])
-        assert found.trouble
-        assert (found.size, index.read_bytes()) == (len(damage), damage)
+        with pytest.raises(IndexUnavailable):
+            stale_count(folder, [])
+        assert index.read_bytes() == damage
 
 
 def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:

@@ -165,7 +165,7 @@ def test_filters_keep_the_numbers_of_the_list(
             ("No session 9: the numbers go from 1 to 3.\nchat-loop sessions list shows numbers"),
         ),
         (("show", "0"), 1, "No session 0"),
-        (("show", "sally"), 1, "3 sessions fit “sally”.\nchat-loop sessions list shows"),
+        (("show", "sally"), 1, "2 sessions fit “sally”.\nchat-loop sessions list shows"),
         (
             ("show", "home kim"),
             1,
