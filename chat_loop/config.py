@@ -26,7 +26,6 @@ STATUS: tuple[StatusPart, ...] = get_args(StatusPart)
 Count = Annotated[int, Meta(ge=0)]
 TokenLimit = Annotated[int, Meta(ge=100)]
 Share = Annotated[float, Meta(gt=0, le=1)]
-Seconds = Annotated[float, Meta(ge=0, le=1e9)]
 
 
 class Section(Struct, frozen=True, forbid_unknown_fields=True):
@@ -95,11 +94,6 @@ class AutoCompactConfig(Section, frozen=True):
 class MemoryConfig(Section, frozen=True):
     enabled: bool = True
     max_tokens: TokenLimit = 1500
-
-
-class NotifyConfig(Section, frozen=True):
-    after: Seconds = 0.0
-    how: Literal["bell", "osc9", "off"] = "bell"
 
 
 class InputConfig(Section, frozen=True):
@@ -187,7 +181,6 @@ class Config(Section, frozen=True):
     auto_compact: AutoCompactConfig = AutoCompactConfig()
     memory: MemoryConfig = MemoryConfig()
     status: tuple[StatusPart, ...] = STATUS
-    notify: NotifyConfig = NotifyConfig()
     input: InputConfig = InputConfig()
     display: DisplayConfig = DisplayConfig()
     providers: Mapping[str, ProviderConfig] = field(default_factory=dict)

@@ -30,7 +30,6 @@ from chat_loop.conversation.options import options_of
 from chat_loop.display.greeting import greeting, offer
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
-from chat_loop.display.notifier import Notifier
 from chat_loop.display.status import status_line
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError
@@ -122,7 +121,6 @@ class Interactive:
             sessions=sessions,
             display=self._display,
             reader=self._reader,
-            notifier=Notifier(self._display, config.notify.after, config.notify.how),
             can_ask=sys.stdin.isatty(),
             facts=(
                 ("Sessions", str(sessions.directory)),

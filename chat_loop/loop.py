@@ -36,7 +36,7 @@ class ChatLoop:
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
-        self._display, self._reader, self._notifier = chat.display, chat.reader, chat.notifier
+        self._display, self._reader = chat.display, chat.reader
         self._warned = 0.0
         """The share of the window that was last warned of."""
         self._work: asyncio.Future[Any] | None = None
@@ -115,7 +115,6 @@ class ChatLoop:
                     if chat.replacing is not None:
                         self._cancel_edit()
                     await self._command(command.run(chat, argument))
-                    self._notify(f"{command.name} is done")
                 case Unknown(name, nearest, argument):
                     if template := chat.templates.find(name):
                         await self._send(template.fill(argument))
@@ -141,14 +140,12 @@ class ChatLoop:
     def _show_failure(self, error: ChatLoopError) -> None:
         self._display.stop_waiting()
         self._display.error(error)
-        self._notify(one_line(error.message, 60))
 
     async def _command(self, work: Coroutine[Any, Any, None]) -> None:
         """Run a command, and ask the query that it leaves, if any."""
         self.chat.sending = None
         await self._cancellable(work)
         if self.chat.sending is not None:
-            self._notifier.begin()
             await self._ask(*self.chat.sending)
 
     async def _send(self, text: str) -> None:
@@ -192,7 +189,6 @@ class ChatLoop:
         display.begin_waiting()
         try:
             await self._cancellable(conversation.ask(text, files), stopped="")
-            self._notify(f"{one_line(display.agent, 60)} has answered")
         except ChatLoopError as error:
             self._show_failure(error)
             self._reader.hold()
@@ -207,13 +203,6 @@ class ChatLoop:
             warning = f"The context is {budget.share:.0%} full ({used})."
             display.warn(warning, "compact makes room.")
         self._warned = budget.warning
-
-    def _notify(self, what: str) -> None:
-        """Notify the user after a long wait, unless the user stopped it."""
-        if self._cancelled:
-            self._notifier.begin()
-        else:
-            self._notifier.notify(what)
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
@@ -244,7 +233,6 @@ class ChatLoop:
     ) -> T | None:
         """Return the result of `work`; None, after saying so, when Ctrl-C cancels it."""
         self._cancelled = False
-        self._notifier.begin()
         task = asyncio.ensure_future(work)
         try:
             await asyncio.sleep(0)  # its first step saves the query: nothing stops it before

@@ -200,17 +200,11 @@ def test_names_of_variables(variable: str) -> None:
         (
             "zzz: 2",
             ("c.yaml: unknown key zzz. Known keys: agent, agents, auto_compact, context, "
-            "discover_servers, display, input, mcp, memory, model, models, notify, providers, "
+            "discover_servers, display, input, mcp, memory, model, models, providers, "
             "restoration, resume, search, sessions, status, summary, tools."),
         ),
         ("status: [model, clock]", ("c.yaml: status[1]: invalid enum value 'clock'. It takes "
                                     "model, context, tokens, cost, session or summary.")),
-        ("notify: {how: siren}", ("c.yaml: notify.how: invalid enum value 'siren'. It takes bell, "
-                                 "osc9 or off.")),
-        ("notify: {after: -1}", ("c.yaml: notify.after: expected `float` >= 0.0. "
-                                "config.example.yaml shows every key.")),
-        ("notify: {after: .nan}", ("c.yaml: notify.after: expected `float` >= 0.0. "
-                                  "config.example.yaml shows every key.")),
         ("agents: {Sally: {tools: {max_steps: 0}}}", (
             "c.yaml: agents.Sally.tools.max_steps: expected `int` >= 1. config.example.yaml shows "
             "every key.")),

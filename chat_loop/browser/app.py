@@ -6,8 +6,7 @@ import asyncio
 import contextlib
 import os
 import sys
-import threading
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -39,49 +38,34 @@ from chat_loop.sessions.records import SessionRow
 
 ESCAPE_SECONDS = 0.1
 """How long an escape character waits for the rest of a key before it is the key Esc."""
-MIN_COLUMNS_BESIDE = 130
-"""From this many columns on the preview stands beside the list, else below."""
 MIN_LINES_BOTH = 16
 """From this many lines on there is room for the list and a preview."""
 MIN_LINES_TITLE = 6
 """From this many lines on there is a title."""
 LONGEST_FILTER = 200
-KEYS = (
-    ("↑ ↓  k j", "one session up, down"),
-    ("PgUp PgDn", "a page up, down"),
-    ("Home End  g G", "the newest, the oldest"),
-    ("Enter", "resume the selected session"),
-    ("/", "filter: all words must match"),
-    ("Esc", "clear the filter, else leave"),
-    ("→ ←  u", "unfold, fold a chain"),
-    ("Tab  p", "preview on, off"),
-    ("e", "open the file in your editor"),
-    ("d", "move to the trash, after asking"),
-    ("Ctrl-Z", "suspend"),
-    ("q  Ctrl-C", "leave without choosing"),
-)
+PENDING = Preview(about=[("", "…")])
+"""Stands in for a preview that is not read yet."""
 HINTS = {
     "list": (
-        *("Enter resume", "? keys", "q leave", "/ filter", "p preview"),
-        *("u unfold", "e edit", "d trash"),
+        *("Enter resume", "q leave", "/ filter", "p preview", "e edit", "d trash"),
+        *("g newest", "G oldest", "Ctrl-Z suspend"),
     ),
     "filter": ("Enter list", "Esc clear"),
     "trash?": (),
-    "keys": ("Esc back",),
 }
 """The keys in the bottom line, the most important first."""
-Mode = Literal["list", "filter", "trash?", "keys"]
+Mode = Literal["list", "filter", "trash?"]
 Act = Literal["resume", "edit"]
 
 
 class SavedSessions(Protocol):
     """The sessions that the browser shows. All methods but `preview` raise ChatLoopError."""
 
-    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Return the newest first; a chain is its newest session unless `unfolded` has its id."""
+    def rows(self) -> Sequence[SessionRow]:
+        """Return the conversations, the newest first."""
 
     def preview(self, row: SessionRow) -> Preview:
-        """Return the preview of a session; called in a thread, one at a time."""
+        """Return the preview of a session; called in a thread."""
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash; return a sentence that says so."""
@@ -101,7 +85,7 @@ async def browse(source: SavedSessions, *, now: datetime, words: str = "") -> Se
         raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
     sessions = SessionList(now)
     sessions.filter(words)
-    sessions.set_rows(source.rows(frozenset()))
+    sessions.set_rows(source.rows())
     if sessions.row is not None and sessions.row.current:  # nobody resumes the open session
         sessions.select(1)
     return await _Browser(source, sessions).run()
@@ -116,7 +100,7 @@ class _Browser:
         self._preview_chosen: bool | None = None
         """The user's choice to show the preview; None before the first."""
         self._previews: dict[SessionRow, Preview] = {}
-        self._reading = False
+        self._is_reading = False
         self._list = Window(sessions, cursorline=True)
         self._title = Window(FormattedTextControl(sessions.title), height=1)
         self._about = Window(
@@ -165,64 +149,48 @@ class _Browser:
         titled = [self._title] if size.rows > MIN_LINES_TITLE else []
         part: AnyContainer = HSplit([*titled, self._list])
         preview = [self._about, self._messages]
-        if self._mode == "keys":
-            keys = "\n".join(f"  {keys:<15} {act}" for keys, act in KEYS)
-            part = Window(FormattedTextControl(keys), wrap_lines=True)
+        if self._shows_preview() and size.rows <= MIN_LINES_BOTH:
+            part = HSplit(preview)
         elif self._shows_preview():
-            if size.rows <= MIN_LINES_BOTH:
-                part = HSplit(preview)
-            elif size.columns >= MIN_COLUMNS_BESIDE:
-                bar = Window(width=1, char="│", style="dim")
-                part = VSplit([part, bar, HSplit(preview, width=size.columns * 2 // 5)], padding=1)
-            else:
-                line = Window(height=1, char="─", style="dim")
-                part = HSplit([part, line, HSplit(preview, height=size.rows // 2 - 1)])
+            line = Window(height=1, char="─", style="dim")
+            part = HSplit([part, line, HSplit(preview, height=size.rows // 2 - 1)])
         bottom = VSplit([self._filter, self._bottom]) if self._mode == "filter" else self._bottom
         return HSplit([part, bottom])
 
-    def _preview(self) -> Preview | None:
-        """Return the preview of the selected session; None while it is read."""
+    def _preview(self) -> Preview:
+        """Return the preview of the selected session, once it is read."""
         row = self._sessions.row
-        if row is not None and row not in self._previews and not self._reading:
-            self._reading = True
-            arguments = row, asyncio.get_running_loop()
-            # A daemon: a file that takes long must not keep the program from leaving.
-            threading.Thread(target=self._read_preview, args=arguments, daemon=True).start()
-        return self._previews.get(row) if row is not None else None
+        if row is None:
+            return Preview()
+        if row not in self._previews and not self._is_reading:
+            self._is_reading = True  # one at a time, however fast the selection moves
+            self._previews[row] = PENDING
+            self._app.create_background_task(self._read_preview(row))
+        return self._previews.get(row, PENDING)
 
-    def _read_preview(self, row: SessionRow, loop: asyncio.AbstractEventLoop) -> None:
-        preview = Preview(about=[("Damage", "It cannot be read.")])
+    async def _read_preview(self, row: SessionRow) -> None:
         try:
-            preview = self._source.preview(row)
+            self._previews[row] = await asyncio.to_thread(self._source.preview, row)
         finally:
-            with contextlib.suppress(RuntimeError):  # the loop has ended
-                loop.call_soon_threadsafe(self._add_preview, row, preview)
-
-    def _add_preview(self, row: SessionRow, preview: Preview) -> None:
-        self._previews[row] = preview
-        self._reading = False
-        self._app.invalidate()
+            self._is_reading = False
+            self._app.invalidate()
 
     def _about_text(self) -> Text:
-        row, preview = self._sessions.row, self._preview()
-        if row is None:
-            return []
-        text: Text = [("bold", name_text(row))]
-        for name, words in preview.about if preview is not None else [("", "…")]:
+        row = self._sessions.row
+        text: Text = [("bold", name_text(row))] if row is not None else []
+        for name, words in self._preview().about:
             text += self._paragraph(name, words)
         return text
 
     def _paragraph(self, name: str, words: str) -> Text:
         """Return a new line with a name and words, broken between words."""
-        size = self._output.get_size()
-        beside = size.rows > MIN_LINES_BOTH and size.columns >= MIN_COLUMNS_BESIDE
         start = f"{name}: " if name else ""
-        lines = wrapped(start + words, size.columns * 2 // 5 if beside else size.columns, 0)
+        lines = wrapped(start + words, self._output.get_size().columns, 0)
         return [("bold", f"\n{start}"), ("", lines[len(start) :])]
 
     def _messages_text(self) -> Text:
         preview = self._preview()
-        if preview is None or not preview.messages:
+        if not preview.messages:
             return []
         earlier = f" ({preview.earlier:,} earlier)" if preview.earlier else ""
         text: Text = [("bold", "Last words"), ("dim", earlier)]
@@ -263,7 +231,6 @@ class _Browser:
         on_row = Condition(lambda: self._mode == "list" and sessions.row is not None)
         in_filter = Condition(lambda: self._mode == "filter")
         in_question = Condition(lambda: self._mode == "trash?")
-        in_keys = Condition(lambda: self._mode == "keys")
         bind("c-c", self._leave)
         bind("c-z", self._app.suspend_to_background)
         bind("up k c-p", lambda: sessions.move(-1), on_row)
@@ -275,20 +242,15 @@ class _Browser:
         bind("enter c-j", lambda: self._app.exit(result="resume"), on_row)
         bind("e", lambda: self._app.exit(result="edit"), on_row)
         bind("d delete", lambda: self._enter("trash?"), on_row)
-        bind("right", lambda: self._read_rows(sessions.unfold()), on_row)
-        bind("left", lambda: self._read_rows(sessions.fold()), on_row)
-        bind("u", lambda: self._read_rows(sessions.unfold() or sessions.fold()), on_row)
         bind("escape", lambda: self._clear() if sessions.words else self._leave(), in_list)
         bind("q", self._leave, in_list)
         bind("/", lambda: self._enter("filter"), in_list)
-        bind("? f1", lambda: self._enter("keys"), in_list)
         bind("tab p", self._switch_preview, in_list)
         bind("c-l f5", self._read_rows, in_list)
         bind("enter c-j tab up down pageup pagedown", lambda: self._enter("list"), in_filter)
         bind("escape", self._clear, in_filter)
         bind("<any>", lambda: self._trash(False), in_question)
         bind("y Y", lambda: self._trash(True), in_question)
-        bind("<any>", lambda: self._enter("list"), in_keys)
 
     def _leave(self) -> None:
         self._app.exit(result=None)
@@ -318,10 +280,9 @@ class _Browser:
                 self._notice = one_line(self._source.trash(row), 500)
             self._read_rows()
 
-    def _read_rows(self, changed: bool = True) -> None:
-        if changed:
-            with self._show_errors():
-                self._sessions.set_rows(self._source.rows(self._sessions.unfolded))
+    def _read_rows(self) -> None:
+        with self._show_errors():
+            self._sessions.set_rows(self._source.rows())
 
     @contextlib.contextmanager
     def _show_errors(self) -> Iterator[None]:

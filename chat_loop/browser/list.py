@@ -18,7 +18,6 @@ class SessionList(UIControl):
 
     def __init__(self, now: datetime) -> None:
         self.words = ""
-        self.unfolded: frozenset[str] = frozenset()
         self.page = 10
         """The lines that were drawn last."""
         self._now = now
@@ -47,21 +46,14 @@ class SessionList(UIControl):
         self._match(before)
 
     def _match(self, selected: SessionRow | None) -> None:
-        """Find the rows that hold all words; an unfolded chain's older sessions follow it."""
-        rows, words = self._table.rows, self.words.casefold().split()
-        matching = [all(word in text for word in words) for text in self._texts]
-        ids = {row.id for row, matches in zip(rows, matching, strict=True) if matches}
+        """Find the rows that hold all words; select that session, if it is among them."""
+        words = self.words.casefold().split()
         self._visible = [
-            at for at, row in enumerate(rows) if matching[at] or (row.behind and row.behind in ids)
+            at for at, text in enumerate(self._texts) if all(word in text for word in words)
         ]
         self.select(self._selected)
-        if selected is not None:
-            self._follow(selected.id)
-
-    def _follow(self, identity: str) -> None:
-        """Select the session with that id, if it is visible."""
         for place, at in enumerate(self._visible):
-            if self._table.rows[at].id == identity:
+            if selected is not None and self._table.rows[at].id == selected.id:
                 self._selected = place
 
     def select(self, place: int) -> None:
@@ -72,23 +64,6 @@ class SessionList(UIControl):
         """Select a row further down, or up."""
         self.select(self._selected + steps)
 
-    def unfold(self) -> bool:
-        """Unfold the selected chain; return False when there is nothing to unfold."""
-        row = self.row
-        if row is None or not row.folded or row.id in self.unfolded:
-            return False
-        self.unfolded |= {row.id}
-        return True
-
-    def fold(self) -> bool:
-        """Fold the selected chain; return False when it is not unfolded."""
-        chain = "" if self.row is None else self.row.behind or self.row.id
-        if chain not in self.unfolded:
-            return False
-        self.unfolded -= {chain}
-        self._follow(chain)
-        return True
-
     def title(self) -> Text:
         """Return the line above the list, which counts the sessions."""
         total, words = f"{len(self._table.rows):,}", steady_text(self.words, 60)
@@ -98,7 +73,7 @@ class SessionList(UIControl):
     def create_content(self, width: int, height: int) -> UIContent:
         self.page = max(1, height)
         words = steady_text(self.words, 60)
-        empty = f"  No sessions match “{words}”." if words else "  No sessions yet."
+        empty = f"  No sessions match “{words}”." if words else "  No conversations yet."
         return UIContent(
             get_line=lambda at: self._line(at, width) if self._visible else [("dim", empty)],
             line_count=max(1, len(self._visible)),
@@ -107,10 +82,7 @@ class SessionList(UIControl):
         )
 
     def _line(self, place: int, width: int) -> Text:
-        row = self._table.rows[self._visible[place]]
-        sign = "▾ " if row.id in self.unfolded else "▸ " if row.folded else ""
-        sign = "└ " if row.behind else sign
-        parts = self._table.lines(self._visible[place], width - 2, sign)[0]
+        parts = self._table.lines(self._visible[place], width - 2)[0]
         mark = "> " if place == self._selected else "  "
         return [("", mark), *(("dim" if style else "", text) for text, style in parts)]
 

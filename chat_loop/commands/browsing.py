@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -23,9 +23,9 @@ class BrowsedSessions(Struct):
 
     chat: Chat
 
-    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        """Return the conversations, after those of `unfolded` their older sessions."""
-        return self.chat.library.rows(unfolded=unfolded, here=self.chat.here_id)[0]
+    def rows(self) -> Sequence[SessionRow]:
+        """Return the conversations."""
+        return self.chat.library.rows(here=self.chat.here_id)[0]
 
     def preview(self, row: SessionRow) -> Preview:
         """Return the facts and the last exchanges of a session."""

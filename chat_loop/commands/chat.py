@@ -14,7 +14,6 @@ from chat_loop.commands.references import AmbiguousSession, find_session
 from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.display.listings import show_sessions
-from chat_loop.display.rows import has_number
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
 from chat_loop.sessions.chain import read_chain
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from chat_loop.attach.reading import QueryFile
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.display.manager import DisplayManager
-    from chat_loop.display.notifier import Notifier
     from chat_loop.input.lines import Reader
     from chat_loop.library.semantic import SemanticIndex
     from chat_loop.memory import ProjectMemory
@@ -45,7 +43,6 @@ class Chat(Struct, kw_only=True):
     library: Library
     models: Models
     reader: Reader
-    notifier: Notifier
     can_ask: bool = True
     """True when a user can answer questions."""
     facts: tuple[tuple[str, str], ...] = ()
@@ -69,14 +66,11 @@ class Chat(Struct, kw_only=True):
 
     async def ask(self, question: str) -> str:
         """Return the answer in lower case, empty when the user gives none."""
-        self.notifier.notify("a question waits")
         self.display.stop_waiting()
         try:
             return await self.reader.ask(question)
         except (EOFError, KeyboardInterrupt):
             return ""
-        finally:
-            self.notifier.begin()
 
     async def confirm(self, question: str) -> bool:
         """Ask yes or no; anything but yes is no."""
@@ -95,7 +89,7 @@ class Chat(Struct, kw_only=True):
 
     def number_rows(self, rows: Iterable[SessionRow]) -> None:
         """Make the numbers that the user types next refer to these rows; the open one has none."""
-        self.listed, self.hits = [row.id for row in rows if has_number(row)], []
+        self.listed, self.hits = [row.id for row in rows if not row.current], []
 
     def path(self, reference: str) -> Path:
         """Return the file of a session, `.` for the open one; list those that fit when several do.

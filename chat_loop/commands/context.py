@@ -55,7 +55,6 @@ async def _preview(chat: Chat, focus: str) -> None:
     while (answer := await chat.ask("Compact? [y]es, [n]o, [e]dit: ")) in ("e", "edit"):
         text = await chat.reader.edit(summary_block.render(draft.summary, grouped=False))
         edited = summary_block.parse(text)
-        chat.notifier.begin()
         lists = (edited.topics, edited.decisions, edited.pending, edited.pinned, edited.key_facts)
         if not any(lists):
             text = "Nothing is left of the summary: not compacted."

@@ -66,7 +66,6 @@ async def _browse(chat: Chat, words: str = "") -> None:
     from chat_loop.commands.browsing import choose_session  # loads the editor's library
 
     row = await choose_session(chat, words)
-    chat.notifier.begin()
     if row is not None:
         await resume(chat, f"{row.id} --quick")
 

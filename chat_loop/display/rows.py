@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
+from itertools import count
 
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.sessions.records import SessionRow, State
@@ -127,14 +128,12 @@ class RowTable:
                 name = f"{name_text(row, MAX_NAME)}{compacted_text(row)}{tags_text(row)}"
                 self._name_width = max(self._name_width, cells(name))
 
-    def lines(self, at: int, width: int, mark: str = "") -> list[Parts]:
-        """Return a row fitted to `width` columns: one line, below `MIN_WIDE_COLUMNS` two. `mark`
-        stands before the name.
-        """
+    def lines(self, at: int, width: int) -> list[Parts]:
+        """Return a row fitted to `width` columns: one line, below `MIN_WIDE_COLUMNS` two."""
         facts = self._facts[at]
         number = f"{self._numbers[at]:>{self._number_width}}  "
         if width < MIN_WIDE_COLUMNS:
-            name = self._name(at, mark, width - 1 - len(number))
+            name = self._name(at, width - 1 - len(number))
             below = " · ".join(text for column in _SHORT if (text := facts[column]))
             below = cut_to(below, width - 1 - len(number))
             return [[(number, ""), *name], [(" " * len(number), ""), (below, "dim")]]
@@ -144,16 +143,16 @@ class RowTable:
                 blanks = " " * (size - cells(facts[column]))
                 cell = f"{facts[column]}{blanks}" if column in _LEFT else f"{blanks}{facts[column]}"
                 line += f"  {cell}"
-        room = min(self._name_width + cells(mark), width - 1 - len(number) - cells(line))
-        name = self._name(at, mark, room)
+        room = min(self._name_width, width - 1 - len(number) - cells(line))
+        name = self._name(at, room)
         blanks = " " * (room - sum(cells(text) for text, _ in name))
         return [[(number, ""), *name, (f"{blanks}{line}".rstrip(), "dim")]]
 
-    def _name(self, at: int, mark: str, room: int) -> Parts:
+    def _name(self, at: int, room: int) -> Parts:
         """Return the name in at most `room` columns; the notes behind it may take half of them."""
         row = self.rows[at]
         notes = cells(f"{compacted_text(row)}{tags_text(row)}")
-        name = f"{mark}{name_text(row, max(room - notes, room // 2) - cells(mark))}"
+        name = name_text(row, max(room - notes, room // 2))
         room -= cells(name)
         compacted = cut_to(compacted_text(row), room)
         tags = cut_to(tags_text(row), room - cells(compacted))
@@ -168,11 +167,8 @@ _LEFT = ("project", "agent", "state", "id")
 
 def _numbers(rows: Sequence[SessionRow]) -> list[str]:
     """Return the numbers that commands take; the open conversation has `*`."""
-    numbers, last = [], 0
-    for row in rows:
-        last += has_number(row)
-        numbers.append(str(last) if has_number(row) else "*" if row.current else "")
-    return numbers
+    others = count(1)
+    return ["*" if row.current else str(next(others)) for row in rows]
 
 
 def _folder(path: str) -> str:
@@ -180,33 +176,29 @@ def _folder(path: str) -> str:
     return steady_text(re.split(r"[/\\]", path.rstrip("/\\"))[-1], 20)
 
 
-def has_number(row: SessionRow) -> bool:
-    """Return False for the open conversation, and for older sessions of an unfolded one."""
-    return not (row.current or row.behind)
-
-
 def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:
     """Return the cost of models' usage in US dollars; None when a price or the usage is unknown."""
-    costs = [cost(model, usage) for model, usage in spent or ()]
-    known = [one for one in costs if one is not None]
-    return sum(known) if spent is not None and len(known) == len(costs) else None
+    if spent is None:
+        return None
+    total = 0.0
+    for model, usage in spent:
+        price = cost(model, usage)
+        if price is None:
+            return None
+        total += price
+    return total
 
 
 def unlisted_text(names: Sequence[str]) -> str:
     """Return a sentence about unlisted files of a sessions folder, and how to list them."""
     shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
-    count = f"{plural(len(names), 'file')} {'is' if len(names) == 1 else 'are'}"
-    return (
-        f"{count} not listed: {shown}. Names of session files have letters, digits, _ and - only."
-    )
+    rule = "Names of session files have letters, digits, _ and - only."
+    return f"{plural(len(names), 'file')} not listed: {shown}. {rule}"
 
 
 def nothing_text(*, filtered: bool, hidden: bool) -> str:
     """Return a sentence about an empty list. `hidden`: sessions are listed only on request."""
     if filtered:
         return "No matching sessions."
-    return (
-        "No conversations yet. --all lists runs of -p and failed ones as well."
-        if hidden
-        else "No sessions yet."
-    )
+    also = " --all lists runs of -p and failed ones as well." if hidden else ""
+    return f"No conversations yet.{also}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -78,14 +78,13 @@ class Library:
         *,
         wanted: SessionFilter | None = None,
         fold: bool = True,
-        unfolded: Collection[str] = (),
         here: str = "",
         everything: bool = False,
     ) -> tuple[list[SessionRow], int]:
         """Return the `limit` conversations used last, and how many more there are.
 
-        A conversation's row is that of its newest session with the numbers of its chain; behind one
-        that is `unfolded` are those of its older sessions. Without `fold` each session has its own.
+        A conversation's row is that of its newest session with the numbers of its chain. Without
+        `fold` each session has its own.
         Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
@@ -103,15 +102,10 @@ class Library:
             if len(sessions) < len(taken):
                 raise index.damage()
             numbers = conversation_numbers(every) if fold else {}
-            printed = set(listed)
             rows: list[SessionRow] = []
             for one in listed:
                 row = _conversation(every[one], sessions, links, numbers) if fold else sessions[one]
                 rows.append(replace(row, current=one == here))
-                for older in every[one] if one in unfolded else ():
-                    if older not in printed:
-                        printed.add(older)
-                        rows.append(replace(sessions[older], behind=one, current=older == here))
             return rows, len(found) - len(listed)
 
         return self.ask(find, texts=False)

@@ -489,5 +489,4 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     compactions: int = 0
     folded: int = 0  # the number of older sessions of its chain behind it
     branch: Branch | None = None  # the place where its chain leaves that of another conversation
-    behind: str = ""  # the id of the conversation's newest session, where it is listed below that
     current: bool = False

@@ -194,20 +194,6 @@ def test_what_is_open_elsewhere_is_not_edited(home: Path) -> None:
     assert not (home / "editor.sh.modes").exists()
 
 
-def test_u_unfolds_a_chain_and_an_older_session_is_resumed(home: Path) -> None:
-    with chat(home) as terminal:
-        open_browser(terminal)
-        terminal.send(DOWN + "u")
-        terminal.wait_for("Sessions: 4")
-        terminal.send(DOWN)
-        terminal.wait_for("With a token bucket.")
-        terminal.send("\r")
-        terminal.wait_for("✓ Found: Sally")
-        chatting(terminal, "on we go")
-        leave(terminal)
-    assert newest(home) == FIRST.header.id
-
-
 def test_the_open_session_has_no_number_and_is_not_selected(home: Path) -> None:
     with chat(home) as terminal:
         chatting(terminal, "I am here")

@@ -42,7 +42,7 @@ rows = st.builds(
 def listed(shelf: MadeShelf, words: str = "") -> SessionList:
     sessions = SessionList(NOW)
     sessions.filter(words)
-    sessions.set_rows(shelf.rows(frozenset()))
+    sessions.set_rows(shelf.rows())
     return sessions
 
 
@@ -66,7 +66,7 @@ def ids(sessions: SessionList) -> list[str]:
 @given(
     st.integers(0, 30),
     st.lists(
-        st.sampled_from(("up", "down", "end", "unfold", "fold", "deploy", "sally 1", "zz", "")),
+        st.sampled_from(("up", "down", "end", "deploy", "sally 1", "zz", "")),
         max_size=40,
     ),
 )
@@ -79,15 +79,12 @@ def test_whatever_is_done_a_row_that_matches_is_selected(count: int, acts: Seque
                 sessions.move(-1 if act == "up" else 1)
             case "end":
                 sessions.select(10**9)
-            case "unfold" | "fold":
-                if sessions.unfold() if act == "unfold" else sessions.fold():
-                    sessions.set_rows(shelf.rows(sessions.unfolded))
             case _:
                 sessions.filter(act)
         content = sessions.create_content(80, 10)
         assert 0 <= content.cursor_position.y < content.line_count
         if sessions.row is None:
-            assert lines(sessions, 80)[0].startswith(("  No session", "  There are no"))
+            assert lines(sessions, 80)[0].startswith(("  No sessions match", "  No conversations"))
 
 
 @given(st.lists(rows, max_size=6), st.integers(12, 210), texts)
@@ -126,26 +123,8 @@ def test_words_are_looked_for_in_name_id_agent_day_state_and_tags_in_any_case() 
         assert ids(listed(shelf, words)) == expected, words
 
 
-def test_chains_unfold_and_fold_and_stay_together_when_filtered() -> None:
-    shelf = MadeShelf(7)
-    sessions = listed(shelf)
-    sessions.select(5)
-    assert (sessions.unfold(), sessions.unfold()) == (True, False)
-    sessions.set_rows(shelf.rows(sessions.unfolded))
-    chain = ["sally_000005", "older_000005_3", "older_000005_2", "older_000005_1"]
-    assert ids(sessions)[4:] == ["sally_000004", *chain, "sally_000006"]
-    sessions.filter("000005")
-    assert ids(sessions) == chain
-    sessions.filter("000005_2")
-    assert ids(sessions) == ["older_000005_2"]
-    assert sessions.fold()
-    sessions.filter("")
-    sessions.set_rows(shelf.rows(sessions.unfolded))
-    assert ids(sessions)[4:] == ["sally_000004", "sally_000005", "sally_000006"]
-
-
 def test_the_same_session_stays_selected_when_rows_come_and_go() -> None:
-    known = MadeShelf(10).rows(frozenset())
+    known = MadeShelf(10).rows()
     for rows_now, expected in (
         (known[3:], "sally_000004"),
         ([row(77), *known], "sally_000004"),

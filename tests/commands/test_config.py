@@ -56,16 +56,16 @@ def test_one_key_a_section_and_none_that_is(tmp_path: Path) -> None:
     config = parse(b"auto_compact: {enabled: false}\n", "c.yaml")
     lines = [
         "/config auto_compact.enabled",
-        "/config notify",
+        "/config input",
         "/config model:",
-        "/config notfy",
+        "/config inptu",
         "/config xyzzy",
     ]
     assert shown(tmp_path, config, *lines) == (
         "You: /config auto_compact.enabled\nauto_compact.enabled: false (by default: true)\n"
-        "You: /config notify\nnotify.after: 0.0\nnotify.how:   bell\n"
+        "You: /config input\ninput.keys: emacs\n"
         "You: /config model:\nmodel: empty\n"
-        "You: /config notfy\n✗ There is no setting notfy.\n  Did you mean notify?\n"
+        "You: /config inptu\n✗ There is no setting inptu.\n  Did you mean input?\n"
         "You: /config xyzzy\n✗ There is no setting xyzzy.\n  config.example.yaml shows every key.\n"
     )
 
@@ -140,7 +140,7 @@ display:
   wrap: words
 status: [model,
   cost]
-notify: {after: 5}
+input: {keys: vi}
 """
 
 
@@ -150,8 +150,8 @@ notify: {after: 5}
         ("display.theme", "light", "theme: dark  # or light", "theme: light  # or light"),
         ("display.markdown", "false", "display:\n", "display:\n  markdown: false\n"),
         ("model", "openai:gpt-5", "model: gemini   #", "model: openai:gpt-5   #"),
-        ("discover_servers", "false", "after: 5}\n", "after: 5}\ndiscover_servers: false\n"),
-        ("search.meaning", "false", "after: 5}\n", "after: 5}\nsearch:\n  meaning: false\n"),
+        ("discover_servers", "false", "keys: vi}\n", "keys: vi}\ndiscover_servers: false\n"),
+        ("search.meaning", "false", "keys: vi}\n", "keys: vi}\nsearch:\n  meaning: false\n"),
     ],
 )
 def test_a_saved_setting_leaves_the_rest_of_the_file(
@@ -163,7 +163,7 @@ def test_a_saved_setting_leaves_the_rest_of_the_file(
     assert path.read_text() == FILE.replace(old, new)
 
 
-@pytest.mark.parametrize("line", ["/config notify.after 9", "/config status [cost]"])
+@pytest.mark.parametrize("line", ["/config input.keys vi", "/config status [cost]"])
 def test_a_setting_in_another_form_is_left_to_the_editor(tmp_path: Path, line: str) -> None:
     path = tmp_path / "config.yaml"
     path.write_text(FILE)

@@ -141,7 +141,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     assert screen.text == (
         """\
 You: sessions
-No sessions yet.
+No conversations yet.
 You: resume 1
 ✗ No session 1.
   sessions lists them.

@@ -23,7 +23,6 @@ from chat_loop.commands.chat import Chat
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.notifier import Notifier
 from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.providers.openai import OpenAIProvider
@@ -113,7 +112,6 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
         sessions=conversation.sessions,
         display=display,
         reader=reader,
-        notifier=Notifier(display, 0, "off"),
         models=models(()),
         library=Library(directory, clock.now),
     )

@@ -315,8 +315,8 @@ def test_copies_of_sync_tools_are_named(tmp_path: Path) -> None:
     for name in copies:
         shutil.copy(path, path.with_name(name))
     said = run(tmp_path, "sessions", "list").stderr.decode()
-    assert said.startswith(f"2 files are not listed: {copies[0]}, {copies[1]}. ")
-    assert "2 files are not listed" in run(tmp_path, "doctor").stdout.decode()
+    assert said.startswith(f"2 files not listed: {copies[0]}, {copies[1]}. ")
+    assert "2 files not listed" in run(tmp_path, "doctor").stdout.decode()
 
 
 def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(

@@ -401,7 +401,7 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
         assert (listed.returncode, listed.stdout, listed.stderr) == (
             0,
             b"",
-            b"No sessions yet.\n",
+            b"No conversations yet.\n",
         )
         found = json.loads(run(tmp_path, *options, "list", "--json").stdout)
         assert found == {"schema": 2, "conversations": [], "older": 0}

@@ -13,7 +13,7 @@ import asyncio
 import os
 import subprocess
 import sys
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -35,9 +35,7 @@ NAMES = (
 
 
 def row(number: int) -> SessionRow:
-    """The session that is `number`th from the newest. Every fifth has three older ones behind
-    it.
-    """
+    """The session that is `number`th from the newest. Every fifth is the last of a chain."""
     return SessionRow(
         id=f"sally_{number:06d}",
         path=Path(f"/nowhere/sally_{number:06d}.md"),
@@ -52,27 +50,6 @@ def row(number: int) -> SessionRow:
         folded=3 if number % 5 == 0 else 0,
         tags=("python", "wo\x1b[rk") if number % 4 == 0 else (),
     )
-
-
-def older(head: SessionRow) -> list[SessionRow]:
-    """The three sessions behind `head`, newest first."""
-    name = head.id.replace("sally", "older")
-    return [
-        SessionRow(
-            id=f"{name}_{depth}",
-            path=Path(f"/nowhere/{name}_{depth}.md"),
-            state="sealed",
-            updated=(head.updated or NOW) - timedelta(minutes=4 - depth),
-            behind=head.id,
-            agent=head.agent,
-            queries=depth,
-            tokens=depth * 100,
-            name=f"Older session {depth}",
-            depth=depth,
-            parent=f"{name}_{depth - 1}" if depth > 1 else "",
-        )
-        for depth in (3, 2, 1)
-    ]
 
 
 def session(shown: SessionRow) -> Session:
@@ -119,12 +96,8 @@ class MadeShelf:
         self._fails = os.environ.get("SHELF_FAILS", "")
         self.done: list[str] = []
 
-    def rows(self, unfolded: Collection[str]) -> Sequence[SessionRow]:
-        self._fail("rows" if unfolded else "")
-        found = []
-        for head in self._rows:
-            found += [head, *older(head)] if head.id in unfolded else [head]
-        return found
+    def rows(self) -> Sequence[SessionRow]:
+        return list(self._rows)
 
     def preview(self, row: SessionRow) -> Preview:
         return preview_of(

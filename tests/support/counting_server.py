@@ -30,7 +30,6 @@ from chat_loop.commands.view import status_of
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.notifier import Notifier
 from chat_loop.events import Compacted, Event
 from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
@@ -227,7 +226,6 @@ class CountedChat:
             sessions=conversation.sessions,
             display=display,
             reader=reader,
-            notifier=Notifier(display, 0, "off"),
             models=models(self.others),  # type: ignore[arg-type]
             library=Library(self.directory, clock.now),
         )

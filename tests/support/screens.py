@@ -14,7 +14,6 @@ from chat_loop.commands.templates import Templates
 from chat_loop.config import Config
 from chat_loop.conversation.options import Options
 from chat_loop.display.manager import DisplayManager
-from chat_loop.display.notifier import Notifier
 from chat_loop.errors import UsageError
 from chat_loop.input.lines import Reader
 from chat_loop.library.library import Library
@@ -171,7 +170,6 @@ class Screen:
             sessions=self.talk.sessions,
             display=display,
             reader=reader,
-            notifier=Notifier(display, config.notify.after, config.notify.how, clock.monotonic),
             can_ask=asks,
             models=models(others),
             library=Library(directory, clock.now),
