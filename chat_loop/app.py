@@ -23,7 +23,6 @@ from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.tools import Tool
 from chat_loop.config import Config, Paths, choose_servers
 from chat_loop.display.plain import err
-from chat_loop.display.text import printable
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
@@ -121,9 +120,8 @@ class App:
 
         def report(sentence: str) -> None:
             if instant is not None:
-                instant.say(printable(sentence))
-            else:
-                err(sentence)
+                instant.erase()
+            err(sentence)
 
         url = options.base_url
         return choose.choose(reference, self.config, self.machine, base_url=url, report=report)

@@ -65,12 +65,8 @@ class Interactive:
 
     def __init__(self, app: App, agent: Agent) -> None:
         config, sessions = app.config, app.sessions
-        self._sessions, self._instant = sessions, app.instant
-        self._first, self._chooses = app.first_commands, app.chooses_first
-        self._message = app.options.message
-        self._offers = not (self._first or self._message or app.options.new_session)
+        self._app, self._first_commands = app, app.first_commands
         self._counter = TokenCounter()
-        self._library = Library(sessions.directory, sessions.now)
         self._display = DisplayManager(
             agent=agent.name,
             resume_command=app.resume_command(agent),
@@ -80,12 +76,11 @@ class Interactive:
             wraps=config.display.wrap == "words",
             plain=app.options.plain,
         )
-        self._loads = False
-        self._used = threading.Event()
-        """Set when the user first waits for something: what costs time may load then."""
-        self._has_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        self._loader = threading.Thread(target=self._load, daemon=True, name="loader")
+        self._is_used = threading.Event()
+        """Set when the user first waits for something: slow things may load then."""
         self._reader: Reader = LineReader()
-        if self._has_terminal and self._instant is None:
+        if sys.stdin.isatty() and sys.stdout.isatty() and app.instant is None:
             self._display.prose(banner(), "dim")
         if self._display.is_terminal and sys.stdin.isatty() and os.environ.get("TERM") != "dumb":
             from chat_loop.input.composer import Composer  # pipes need no prompt_toolkit
@@ -94,29 +89,27 @@ class Interactive:
                 self._display.out,
                 history=app.paths.history,
                 status=self._status,
-                instant=self._instant,
+                instant=app.instant,
                 ready=self._load_behind,
-                complete=lambda before: self._offering.choices(before),  # noqa: PLW0108 - made below
+                complete=lambda before: self._completer.choices(before),  # noqa: PLW0108 - made below
                 report=self._display.error,
                 keys=config.input.keys,
                 refreshes=lambda: self._conversation.compaction.state == MAKING,
             )
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, sessions.now, embeds=semantic is not None)
-        self._memory = app.memory(agent, self._show)
-        self._servers = app.servers()
+        memory, servers = app.memory(agent, self._show), app.servers()
         self._conversation = Conversation(
             replace(agent, approve=tool_approval(self._display, self._reader)),
             sessions,
             count=self._counter.count,
             show=self._show,
             options=options_of(config, app.summarizer(agent), semantic),
-            memory=self._memory.block if self._memory is not None else str,
-            servers=self._servers,
+            memory=memory.block if memory is not None else str,
+            servers=servers,
             detach=self._summarize_behind,
         )
-        self._templates = Templates(app.paths.config.parent / "prompts", registry.names())
-        chat = self._chat = Chat(
+        self._chat = Chat(
             conversation=self._conversation,
             sessions=sessions,
             display=self._display,
@@ -127,26 +120,26 @@ class Interactive:
                 ("Config", app.options.config or str(app.paths.config)),
             ),
             models=app.models(),
-            library=self._library,
+            library=Library(sessions.directory, sessions.now),
             semantic=semantic,
-            memory=self._memory,
-            servers=self._servers,
+            memory=memory,
+            servers=servers,
             agents=AgentRegistry(app.paths),
-            templates=self._templates,
+            templates=Templates(app.paths.config.parent / "prompts", registry.names()),
             config=config,
         )
-        self._offering = CommandCompleter(chat)
-        self._loop = ChatLoop(chat)
+        self._completer = CommandCompleter(self._chat)
 
     async def run(self) -> int:
         """Chat until the user leaves or a signal comes; return the exit code."""
-        task = asyncio.current_task()
+        app, chat, task = self._app, self._chat, asyncio.current_task()
         assert task is not None
         received = cancel_on(task, ENDING_SIGNALS)
         try:
             self._begin()
             await self._reader.start()
-            return await self._loop.run(*self._first, message=self._message, chooses=self._chooses)
+            commands, message = self._first_commands, app.options.message
+            return await ChatLoop(chat).run(*commands, message=message, chooses=app.chooses_first)
         except asyncio.CancelledError:
             if not received:
                 raise
@@ -157,39 +150,38 @@ class Interactive:
             return TERMINAL_GONE
         finally:
             await self._reader.close()
-            self._library.close()
+            chat.library.close()
             self._indexer.close()
-            if self._servers is not None:
-                await self._servers.close()
+            if chat.servers is not None:
+                await chat.servers.close()
             await self._conversation.agent.provider.close()
 
     def _begin(self) -> None:
         """Write the lines before the first prompt; load everything for a first command."""
-        model, sessions, shown = self._conversation.agent.model, self._sessions, sys.stdout.isatty()
-        if not self._has_terminal:
+        app, chat, sessions = self._app, self._chat, self._app.sessions
+        model, has_commands = self._conversation.agent.model, bool(self._first_commands)
+        has_screen, has_editor = sys.stdout.isatty(), self._reader.has_editor
+        if not (has_screen and sys.stdin.isatty()):
             self._display.line(f"{banner()} · {model}")
         lines: list[str] = []
-        offered = ""
-        if shown and not (self._first or sessions.directory.exists()):
+        if has_screen and not (has_commands or sessions.directory.exists()):
             lines += greeting(model, str(sessions.directory))
-        if self._memory is not None and self._memory.notice:
-            lines.append(self._memory.notice)
-        if shadowed := ", ".join(f"/{name}" for name in self._templates.ignored_names()):
-            lines.append(f"Not used as templates, as commands have their names: {shadowed}.")
-        if self._offers and shown:
+        if chat.memory is not None and chat.memory.notice:
+            lines.append(chat.memory.notice)
+        if ignored := ", ".join(f"/{name}" for name in chat.templates.ignored_names()):
+            lines.append(f"Templates with the names of commands are ignored: {ignored}.")
+        lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]
+        if has_screen and not (has_commands or app.options.message or app.options.new_session):
             identity, last = sessions.last_resumable()
             if last is not None:
                 when = when_text(last.updated, sessions.now())
-                offered = offer(last.name or identity, when, columns())
-                lines.append(offered)
-        if self._instant is not None and (lines or self._first):
-            self._instant.erase()
-        for line in lines:  # not by the display: it would load rich
-            text = wrapped(one_line(line, 500), columns() - 1, 0)
-            is_chrome = self._reader.has_editor and line == offered
-            sys.stdout.write(f"{styled(text, DIM) if is_chrome else text}\n")
+                text = wrapped(offer(last.name or identity, when, columns()), columns() - 1, 0)
+                lines.append(styled(text, DIM) if has_editor else text)
+        if app.instant is not None and (lines or has_commands):
+            app.instant.erase()
+        sys.stdout.writelines(f"{line}\n" for line in lines)  # the display would load rich
         sys.stdout.flush()
-        if self._first or self._message or not self._has_terminal:
+        if has_commands or app.options.message or not has_editor:
             self._load_behind()
 
     def _status(self) -> str:
@@ -197,8 +189,7 @@ class Interactive:
         return status_line(status, self._chat.config.status, columns() - 2)
 
     def _show(self, event: Event) -> None:
-        if not self._used.is_set():
-            self._used.set()
+        self._is_used.set()
         self._display.show(event)
         if isinstance(event, SessionSealed):
             self._indexer.wake()
@@ -214,7 +205,7 @@ class Interactive:
         if agent.own_tools and "--agent" not in command:
             command += ["--agent", agent.path]
         null, on_windows = subprocess.DEVNULL, os.name == "nt"
-        with contextlib.closing(self._sessions.lock_summary(identity)) as lock:
+        with contextlib.closing(self._app.sessions.lock_summary(identity)) as lock:
             subprocess.Popen(
                 [*command, "sessions", "compact", identity, "--late"],
                 stdin=null,
@@ -227,10 +218,9 @@ class Interactive:
 
     def _load_behind(self) -> None:
         """Load in a thread, once, what the first request and the first reply need."""
-        if not self._loads:
-            self._loads = True
+        if self._loader.ident is None:
             gc.disable()
-            threading.Thread(target=self._load, daemon=True, name="load-behind").start()
+            self._loader.start()
 
     def _load(self) -> None:
         agent = self._conversation.agent
@@ -245,12 +235,12 @@ class Interactive:
             gc.freeze()  # modules are no garbage: no collection looks through them
             gc.enable()
             sys.setswitchinterval(switch_seconds)
-        if self._servers is not None and agent.provider.calls_tools:
-            self._servers.start()
+        if self._chat.servers is not None and agent.provider.calls_tools:
+            self._chat.servers.start()
         self._indexer.start()
-        self._used.wait()  # the tokenizer holds up every other thread for 0.1 s
+        self._is_used.wait()  # the tokenizer holds up every other thread for 0.1 s
         agent = self._conversation.agent
         self._counter.load()
         if "cost" in self._chat.config.status:
             self._conversation.options.cost(agent.model, Usage())  # loads the prices
-        self._sessions.remove_leftovers()
+        self._app.sessions.remove_leftovers()

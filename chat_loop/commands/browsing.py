@@ -12,6 +12,7 @@ from chat_loop.browser.preview import Preview, preview_of
 from chat_loop.commands.chat import Chat
 from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError, UsageError
+from chat_loop.input.editor import open_file
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import SessionRow
 from chat_loop.sessions.trash import move_to_trash
@@ -46,7 +47,7 @@ class BrowsedSessions(Struct):
         with contextlib.ExitStack() as stack:
             with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
                 stack.enter_context(contextlib.closing(take_lock(row.path.parent, row.id)))
-            await self.chat.reader.open_file(row.path)
+            await open_file(row.path)
 
 
 async def choose_session(chat: Chat, words: str) -> SessionRow | None:

@@ -1,6 +1,7 @@
-"""The composer: one application at the bottom of the terminal for as long as the chat lives. It
-shows the lines that still change, the line that the user types, also while a reply streams, and the
-status.
+"""The composer: one application at the bottom of the terminal for as long as the chat lives.
+
+It shows the lines that still change, the line that the user types, also while a reply streams, and
+the status.
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
 from prompt_toolkit.filters import (
     Condition,
+    Filter,
     has_completions,
     has_focus,
     is_searching,
@@ -73,7 +75,7 @@ EDIT_HINT = "your last message: Enter resends it, Ctrl-C cancels"
 
 
 class Entry(Struct):
-    """An entry: its text as it stood in the line, and the pastes of several lines in it."""
+    """An entry: its text as it stood in the line, and the unfolded pastes in it."""
 
     text: str
     pastes: list[str]
@@ -82,10 +84,11 @@ class Entry(Struct):
 class Composer(Reader):
     """Reads entries below everything that the chat prints on `screen`.
 
-    `status()` is the text of the status line. `instant` is the prompt that was drawn before this
-    module was loaded. `ready()` is called once, when keys are taken. `complete(before)` says what
-    the text before the cursor can become; it is called in a thread. `report` shows why the line
-    could not be edited. `refreshes()`: the status changes by itself.
+    `status()` returns the text of the status line; while `refreshes()` is true, it changes without
+    a key. `instant` is the prompt that was drawn before this module was loaded. `ready()` is called
+    once, when keys are taken. `complete(before)` returns the completions of the text before the
+    cursor; it is called in a thread. `report` shows why the line could not be edited. `keys` is
+    "vi" or "emacs".
     """
 
     has_editor = True
@@ -124,8 +127,9 @@ class Composer(Reader):
         self._live = self._toolbar = ""
         self._question = ""
         self._answer: asyncio.Future[str] | None = None
+        """Takes the answer to the question; None while there is none."""
         self._timer: asyncio.TimerHandle | None = None
-        self._lent = False
+        self._menu_timer: asyncio.TimerHandle | None = None
         self._interrupted_at = -TWICE_SECONDS
         """When Ctrl-C was pressed last, on the monotonic clock; typing forgets it."""
         self._pastes = Pastes()
@@ -139,7 +143,6 @@ class Composer(Reader):
         )
         self._line.on_text_changed += lambda _: self._note_typing()
         self._line.on_text_insert += lambda _: self._open_menu_soon()
-        self._menu_timer: asyncio.TimerHandle | None = None
         self._answer_line = Buffer(multiline=False, accept_handler=self._accept_answer)
         vi = keys == "vi"
         self._app: Application[None] = Application(
@@ -268,7 +271,7 @@ class Composer(Reader):
         self._take_back()
 
     def _take_back(self, *entries: Entry) -> None:
-        """Put entries into the line, before those that wait and what is typed there."""
+        """Put entries into the line, before the queued ones and the text that is typed there."""
         waiting = [entry for entry in self._entries if isinstance(entry, Entry)]
         self._entries.clear()
         texts = [*(entry.text for entry in (*entries, *waiting)), self._line.text]
@@ -277,73 +280,53 @@ class Composer(Reader):
         self._line.document = Document("\n".join(filter(None, texts)))
 
     async def ask(self, question: str) -> str:
-        """Ask in place of the line; what was typed there before stays there."""
+        """Ask in place of the line, which keeps what was typed there."""
         self._question = question
-        answered = self._answer = asyncio.get_running_loop().create_future()
+        answer = self._answer = asyncio.get_running_loop().create_future()
         self._app.layout.focus(self._answer_line)
         self._app.invalidate()
         try:
-            return clean(await answered).strip().lower()
+            return clean(await answer).strip().lower()
         finally:
-            if self._answer is answered:  # what asked was stopped
+            if self._answer is answer:  # the caller was stopped
                 self._end_question("")
 
     def _bindings(self) -> KeyBindings:
-        """Return the keys that leave, take back, suspend, and those that stop."""
+        """Return the keys that stop, leave, suspend and take back."""
         keys = KeyBindings()
-        is_empty = Condition(lambda: not self._app.current_buffer.text)
-        self._add_stopping(keys)
-
-        @keys.add("c-\\", filter=Condition(lambda: hasattr(signal, "SIGQUIT")))
-        def quit_at_once(event: KeyPressEvent) -> None:
-            signal.raise_signal(signal.SIGQUIT)
-
-        @keys.add(
-            "c-d", filter=is_empty & ~is_searching & Condition(lambda: not self._mode.multiline)
-        )
-        def leave(event: KeyPressEvent) -> None:
-            self._refuse(EOFError())
-
-        @keys.add("up", filter=has_focus(DEFAULT_BUFFER) & Condition(lambda: bool(self._entries)))
-        def take_back(event: KeyPressEvent) -> None:
-            self._take_back()
-
-        @keys.add("c-z", filter=Condition(suspend_to_background_supported))
-        def suspend(event: KeyPressEvent) -> None:
-            self._app.suspend_to_background()
-
-        return keys
-
-    def _add_stopping(self, keys: KeyBindings) -> None:
-        """Bind Ctrl-C and Esc."""
-        at_line = has_focus(DEFAULT_BUFFER)
+        mode, at_line = self._mode, has_focus(DEFAULT_BUFFER)
         is_asked = Condition(lambda: self._answer is not None)
         is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
         is_escape = is_alone & ~vi_insert_mode
-        is_empty = Condition(lambda: not self._line.text)
+        is_empty = Condition(lambda: not self._app.current_buffer.text)
+        is_multiline = Condition(lambda: mode.multiline)
+        has_entries = Condition(lambda: bool(self._entries))
+        has_quit_signal = Condition(lambda: hasattr(signal, "SIGQUIT"))
 
         @keys.add("c-c", filter=at_line)
-        @keys.add("c-d", filter=at_line & is_empty & Condition(lambda: self._mode.multiline))
+        @keys.add("c-d", filter=at_line & is_empty & is_multiline)
         def give_up(event: KeyPressEvent) -> None:
-            if not (self._line.text or self._mode.multiline):
+            if not (self._line.text or mode.multiline):
                 self._press_ctrl_c()
-            elif self._mode.offered:
+            elif mode.offered:
                 self._interrupt()
             self._line.reset()
-            self._mode.reset()
+            mode.reset()
 
-        @keys.add("c-c", filter=is_busy | ~at_line & ~is_searching)
-        def stop_or_quit(event: KeyPressEvent) -> None:
-            self._press_ctrl_c()
+        def bind(key: str, condition: Filter, act: Callable[[], None], eager: bool = False) -> None:
+            keys.add(key, filter=condition, eager=eager)(lambda _: act())
 
-        @keys.add("escape", filter=(is_busy | is_asked) & is_escape, eager=True)
-        def stop(event: KeyPressEvent) -> None:
-            self._interrupt()
-
-        @keys.add("escape", filter=at_line & has_completions & is_escape, eager=True)
-        def close_menu(event: KeyPressEvent) -> None:
-            self._line.cancel_completion()
+        bind("c-c", is_busy | ~at_line & ~is_searching, self._press_ctrl_c)
+        bind("escape", (is_busy | is_asked) & is_escape, self._interrupt, eager=True)
+        close_menu = self._line.cancel_completion
+        bind("escape", at_line & has_completions & is_escape, close_menu, eager=True)
+        bind("c-\\", has_quit_signal, lambda: signal.raise_signal(signal.SIGQUIT))
+        bind("c-d", is_empty & ~is_searching & ~is_multiline, lambda: self._refuse(EOFError()))
+        bind("up", at_line & has_entries, self._take_back)
+        suspend = Condition(suspend_to_background_supported)
+        bind("c-z", suspend, lambda: self._app.suspend_to_background())  # noqa: PLW0108 - made later
+        return keys
 
     def _open_menu_soon(self) -> None:
         """Open the menu when nothing more is typed for a moment."""
@@ -366,10 +349,10 @@ class Composer(Reader):
         return False
 
     def _accept_answer(self, buffer: Buffer) -> bool:
-        answered, text = self._answer, buffer.text
+        answer, text = self._answer, buffer.text
         self._end_question(text)
-        if answered is not None:
-            answered.set_result(text)
+        if answer is not None:
+            answer.set_result(text)
         return False
 
     def _end_question(self, answer: str) -> None:
@@ -380,17 +363,17 @@ class Composer(Reader):
         self._app.layout.focus(self._line)
 
     def _refuse(self, error: KeyboardInterrupt | EOFError) -> None:
-        """Let a question, or who reads the next entry, have an error in place of words."""
-        answered = self._answer
-        if answered is not None:
+        """Raise an error from `ask` while it waits, else from `read`."""
+        answer = self._answer
+        if answer is not None:
             self._end_question("")
-            answered.set_exception(error)
+            answer.set_exception(error)
         else:
             self._entries.append(error)
             self._arrived.set()
 
     def _press_ctrl_c(self) -> None:
-        """Stop what runs; pressed again at once, leave the chat as Ctrl-D does."""
+        """Stop the running work; pressed twice, leave the chat as Ctrl-D does."""
         now = time.monotonic()
         twice, self._interrupted_at = now - self._interrupted_at < TWICE_SECONDS, now
         if twice:
@@ -399,7 +382,7 @@ class Composer(Reader):
             self._interrupt()
 
     def _interrupt(self) -> None:
-        """Stop what runs, or say to who reads that Ctrl-C was pressed in an empty line."""
+        """Stop the running work; when none runs, raise KeyboardInterrupt from `read` or `ask`."""
         if self._busy and self._answer is None:
             signal.raise_signal(signal.SIGINT)  # as on a terminal whose keys nobody reads
         else:
@@ -415,41 +398,29 @@ class Composer(Reader):
         async with self.release_terminal():
             return await editor.edit_text(text)
 
-    async def open_file(self, path: Path) -> None:
-        async with self.release_terminal():
-            await editor.open_file(path)
-
     @contextlib.asynccontextmanager
     async def release_terminal(self) -> AsyncIterator[None]:
-        if self._lent:  # the one that has it opens another
-            yield
-            return
-        self._lent = True
-        try:
-            with set_app(self._app):
-                async with in_terminal():
-                    sys.stdout.write(self._screen.take())
-                    drain(sys.stdout)
-                    yield
-            self._app.key_processor.feed_multiple(get_typeahead(self._app.input))
-            self._app.key_processor.process_keys()
-        finally:
-            self._lent = False
+        with set_app(self._app):
+            async with in_terminal():
+                sys.stdout.write(self._screen.take())
+                drain(sys.stdout)
+                yield
+        self._app.key_processor.feed_multiple(get_typeahead(self._app.input))
+        self._app.key_processor.process_keys()
 
     async def _edit_line(self, buffer: Buffer) -> None:
         """Edit the line in the user's editor, with its pastes expanded."""
-        async with self.release_terminal():
-            try:
-                text = clean(await editor.edit_text(self._pastes.expand_for_edit(buffer.text)))
-            except ChatLoopError as error:
-                self._report(error)
-                return
+        try:
+            text = clean(await self.edit(self._pastes.expand_for_edit(buffer.text)))
+        except ChatLoopError as error:
+            self._report(error)
+            return
         buffer.document = Document(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES))
 
     # Drawing
 
     def _prompt(self) -> StyleAndTextTuples:
-        """Return the prompt; while the chat works, the one that says that an entry waits."""
+        """Return the prompt; while the chat works it ends in an ellipsis."""
         ellipsis = "…" if "utf" in self._screen.encoding.lower() else "."
         if self._busy:
             return [("dim", PROMPT.replace(":", ellipsis))]
@@ -471,7 +442,7 @@ class Composer(Reader):
         return cut_to(f" {text}", size.columns) if text else ""
 
     def _before_render(self) -> None:
-        """Print what is settled where the composer stands, which is then drawn below it."""
+        """Print settled text above the composer, which is then drawn again below it."""
         size = self._app.output.get_size()
         self._live = self._screen.live(size.columns, size.rows // 3) if size.rows > 2 else ""
         self._toolbar = self._status_line(size)

@@ -11,16 +11,16 @@ import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 
-from chat_loop.errors import UsageError
+from chat_loop.errors import UsageError, os_reason
 
-END_SECONDS = 1.0
-"""How long an editor may take to end when the program does."""
+EDITORS = ("sensible-editor", "nano", "vim", "vi")
+"""The editors to look for when neither VISUAL nor EDITOR is set."""
 
 
 async def edit_text(text: str, environment: Mapping[str, str] = os.environ) -> str:
     """Return `text` as edited in $VISUAL or $EDITOR, without blocking the event loop.
 
-    Raises UsageError when there is no editor or it fails.
+    Raises UsageError when no editor is found or it fails.
     """
     with tempfile.TemporaryDirectory(prefix="chat-loop-") as directory:
         path = Path(directory) / "text.md"
@@ -29,45 +29,29 @@ async def edit_text(text: str, environment: Mapping[str, str] = os.environ) -> s
             await open_file(path, environment)
             return path.read_text("utf-8", "replace").removesuffix("\n")
         except OSError as error:
-            raise UsageError(
-                f"The text cannot be edited: {error.strerror}.", "Nothing is changed."
-            ) from error
+            raise UsageError(f"Cannot edit the text: {os_reason(error)}.") from error
 
 
 async def open_file(path: Path, environment: Mapping[str, str] = os.environ) -> None:
-    """Let the user edit a file, and wait. Raises UsageError when that fails."""
-    chosen = environment.get("VISUAL") or environment.get("EDITOR") or ""
-    usual = ("sensible-editor", "nano", "vim", "vi")
+    """Open a file in the user's editor, and wait. Raises UsageError when that fails."""
+    wanted = environment.get("VISUAL") or environment.get("EDITOR") or ""
     try:
-        command = shlex.split(chosen) or [name for name in usual if shutil.which(name)][:1]
-    except ValueError as error:
-        raise UsageError(
-            f"“{chosen[:80]}” is no editor: a quote is open.", "Set EDITOR to a command."
-        ) from error
-    if not command:
-        raise UsageError(
-            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
-        )
-    try:
+        command = shlex.split(wanted) or [name for name in EDITORS if shutil.which(name)][:1]
+        if not command:
+            raise UsageError("No editor found.", "Set EDITOR, for example: export EDITOR=nano.")
         process = await asyncio.create_subprocess_exec(*command, str(path))
-    except OSError as error:
-        raise UsageError(f"The editor {command[0]} cannot be started: {error.strerror}.") from error
-    previous_handler = signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the editor's while it runs
+    except (OSError, ValueError) as error:  # ValueError: a quote is open
+        reason = os_reason(error) if isinstance(error, OSError) else str(error).lower()
+        raise UsageError(f"Cannot start the editor {wanted[:80]}: {reason.rstrip('.')}.") from error
+    # Ctrl-C belongs to the editor while it runs.
+    previous_handler = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         code = await process.wait()
     except asyncio.CancelledError:
         process.terminate()
-        try:
-            await asyncio.wait_for(process.wait(), END_SECONDS)
-        except TimeoutError:
-            process.kill()
-            await process.wait()
+        await process.wait()
         raise
     finally:
         signal.signal(signal.SIGINT, previous_handler)
     if code:
-        raise UsageError(
-            f"The editor {command[0]} ended with an error ({code}): nothing is changed."
-        )
+        raise UsageError(f"The editor exited with code {code}; nothing was changed.")

@@ -7,7 +7,6 @@ import contextlib
 import os
 import sys
 import threading
-from pathlib import Path
 from typing import TextIO
 
 from chat_loop.errors import UsageError
@@ -57,10 +56,6 @@ class Reader:
 
     async def edit(self, text: str) -> str:
         """Return the text as the user leaves it in an editor. Raises UsageError without one."""
-        raise UsageError("There is no terminal to open an editor in.")
-
-    async def open_file(self, path: Path) -> None:
-        """Open a file in the user's editor, and wait. Raises UsageError as `edit` does."""
         raise UsageError("There is no terminal to open an editor in.")
 
     def release_terminal(self) -> contextlib.AbstractAsyncContextManager[None]:

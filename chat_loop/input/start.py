@@ -6,6 +6,7 @@ editor reads them. Only the smallest modules of the standard library are importe
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -81,33 +82,29 @@ class Terminal:
                 self._saved_settings = termios.tcgetattr(self._descriptor)
             except termios.error:
                 return  # the terminal is gone
-        state = [*self._saved_settings[:6], [*self._saved_settings[6]]]
-        state[0] &= ~(termios.ICRNL | termios.IXON)
-        state[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
-        state[3] &= ~(0 if signals else termios.ISIG)
-        state[3] |= termios.NOFLSH
-        state[6][termios.VMIN] = 1
-        self._set(state)
-
-    def forget(self) -> None:
-        """Throw away the keys that were typed and not read yet."""
-        try:
-            self._termios.tcflush(self._descriptor, self._termios.TCIFLUSH)
-        except self._termios.error:
-            return  # the terminal is gone
+        settings = [*self._saved_settings[:6], [*self._saved_settings[6]]]
+        settings[0] &= ~(termios.ICRNL | termios.IXON)
+        settings[3] &= ~(termios.ECHO | termios.ICANON | termios.IEXTEN)
+        settings[3] &= ~(0 if signals else termios.ISIG)
+        settings[3] |= termios.NOFLSH
+        settings[6][termios.VMIN] = 1
+        self._set(settings)
 
     def restore(self) -> None:
         """Give the terminal back as `silence` found it, once."""
-        found, self._saved_settings = self._saved_settings, None
-        if found is not None:
-            self._set(found)
+        settings, self._saved_settings = self._saved_settings, None
+        if settings is not None:
+            self._set(settings)
 
-    def _set(self, state: list[Any]) -> None:
-        # TCSANOW: the other ways would throw away, or wait for, what was typed meanwhile.
-        try:
-            self._termios.tcsetattr(self._descriptor, self._termios.TCSANOW, state)
-        except self._termios.error:
-            return  # the terminal is gone
+    def discard_keys(self) -> None:
+        """Discard the keys that were typed and not read yet."""
+        with contextlib.suppress(self._termios.error):  # the terminal is gone
+            self._termios.tcflush(self._descriptor, self._termios.TCIFLUSH)
+
+    def _set(self, settings: list[Any]) -> None:
+        # TCSANOW: the other ways discard keys that were typed, or wait until all is printed.
+        with contextlib.suppress(self._termios.error):
+            self._termios.tcsetattr(self._descriptor, self._termios.TCSANOW, settings)
 
 
 class InstantPrompt:
@@ -124,18 +121,12 @@ class InstantPrompt:
             sys.stdout.flush()
             self._drawn = False
 
-    def say(self, line: str) -> None:
-        """Write a line in its place."""
-        self.erase()
-        sys.stdout.write(f"{line}\n")
-        sys.stdout.flush()
-
     def lend(self, ask: Callable[[], T], *, signals: bool = False) -> T:
-        """Return what `ask` returns, which has the terminal for itself; keys typed before it do
-        not answer it.
+        """Return what `ask` returns, which has the terminal to itself; keys typed before it do not
+        answer it.
         """
         self.erase()
-        self.terminal.forget()
+        self.terminal.discard_keys()
         self.terminal.restore()
         answer = ask()
         self.terminal.silence(signals=signals)

@@ -174,7 +174,7 @@ def test_an_editor_that_fails_is_told_in_the_browser(home: Path, editor: str) ->
     with chat(home, editor=editor) as terminal:
         open_browser(terminal)
         terminal.send("e")
-        terminal.wait_for("cannot be started" if editor == "nowhere" else "ended with an error (3)")
+        terminal.wait_for("Cannot start" if editor == "nowhere" else "exited with code 3")
         terminal.send("q")
         terminal.wait_for("context")
         chatting(terminal, "hello")

@@ -67,15 +67,13 @@ def test_a_summary_that_is_edited_in_the_preview_is_the_one_that_counts(tmp_path
 
 def test_an_editor_that_fails_or_an_emptied_summary_changes_nothing(tmp_path: Path) -> None:
     def none(text: str) -> str:
-        raise UsageError(
-            "There is no editor.", "Set EDITOR to one, for example: export EDITOR=nano."
-        )
+        raise UsageError("No editor found.", "Set EDITOR, for example: export EDITOR=nano.")
 
     steps = [*[ANSWER] * 8, SUMMED]
     screen = Screen(
         tmp_path, [*QUERIES, "/compact --preview"], *steps, answers=["e"], edit=none, options=QUIET
     )
-    assert "✗ There is no editor." in screen.text
+    assert "✗ No editor found." in screen.text
     assert screen.talk.conversation.session.restoration is None
     again = Screen(
         tmp_path / "b",

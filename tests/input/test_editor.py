@@ -43,11 +43,11 @@ def test_a_file_is_opened_where_it_is(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("editor", "message"),
     [
-        ("vim 'open", "“vim 'open” is no editor: a quote is open."),
-        ("/nowhere/vim", "The editor /nowhere/vim cannot be started: No such file or directory."),
-        ("/etc", "The editor /etc cannot be started: Permission denied."),
-        ("false", "The editor false ended with an error (1): nothing is changed."),
-        ("rm", "The text cannot be edited: No such file or directory."),
+        ("vim 'open", "Cannot start the editor vim 'open: no closing quotation."),
+        ("/nowhere/vim", "Cannot start the editor /nowhere/vim: no such file or directory."),
+        ("/etc", "Cannot start the editor /etc: permission denied."),
+        ("false", "The editor exited with code 1; nothing was changed."),
+        ("rm", "Cannot edit the text: no such file or directory."),
     ],
 )
 def test_what_is_no_editor_is_told(editor: str, message: str) -> None:
@@ -60,7 +60,7 @@ def test_what_is_no_editor_is_told(editor: str, message: str) -> None:
 def test_without_any_editor(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
     for environment in ({}, {"EDITOR": ""}, {"EDITOR": "  "}):
-        with pytest.raises(UsageError, match="There is no editor"):
+        with pytest.raises(UsageError, match="No editor found"):
             asyncio.run(edit_text("text", environment))
     script(tmp_path / "nano", "exit 0")
     assert asyncio.run(edit_text("text", {})) == "text"

@@ -133,8 +133,8 @@ def test_the_line_is_edited_in_an_editor(tmp_path: Path) -> None:
 def test_an_editor_that_fails_leaves_the_line_as_it_was(tmp_path: Path) -> None:
     with chat(tmp_path, EDITOR="false") as terminal:
         terminal.send("my words\x18\x05")
-        terminal.wait_for("ended with an error (1): nothing is changed.")
-        terminal.wait_for(re.compile(r"nothing is changed.*You: my words", re.DOTALL))
+        terminal.wait_for("exited with code 1; nothing was changed.")
+        terminal.wait_for(re.compile(r"nothing was changed.*You: my words", re.DOTALL))
         entered(terminal, "\r")
         leave(terminal)
     assert asked(tmp_path) == ["my words"]

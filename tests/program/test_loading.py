@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.headless import ECHO, run
+from tests.support.mcp_descriptions import until
 from tests.support.pty_chat import PtyChat
-from tests.support.real_program import PATIENCE, environment
+from tests.support.real_program import PATIENCE, command, environment
 
 AGENT = """
 import sys
@@ -36,3 +39,17 @@ def test_threads_switch_as_before_once_everything_is_loaded(tmp_path: Path) -> N
                 break
         else:
             raise AssertionError(chat.text())
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+@pytest.mark.parametrize("options", [(), ("--plain",)])
+def test_a_terminal_with_and_without_an_editor_loads_behind_the_prompt(
+    tmp_path: Path, options: tuple[str, ...]
+) -> None:
+    """The sessions are indexed before anything is typed."""
+    run(tmp_path, *ECHO, "-p", "hello")
+    index = tmp_path / "sessions" / ".index.sqlite"
+    assert not index.exists()
+    with PtyChat([*command(), *options], env=environment(tmp_path)) as chat:
+        chat.wait_for("You:", PATIENCE)
+        asyncio.run(until(index.exists))
