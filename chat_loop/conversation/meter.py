@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec.structs import replace
 
 from chat_loop.context import budget, messages
-from chat_loop.context.budget import MEMORY, SYSTEM, TOOLS, Budget
+from chat_loop.context.budget import MEMORY, SYSTEM, Budget
 from chat_loop.context.messages import Thread
 from chat_loop.conversation.compaction import ChildPlan
 from chat_loop.errors import ContextFull
@@ -36,8 +36,6 @@ class ContextMeter:
         self._reported_fixed = 0  # our count of prompt, memory and tools in the last report
         self._budget: tuple[tuple[object, ...], Budget] | None = None
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
-        # session -> tokens that its restored block may take, once a query has needed its room
-        self._block_limits: dict[str, int] = {}
         self._truncation_shown = False
 
     def note_model(self) -> None:
@@ -53,22 +51,17 @@ class ContextMeter:
         limit.
         """
         agent, thread = self._conversation.agent, self._conversation.thread
-        state = (
-            *(thread.session.header.id, len(thread.session.entries)),
-            *(
-                agent,
-                agent.provider.window,
-                self._conversation.options.limits,
-                *self._block_limits.items(),
-            ),
-            self._count("0123456789"),  # otherwise once the encoding is loaded
+        session, window = (
+            (thread.session.header.id, len(thread.session.entries)),
+            agent.provider.window,
         )
+        encoding = self._count("0123456789")  # another number once the encoding is loaded
+        state = (session, agent, window, self._conversation.options.limits, encoding)
         if self._budget is None or self._budget[0] != state:
-            reported = self._reported()
-            used = reported
+            used = reported = self._reported()
             if used is None:
                 used = round(sum(self.weights().values()) * self._ratio)
-            self._budget = state, Budget(used, agent.provider.window, estimated=reported is None)
+            self._budget = state, Budget(used, window, estimated=reported is None)
         return self._budget[1]
 
     def weights(self) -> dict[str, int]:
@@ -136,38 +129,16 @@ class ContextMeter:
             text += f" compaction is off, and {setting} is "
             text += f"{limits.max_messages or limits.max_tokens:,}."
             conversation.show(Warned(text, "They are saved; compact keeps what matters in them."))
-        if self.budget().used > budget.room(conversation.window):
-            self._shorten_block_or_refuse()
+        room = budget.room(conversation.window)
+        used = self.budget().used
+        if used > room:  # by our own count too: a server may count too much
+            used = min(used, sum(self.weights().values()))
+        if used > room:
+            text = f"Not sent: the request would hold {used:,} tokens, and the window of "
+            text += f"{window_text(conversation.window, False)} takes {room:,} beside a reply. "
+            hint = "/context shows what fills it; compact makes the conversation smaller."
+            raise ContextFull(f"{text}Nothing is lost.", hint)
         return self.messages()
-
-    def _shorten_block_or_refuse(self) -> None:
-        """Send the restored block shorter from now on; the file keeps it whole. Raises ContextFull
-        where that is not enough, by our own count too: a server may count too much.
-        """
-        session, window = self._conversation.session, self._conversation.window
-        room, weights = budget.room(window), self.weights()
-        over = sum(weights.values()) - room
-        if over > 0 and session.restoration is not None and session.restoration.block:
-            now = min(self._count(session.restoration.block), self._block_limit(session))
-            limit = max(100, now - over - MARGIN)  # its headings and newest lines
-            self._block_limits[session.header.id] = limit
-            weights = self.weights()
-        used = min(self.budget().used, sum(weights.values()))
-        if used <= room:
-            return
-        largest = max((TOOLS, MEMORY, SYSTEM), key=lambda part: weights.get(part, 0))
-        hint = "compact makes room; a model with a larger window takes more."
-        if weights.get(largest, 0) > room // 2:
-            verb = "takes" if largest == SYSTEM else "take"
-            hint = f"{largest} alone {verb} {weights[largest]:,} of them, which compact cannot "
-            hint += "change: have less of that, or take a model with a larger window."
-        text = f"Not sent: the request would hold {used:,} tokens, and the window of "
-        text += f"{window_text(window, False)} takes {room:,} beside a reply. Nothing is lost."
-        raise ContextFull(text, hint)
-
-    def _block_limit(self, session: records.Session) -> int:
-        limit = messages.block_room(self._conversation.window)
-        return min(limit, self._block_limits.get(session.header.id, limit))
 
     def _reported(self) -> int | None:
         """Return the next request's tokens by the last report; None when all is to be estimated."""
@@ -190,7 +161,7 @@ class ContextMeter:
 
     def _fit(self, thread: Thread) -> Thread:
         """Return a thread as it is sent."""
-        limit = self._block_limit(thread.session)
+        limit = messages.block_room(self._conversation.window)
         return messages.fit_block(self._within_limits(thread), limit, self._count)
 
     def _within_limits(self, thread: Thread) -> Thread:

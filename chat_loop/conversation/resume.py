@@ -273,66 +273,56 @@ class ChildPlanner:
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
             raise UsageError(f"Both are {first.session.header.id}.", hint)
-        branches = [_Branch(first, self._sessions), _Branch(second, self._sessions)]
-        ids = {session.header.id for session in branches[0].line}
-        common = next((up for up in branches[1].line if up.header.id in ids), None)
+        chains = []
+        for branch in (first, second):
+            _check_resumable(branch.session)
+            ancestors = read_chain(self._sessions, branch.session).ancestors
+            chains.append([branch.session, *(ancestor.session for ancestor in ancestors)])
+        ids = {session.header.id for session in chains[0]}
+        common = next((session for session in chains[1] if session.header.id in ids), None)
         common_id, fork = (common.header.id, common.depth) if common is not None else ("", 0)
-        for branch in branches:
-            branch.compare(common_id)
-        one, other = sorted(branches, key=lambda branch: (branch.id != common_id, -branch.shared))
-        session, depth = one.loaded.session, one.loaded.session.depth
-        if one.id == common_id and all(
-            said.query.number <= other.shared for said in session.exchanges[-1:]
+        shared = [_last_shared_query(chain, common_id) for chain in chains]
+        if (second.session.header.id == common_id, shared[1]) > (
+            first.session.header.id == common_id,
+            shared[0],
         ):
-            text = f"{other.id} goes on from {one.id}: there is nothing to merge."
-            raise UsageError(text, f"/resume {other.id} has both.")
+            first, second, shared = second, first, shared[::-1]
+        session, depth = first.session, first.session.depth
+        if session.header.id == common_id and all(
+            said.query.number <= shared[1] for said in session.exchanges[-1:]
+        ):
+            whole, part = second.session.header.id, session.header.id
+            text = f"{whole} goes on from {part}: there is nothing to merge."
+            raise UsageError(text, f"/resume {whole} has both.")
+        self._covers_all = True  # a merge carries no words
         summary = merge.merge(
-            await self._whole_summary(one.loaded),
-            await self._whole_summary(other.loaded),
+            (await self._summary_of(first, self._thread(first)))[0],
+            (await self._summary_of(second, self._thread(second)))[0],
             self._summaries.ledger_room,
             self._conversation.count,
             fork=fork,
             shift=depth - fork,
         )
-        tags = tuple(dict.fromkeys((*session.tags, *other.loaded.session.tags)))
+        tags = tuple(dict.fromkeys((*session.tags, *second.session.tags)))
         tag_kinds = records.Tag | records.Untag
         entries = tuple(entry for entry in session.entries if not isinstance(entry, tag_kinds))
         plan = ChildPlan(
             parent=replace(session, header=replace(session.header, tags=tags), entries=entries),
-            path=one.loaded.path,
+            path=first.path,
             block=summary_block.render(summary),
-            merged=other.id,
-            depth=depth + other.loaded.session.depth - fork + 1,
+            merged=second.session.header.id,
+            depth=depth + second.session.depth - fork + 1,
         )
         return plan, common is not None
 
-    async def _whole_summary(self, loaded: LoadedSession) -> Summary:
-        """Return the block that covers a whole session, written now if missing."""
-        thread = self._thread(loaded)
-        summary, uncovered = await self._summary_of(loaded, thread)
-        if uncovered:
-            summary, _ = await self._summary_of(loaded, thread, remake=True)
-        return summary
 
-
-class _Branch:
-    """A session to merge. `shared` is the last query of the common session in it, infinite for all
+def _last_shared_query(chain: Sequence[Session], common: str) -> float:
+    """Return the last query of the `common` session that a branch goes on from; infinite for all
     of them.
     """
-
-    def __init__(self, loaded: LoadedSession, sessions: SessionManager) -> None:
-        _check_resumable(loaded.session)
-        chain = read_chain(sessions, loaded.session)
-        self.loaded = loaded
-        self.id = loaded.session.header.id
-        self.line = [loaded.session, *(ancestor.session for ancestor in chain.ancestors)]
-        self.shared = float("inf")
-
-    def compare(self, common: str) -> None:
-        """Find how much of the `common` session this branch goes on from."""
-        children = [one for one in self.line if common and one.header.parent == common]
-        untils = (child.restoration.until for child in children if child.restoration is not None)
-        self.shared = max((place(until)[1] or self.shared for until in untils), default=self.shared)
+    children = [session for session in chain if common and session.header.parent == common]
+    untils = (child.restoration.until for child in children if child.restoration is not None)
+    return max((place(until)[1] or float("inf") for until in untils), default=float("inf"))
 
 
 def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) -> str:
@@ -410,14 +400,10 @@ def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int
 
 def _check_compacted(session: Session) -> None:
     """Raise UsageError for a session that has no parent, or two."""
-    parent, restoration = session.header.parent, session.restoration
-    if not parent or restoration is None:
-        text = "This session was not compacted: it has all its words."
-        raise UsageError(text, "sessions lists the saved ones.")
-    if restoration.merged:
-        both = f"{parent} and {restoration.merged}"
-        text = f"Two sessions were merged here, {both}: nothing was compacted."
-        raise UsageError(text, f"/resume {parent} --full goes back to one of them.")
+    restoration = session.restoration
+    if not session.header.parent or restoration is None or restoration.merged:
+        text = "This session was not compacted."
+        raise UsageError(text, "/tree shows the sessions before it.")
 
 
 def _until_query(session: Session, number: int, hint: str = "") -> Session:

@@ -376,8 +376,8 @@ You: /undo 3
 ✗ /undo takes no argument.
   To send it as text, start with a space.
 You: /uncompact
-✗ Two sessions were merged here, sally_20261122_003015 and sally_20261121_233015: nothing was compacted.
-  /resume sally_20261122_003015 --full goes back to one of them.
+✗ This session was not compacted.
+  /tree shows the sessions before it.
 You: /history
 Session history (10 messages total):
 

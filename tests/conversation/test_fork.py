@@ -197,7 +197,7 @@ def test_a_fork_of_a_fork_that_was_compacted_and_taken_back(tmp_path: Path) -> N
         assert [count for _, count in chain_of(talk)] == [2, 1, 1, 1]
         await conversation.accept(await conversation.planner().uncompact(), acknowledge=False)
         assert refs(conversation.thread.exchanges) == ["1.1", "1.2", "2.1", "3.1", "4.1"]
-        with pytest.raises(UsageError, match="was not compacted: it has all its words"):
+        with pytest.raises(UsageError, match="This session was not compacted"):
             await conversation.planner().uncompact()
         conversation.close()
 
@@ -211,7 +211,7 @@ def test_uncompact_in_a_fork_takes_back_the_compaction_before_it(tmp_path: Path)
         conversation = talk.conversation
         await say(talk, 1, 2)
         await fork(talk, 1)
-        with pytest.raises(UsageError, match="was not compacted: it has all its words"):
+        with pytest.raises(UsageError, match="This session was not compacted"):
             await conversation.planner().uncompact()
         await say(talk, 3)
         await compact(talk)
