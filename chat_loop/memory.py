@@ -74,7 +74,6 @@ class Memory(Struct, frozen=True, kw_only=True):
     """A memory file as it was read. `block` is for the model, without the facts `left_out`."""
 
     path: Path
-    exists: bool
     own: bool
     facts: tuple[str, ...] = ()
     block: str = ""
@@ -111,9 +110,7 @@ class ProjectMemory:
     def load(self) -> Memory:
         """Read the file that applies now."""
         path = locate(self.place.directory, self.place.home)[0] or self.place.own
-        memory = Memory(path=path, exists=os.path.lexists(path), own=path == self.place.own)
-        if not memory.exists:
-            return memory
+        memory = Memory(path=path, own=path == self.place.own)
         try:
             facts = tuple(fact.text for fact in find_facts(_read(path)))
         except ChatLoopError as error:
@@ -165,7 +162,7 @@ class ProjectMemory:
         self.reload()
         if self.state.problem:
             raise ChatLoopError(self.state.problem, "Nothing is noted while it is so.")
-        if project and (self.state.own or not self.state.exists):
+        if project and self.state.own:
             return locate(self.place.directory, self.place.home)[1] / NAME
         return self.state.path
 
@@ -175,7 +172,7 @@ class ProjectMemory:
 
         def edit(text: str) -> str:
             nonlocal added
-            added = all(fact_key(one.text) != fact_key(fact) for one in find_facts(text))
+            added = all(fact_key(other.text) != fact_key(fact) for other in find_facts(text))
             return add_fact(text or _NEW, fact) if added else text
 
         self._change(path, edit)
@@ -185,12 +182,10 @@ class ProjectMemory:
         """Remove fact `number` of those seen, wherever it stands now. Raises ChatLoopError."""
 
         def edit(text: str) -> str:
-            facts = [fact.text for fact in find_facts(text)]
-            if self.state.facts[number] not in facts:
-                message = "That fact is not in the file any more."
-                raise ChatLoopError(message, "/memory shows what is.")
-            last = len(facts) - 1 - facts[::-1].index(self.state.facts[number])
-            return remove_fact(text, last)
+            for fact in find_facts(text):
+                if fact.text == self.state.facts[number]:
+                    return text[: fact.start] + text[fact.end :]
+            raise ChatLoopError("That fact is not in the file any more.", "/memory shows what is.")
 
         self._change(self.state.path, edit)
 
@@ -202,8 +197,7 @@ class ProjectMemory:
         try:
             lock = take_lock(self.place.data, f"memory-{checksum:08x}", seconds=2.0)
             with contextlib.closing(lock):
-                exists = os.path.lexists(path)
-                before = _read(path) if exists else ""
+                exists, before = os.path.lexists(path), _read(path)
                 after = edit(before)
                 data = after.encode()
                 if len(data) > MAX_BYTES and after != before:
@@ -249,8 +243,10 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
 
 
 def _read(path: Path) -> str:
-    """Return the text of a memory file. Raises ChatLoopError."""
+    """Return the text of a memory file, empty when there is none. Raises ChatLoopError."""
     text, reason = "", ""
+    if not os.path.lexists(path):
+        return text
     try:
         if path.is_symlink():  # its target may be anybody's
             reason = "it is a symbolic link"
@@ -327,19 +323,13 @@ def add_fact(text: str, fact: str) -> str:
     if facts:
         place = facts[-1].end
     else:  # not into a comment or code that is not closed
-        hidden = (one for one in _HIDDEN.finditer(text) if one.end() == place)
-        place = next((one.start() for one in hidden), place)
+        hidden = (found for found in _HIDDEN.finditer(text) if found.end() == place)
+        place = next((found.start() for found in hidden), place)
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text[:place]
     if before and not before.endswith("\n"):
         before += newline
     return before + bullet(fact).replace("\n", newline) + newline + text[place:]
-
-
-def remove_fact(text: str, number: int) -> str:
-    """Return the text without fact `number`."""
-    fact = find_facts(text)[number]
-    return text[: fact.start] + text[fact.end :]
 
 
 def bullet(text: str) -> str:

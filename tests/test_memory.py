@@ -32,7 +32,6 @@ from chat_loop.memory import (
     find_facts,
     find_location,
     locate,
-    remove_fact,
 )
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import estimate
@@ -43,6 +42,11 @@ FACT = "Deploys happen on Tuesdays,\nnever on Fridays."
 
 def texts(text: str) -> list[str]:
     return [fact.text for fact in find_facts(text)]
+
+
+def without_fact(text: str, number: int) -> str:
+    fact = find_facts(text)[number]
+    return text[: fact.start] + text[fact.end :]
 
 
 def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
@@ -76,8 +80,8 @@ def test_a_file_written_by_hand_keeps_all_but_the_fact() -> None:
         "Never restart pluto-7 in opening hours.",
     ]
     assert add_fact(before, FACT) == after
-    assert remove_fact(after, 4) == before
-    assert remove_fact(before, 1) == (GOLDEN / "without_backups.md").read_text("utf-8")
+    assert without_fact(after, 4) == before
+    assert without_fact(before, 1) == (GOLDEN / "without_backups.md").read_text("utf-8")
 
 
 def test_a_file_with_other_line_ends_keeps_them() -> None:
@@ -162,17 +166,15 @@ def test_adding_then_forgetting_gives_back_the_same_bytes(text: str, fact: str) 
     before = texts(text)
     more = add_fact(text, fact)
     assert texts(more) == [*before, fact]
-    assert remove_fact(more, len(before)) in (text, f"{text}\n", f"{text}\r\n")
+    assert without_fact(more, len(before)) in (text, f"{text}\n", f"{text}\r\n")
 
 
 @given(FILES.filter(lambda text: bool(find_facts(text))), st.data())
 def test_forgetting_one_leaves_the_others_and_the_prose(text: str, data: st.DataObject) -> None:
     before = find_facts(text)
     number = data.draw(st.integers(0, len(before) - 1))
-    less = remove_fact(text, number)
+    less = without_fact(text, number)
     assert texts(less) == [fact.text for index, fact in enumerate(before) if index != number]
-    gone = before[number]
-    assert less == text[: gone.start] + text[gone.end :]
 
 
 @given(st.lists(NEW, max_size=12), st.integers(0, 400))
@@ -252,14 +254,14 @@ def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_
 def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None:
     book = memory_of(tmp_path)
     own = tmp_path / "data" / "MEMORY.md"
-    assert book.state == Memory(path=own, exists=False, own=True)
+    assert book.state == Memory(path=own, own=True)
     assert (book.block(), book.notice) == ("", "")
     written(own, "- Mine.\n")
     assert book.load().facts == ("Mine.",)
     assert book.load().own
     project = written(tmp_path / "project" / "MEMORY.md", "- Ours.\n")
     assert book.load() == Memory(
-        path=project, exists=True, own=False, facts=("Ours.",), block=f"{INTRO}\n- Ours."
+        path=project, own=False, facts=("Ours.",), block=f"{INTRO}\n- Ours."
     )
 
 
@@ -317,7 +319,7 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
     before = os.lstat(path)
     book = ProjectMemory(where, lambda event: None)
     assert book.state == Memory(
-        path=path, exists=True, own=False, problem=f"{path} is not used as memory: {reason}."
+        path=path, own=False, problem=f"{path} is not used as memory: {reason}."
     )
     assert book.notice == book.warning == f"Memory: none. {path} is not used as memory: {reason}."
     assert book.block() == ""
@@ -436,13 +438,13 @@ def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
     written(path, "# New\n\n- c\n- x\n- b\n")
     book.remove(1)
     assert path.read_text("utf-8") == "# New\n\n- c\n- x\n"
-    book.state = Memory(path=path, exists=True, own=False, facts=("gone",))
+    book.state = Memory(path=path, own=False, facts=("gone",))
     with pytest.raises(ChatLoopError, match="not in the file any more"):
         book.remove(0)
     written(path, "- d\n- e\n- d\n")
     book.reload()
     book.remove(2)
-    assert path.read_text("utf-8") == "- d\n- e\n"
+    assert path.read_text("utf-8") == "- e\n- d\n"
 
 
 def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
