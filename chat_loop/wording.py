@@ -92,10 +92,11 @@ def plural(number: int, noun: str) -> str:
 
 def compaction_text(compaction: Compaction) -> str:
     """`61K → 9.4K tokens · 14 decisions, 6 pins, 52 facts kept · 37 values in the archive only`."""
-    sizes = f"{compact_number(compaction.before)} → {compact_number(compaction.after)} tokens"
-    kept = {"decision": compaction.decisions, "pin": compaction.pins, "fact": compaction.facts}
-    parts = [sizes, ", ".join(plural(number, noun) for noun, number in kept.items() if number)]
-    parts = [parts[0], f"{parts[1]} kept"] if parts[1] else parts[:1]
+    parts = [f"{compact_number(compaction.before)} → {compact_number(compaction.after)} tokens"]
+    counts = {"decision": compaction.decisions, "pin": compaction.pins, "fact": compaction.facts}
+    if any(counts.values()):
+        texts = (plural(number, noun) for noun, number in counts.items() if number)
+        parts.append(f"{', '.join(texts)} kept")
     if compaction.archived:
         parts.append(f"{plural(compaction.archived, 'value')} in the archive only")
     return " · ".join(parts)

@@ -126,7 +126,7 @@ async def resume(chat: Chat, argument: str) -> None:
     plan = await conversation.planner(quick=quick).resume(loaded, last=last, whole=whole)
     parts = ["the summary"] if plan.block else []
     parts += [plural(len(plan.carried), "exchange")] if plan.carried else []
-    confirmed = plan.answered and not quick
+    confirmed = not quick
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""

@@ -74,12 +74,11 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     instructions: str = ""
     limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
-    retry: bool = True
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
     """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`. `model`
-    is provider:model; `answered` is False when the last provider failed.
+    is provider:model.
     """
 
     narrative: Summary | None = None
@@ -88,7 +87,6 @@ class Outcome(Struct, frozen=True, kw_only=True):
     seconds: float | None = None
     model: str = ""
     problem: str = ""
-    answered: bool = True
 
     @property
     def source(self) -> SummarySource:
@@ -182,10 +180,7 @@ def tools_size(specs: Iterable[ToolSpec], count: Count) -> int:
 
 def messages_in(exchanges: Iterable[Exchange]) -> int:
     """Return how many messages exchanges are: a query, and a reply when there is one."""
-    return sum(
-        1 + bool(exchange.reply is not None and exchange.reply.text.strip())
-        for exchange in exchanges
-    )
+    return sum(1 + bool(exchange.reply and exchange.reply.text.strip()) for exchange in exchanges)
 
 
 def reported(session: records.Session, count: Count) -> int | None:

@@ -94,11 +94,11 @@ async def summarize(
     options = replace(options, instructions=clip(options.instructions, 400, count))
     focus = clip(redact_text(focus), 200, count)
     writer = _Writer(routes, parent, count, show, options, focus)
-    problem, answered = "", True
+    problem = ""
     try:
         await writer.write(exchanges)
     except ChatLoopError as error:
-        problem, answered = error.message, isinstance(error, TimedOut | InvalidSummary)
+        problem = error.message
     return Outcome(
         narrative=None if problem else join(writer.parts, parent),
         covered=() if problem else tuple(exchanges),
@@ -106,7 +106,6 @@ async def summarize(
         seconds=round(options.limits.clock() - started, 2),
         model=writer.model,
         problem=problem,
-        answered=answered,
     )
 
 
@@ -161,7 +160,7 @@ class _Writer(Struct):
             if not isinstance(error, InvalidSummary):
                 pause = error.retry_after or limits.first_pause
             may_succeed = error.retryable and not isinstance(error, TimedOut)
-            if not (may_succeed and self.options.retry and pause < MAX_PAUSE):
+            if not may_succeed or pause >= MAX_PAUSE:
                 raise error
         self.show(Retrying(reason=error.message, seconds=pause, attempt=2, attempts=2))
         if pause:

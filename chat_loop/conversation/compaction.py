@@ -73,7 +73,6 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     `pins` are the current ones, whatever the block says. A fork leaves out what the parent said
     after `until`; `merged` is the id of a second parent, and `depth` then the child's place in the
     chain of both. `left_out` exchanges do not fit verbatim; the block covers them.
-    `answered` is False when the model failed to write the block: it is not asked again at once.
     """
 
     parent: records.Session
@@ -86,7 +85,6 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     merged: str = ""
     depth: int = 0
     left_out: int = 0
-    answered: bool = True
 
     def restoration(self, at: datetime) -> records.Restoration:
         """Return the child's first record."""
@@ -136,7 +134,6 @@ class Compaction:
         self._prepared: Outcome | None = None
         self._deliver_to: Callable[[Outcome], None] | None = None  # takes a summary that comes late
         self._failures = 0  # of summaries in the background, in a row
-        self._problem = ""
 
     @property
     def state(self) -> str:
@@ -187,8 +184,6 @@ class Compaction:
             [result] = await asyncio.gather(asking, return_exceptions=True)
             if not isinstance(result, Outcome) or result.narrative is None:
                 self._failures += 1
-                unexpected = f"{type(result).__name__}: {result}"
-                self._problem = result.problem if isinstance(result, Outcome) else unexpected
                 return
             self._failures = 0
             if idle:
@@ -253,12 +248,6 @@ class Compaction:
         if not (limits.enabled and conversation.options.use_ai_summary):
             return
         if self._failures >= MAX_FAILURES:
-            if self._problem:
-                text = f"Three summaries in a row failed ({self._problem}): none is made in the "
-                text += "background until one succeeds."
-                hint = "Compaction works without a model; /compact tries again."
-                conversation.show(Warned(text, hint))
-            self._problem = ""
             return
         thread, used = conversation.thread, conversation.meter.budget().used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
@@ -282,14 +271,9 @@ class Compaction:
         thread, used = conversation.thread, conversation.meter.budget().used
         if limits.enabled and used >= budget.EARLY * conversation.trigger:
             return
-        sizes = await conversation.meter.sizes(thread.fresh)
-        done, end = len(self.prepared(thread.fresh).covered), len(sizes)
-        # a resume takes the last exchanges along as they are
-        room, last = min(PREPARED_TOKENS, conversation.window // 16), limits.preserve_recent // 2
-        while end and len(sizes) - end < last and sum(sizes[end - 1 :]) <= room:
-            end -= 1
-        if sum(sizes[done:end]) >= PREPARED_TOKENS:
-            self._prepare(thread, end, idle=True)
+        done = len(self.prepared(thread.fresh).covered)
+        if sum(await conversation.meter.sizes(thread.fresh[done:])) >= PREPARED_TOKENS:
+            self._prepare(thread, len(thread.fresh), idle=True)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""

@@ -381,7 +381,7 @@ class Conversation:
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, with everything as it was, when the disk refuses."""
         applied = await run_to_completion(self.compaction.take(draft))
-        if applied and acknowledge and draft.outcome.answered:
+        if applied and acknowledge:
             await self.acknowledge()
         return applied
 
@@ -394,7 +394,7 @@ class Conversation:
     async def accept(self, plan: ChildPlan, *, acknowledge: bool = True) -> None:
         """End this session and begin the planned child. Raises SaveError if it cannot be saved."""
         await run_to_completion(self._leave("resume", plan))
-        if acknowledge and plan.answered:
+        if acknowledge:
             await self.acknowledge()
 
     async def leave(self, reason: SealReason) -> None:

@@ -66,7 +66,7 @@ class ContextMeter:
 
     def weights(self) -> dict[str, int]:
         """Return the estimated tokens of the parts of the next request."""
-        agent, thread = self._conversation.agent, self._fit(self._conversation.thread)
+        agent, thread = self._conversation.agent, self._as_sent(self._conversation.thread)
         pieces = messages.pieces(thread, tools=agent.provider.calls_tools)
         tools = self._tools_size()
         return budget.weigh(pieces, agent.system_prompt, agent.memory, tools, self._count)
@@ -111,11 +111,11 @@ class ContextMeter:
     def left_out(self) -> int:
         """Return how many exchanges the limits leave out of the next request."""
         thread = self._conversation.thread
-        return len(thread.exchanges) - len(self._within_limits(thread).exchanges)
+        return len(thread.exchanges) - len(self._as_sent(thread).exchanges)
 
     def messages(self, thread: Thread | None = None) -> tuple[Message, ...]:
         """Return the messages that would be sent now, for this thread or another."""
-        thread = self._fit(thread or self._conversation.thread)
+        thread = self._as_sent(thread or self._conversation.thread)
         return messages.messages_of(thread, tools=self._conversation.agent.provider.calls_tools)
 
     def request(self) -> tuple[Message, ...]:
@@ -159,22 +159,21 @@ class ContextMeter:
             self._tools = specs, budget.tools_size(specs, self._count)
         return self._tools[1]
 
-    def _fit(self, thread: Thread) -> Thread:
-        """Return a thread as it is sent."""
-        limit = messages.block_room(self._conversation.window)
-        return messages.fit_block(self._within_limits(thread), limit, self._count)
-
-    def _within_limits(self, thread: Thread) -> Thread:
-        """Return the newest of a thread, within the limits that hold when nothing is compacted."""
+    def _as_sent(self, thread: Thread) -> Thread:
+        """Return a thread with a block that fits the window, and only its newest exchanges within
+        the limits that hold when nothing is compacted.
+        """
         limits, session = self._conversation.options.limits, thread.session
-        if limits.enabled or not (limits.max_messages or limits.max_tokens):
-            return thread
-        newest = budget.newest_within(thread.exchanges, limits, self._count)
-        own = {0, *(said.query.number for said in newest if said.depth == session.depth)}
-        entries = tuple(
-            entry
-            for entry in session.entries
-            if not isinstance(entry, records.QueryEntry) or entry.number in own
+        if not limits.enabled and (limits.max_messages or limits.max_tokens):
+            newest = budget.newest_within(thread.exchanges, limits, self._count)
+            own = {0, *(said.query.number for said in newest if said.depth == session.depth)}
+            entries = tuple(
+                entry
+                for entry in session.entries
+                if not isinstance(entry, records.QueryEntry) or entry.number in own
+            )
+            carried = tuple(exchange for exchange in thread.carried if exchange in newest)
+            thread = replace(thread, carried=carried, session=replace(session, entries=entries))
+        return messages.fit_block(
+            thread, messages.block_room(self._conversation.window), self._count
         )
-        carried = tuple(exchange for exchange in thread.carried if exchange in newest)
-        return replace(thread, carried=carried, session=replace(session, entries=entries))

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, field
+from msgspec import Struct, convert, field
+from msgspec.structs import replace
 
 from chat_loop.config import Config
 from chat_loop.context.budget import Limits, SummaryOptions
@@ -47,11 +48,8 @@ def options_of(
         use_ai_summary=auto.use_ai_summary,
         compact_on_resume=auto.compact_on_resume,
         attach_from_archive=context.attach_from_archive,
-        limits=Limits(
-            enabled=auto.enabled,
-            trigger_threshold=auto.trigger_threshold,
-            compact_ratio=auto.compact_ratio,
-            preserve_recent=auto.preserve_recent,
+        limits=replace(
+            convert(auto, Limits, from_attributes=True),
             max_messages=context.max_history_messages,
             max_tokens=context.max_history_tokens,
         ),

@@ -17,7 +17,6 @@ from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
 from chat_loop.conversation.compaction import ChildPlan, uncancel
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.summaries import SummaryWriter
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import records, summary_block
@@ -40,7 +39,7 @@ class ChildPlanner:
         self._quick = quick
         # a summary that covers a part of its session is made anew, which asks a model
         self._covers_all = conversation.options.compact_on_resume and not quick
-        self._answered = True
+        self._summaries = conversation.compaction.summaries
 
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
@@ -90,10 +89,6 @@ class ChildPlanner:
             self._conversation.show(Warned(text, "Continuing from an extract instead."))
             return True
         return False
-
-    @property
-    def _summaries(self) -> SummaryWriter:
-        return self._conversation.compaction.summaries
 
     async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
         """Continue from query `number` of a session, verbatim. Raises UsageError."""
@@ -172,7 +167,6 @@ class ChildPlanner:
             carried=fitting,
             unsummarized_from=next((one.ref for one in fitting if one in unsummarized), ""),
             left_out=number - len(fitting),
-            answered=self._answered,
         )
 
     def _fitting(self, words: Sequence[Exchange], summary: Summary) -> tuple[Exchange, ...]:
@@ -217,7 +211,6 @@ class ChildPlanner:
                 uncancel()
                 show(SummaryEnded(source="extracted", problem="Summary skipped."))
                 return self._summaries.cover(thread), ()
-            self._answered = outcome.answered
         summary = self._summaries.cover(thread, outcome)
         if loaded.is_sealable:
             try:

@@ -79,7 +79,7 @@ class SummaryWriter:
         first = self._conversation.options.summarizer
         routes = (own,) if first is None else (first, own)
         options, limits = self._conversation.options.summary, conversation.agent.limits
-        options = replace(options, limits=limits, optional=optional, retry=not quiet)
+        options = replace(options, limits=limits, optional=optional)
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
             options = replace(options, limit=max(options.limit, 600.0))
 
@@ -135,8 +135,8 @@ class SummaryWriter:
         room = budget.room(conversation.window)
 
         def size_with(block: str) -> int:
-            confirms = acknowledge and outcome.answered
-            return waiting + conversation.meter.child_size(block, plan.keep, acknowledged=confirms)
+            size = conversation.meter.child_size(block, plan.keep, acknowledged=acknowledge)
+            return waiting + size
 
         def build() -> Draft:
             span = thread.uncovered(plan.compact)

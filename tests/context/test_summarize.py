@@ -16,7 +16,7 @@ from chat_loop.context import ledger
 from chat_loop.context.budget import Outcome, SummaryOptions
 from chat_loop.context.messages import Thread
 from chat_loop.context.summary import FIRST, join_outcomes, summarize
-from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded, ProviderError
+from chat_loop.errors import AuthenticationFailed, ContextTooLong, Overloaded
 from chat_loop.events import Event, Retrying, SummaryProgress, SummaryStarted
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.parser import parse
@@ -256,10 +256,8 @@ def test_two_failures_give_no_narrative(
 ) -> None:
     made = Made(talk(("Hi", "Hello.")), *steps)
     paused = 1.0 if steps[0] is DOWN else 0.0
-    seconds, answered = 2.0 * len(steps) + paused, not isinstance(steps[-1], ProviderError)
-    assert made.outcome == Outcome(
-        narrative=None, usage=cost, seconds=seconds, problem=problem, answered=answered
-    )
+    seconds = 2.0 * len(steps) + paused
+    assert made.outcome == Outcome(narrative=None, usage=cost, seconds=seconds, problem=problem)
     assert made.model.steps == []
 
 

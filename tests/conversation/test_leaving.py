@@ -65,25 +65,6 @@ def test_a_prepared_summary_is_used_without_a_call(tmp_path: Path) -> None:
     assert prepared == SummaryPrepared(usage=seal.usage, cost=0.25)
 
 
-def test_the_last_exchanges_are_not_summarized_while_nobody_types(tmp_path: Path) -> None:
-    talk = Talk(tmp_path, "Yes.", *["Noted."] * 7, SUMMARY, options=PRICE)
-    detached: list[str] = []
-    talk.conversation._detach = detached.append
-
-    async def run() -> None:
-        for text in (LONG, *(f"Plank {number}." for number in range(7))):
-            await talk.conversation.ask(text)
-        await talk.conversation.compaction.prepare_exit()
-        await talk.conversation.compaction.wait()
-        await talk.conversation.end()
-
-    asyncio.run(run())
-    summarized = talk.sent[-1][0].text
-    assert "Plank 1." in summarized
-    assert "Plank 2." not in summarized
-    assert seal_of(talk).covers == 3
-
-
 def test_a_fresh_session_leaves_the_old_one_with_the_prepared_summary(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "Yes.", SUMMARY, options=PRICE)
     conversation, path = talk.conversation, talk.path
