@@ -115,7 +115,6 @@ class ProviderConfig(Section, frozen=True):
     headers: Mapping[str, str] = field(default_factory=dict)
     tools: bool | None = None
     max_tokens: Count = 0
-    api_version: str = ""
     region: str = ""
     profile: str = ""
     context: Count = 0

@@ -116,7 +116,6 @@ class Request(Struct, frozen=True, kw_only=True):
     system: str
     messages: tuple[Message, ...]
     max_tokens: int | None = None
-    temperature: float | None = None
     grammar: str | None = None
     tools: tuple[ToolSpec, ...] = ()
 

@@ -52,9 +52,9 @@ def test_the_providers_that_the_example_describes_can_be_set_so() -> None:
     config = parse(f"providers:{body}".replace("\n", "\n  ").encode(), "example")
 
     assert config.providers["azure"] == ProviderConfig(
-        base_url="https://NAME.openai.azure.com", api_version="2024-10-21", model="DEPLOYMENT"
+        base_url="https://NAME.openai.azure.com", model="DEPLOYMENT"
     )
-    assert config.providers["local"] == ProviderConfig(context=16384, threads=4, tools=True)
+    assert config.providers["local"] == ProviderConfig(context=16384, threads=4)
     assert [*config.providers] == [
         "compatible",
         "office",
@@ -188,9 +188,9 @@ def test_names_of_variables(variable: str) -> None:
         ("providers: {local: {context: -1}}", ("c.yaml: providers.local.context: expected `int` "
                                               ">= 0. config.example.yaml shows every key.")),
         (
-            "providers: {azure: {api_version: 2024-10-21}}",
+            "providers: {azure: {model: 2024-10-21}}",
             (
-                "c.yaml: providers.azure.api_version: expected `str`, got `date`. "
+                "c.yaml: providers.azure.model: expected `str`, got `date`. "
                 "config.example.yaml shows every key."
             ),
         ),

@@ -10,7 +10,6 @@ from typing import Any
 
 from chat_loop.providers import wire
 from chat_loop.providers.answers import count_at, text_at, value_at
-from chat_loop.providers.capabilities import Capabilities, bare_name, from_answer
 from chat_loop.providers.replies import INVALID_KEY, Reply, arguments_of, arguments_text, tool_name
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
@@ -34,6 +33,7 @@ class AnthropicProvider(wire.WireProvider):
     """Claude models."""
 
     path = "/v1/messages"
+    models_path = "/v1/models/{}"
 
     def _connect(self) -> Any:
         import anthropic
@@ -61,9 +61,7 @@ class AnthropicProvider(wire.WireProvider):
             for tool in request.tools
         ]
         system: object = wire.replace_surrogates(request.system)
-        name, quirks = bare_name(self.model), self.entry.quirks
-        # a summary is asked for once
-        if request.grammar is None and not name.startswith(quirks.no_cache):
+        if request.grammar is None:  # a summary is asked for once
             messages = with_breakpoints(messages)
             if request.system.strip():
                 system = ending_in_breakpoint(system)
@@ -79,8 +77,6 @@ class AnthropicProvider(wire.WireProvider):
             body["system"] = system
         if tools:
             body["tools"] = tools
-        if request.temperature is not None and name.startswith(quirks.takes_temperature):
-            body["temperature"] = request.temperature
         return body
 
     def _ceiling(self, request: Request) -> int:
@@ -88,9 +84,6 @@ class AnthropicProvider(wire.WireProvider):
         window = self.window.tokens
         left = window - 2 * sum(map(estimate, request.texts))
         return min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
-
-    async def _fetch_capabilities(self) -> Capabilities:
-        return from_answer(await self._answer(f"/v1/models/{self.model}"))
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):

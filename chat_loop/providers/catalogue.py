@@ -15,21 +15,16 @@ from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
 from chat_loop.providers.servers import host_and_port, is_local_address
 
-Kind = Literal["anthropic", "bedrock", "openai", "azure", "local", "scripted"]
+Kind = Literal["anthropic", "bedrock", "openai", "local", "scripted"]
 """Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
 
 AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
-AZURE_TOKEN = "AZURE_OPENAI_AD_TOKEN"
-AZURE_VERSIONS = ("OPENAI_API_VERSION", "AZURE_OPENAI_API_VERSION")
 
 
 class Quirks(Struct, frozen=True, kw_only=True):
     """The differences of a server from Chat Completions. Models are named by prefixes."""
 
     limit: str = "max_tokens"  # its name of the ceiling of a reply
-    fixed_temperature: tuple[str, ...] = ()  # models that refuse any other `temperature`
-    takes_temperature: tuple[str, ...] = ()  # Claude models that do not answer it with 400
-    no_cache: tuple[str, ...] = ()  # Claude models that have no prompt cache here
     no_tools: tuple[str, ...] = ()  # models that have no tools here
     think_tags: bool = True  # reasoning may stand in the reply's text, in `<think>` tags
     cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
@@ -52,7 +47,6 @@ class Entry(Struct, frozen=True, kw_only=True):
     quirks: Quirks = Quirks()
     lists_names_only: bool = False  # its list of models says nothing more, or there is none
     max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
-    api_version: str = ""
     region: str = ""
     profile: str = ""
     key_hint: str = ""  # what to do when the key is refused, where the usual is not right
@@ -80,11 +74,17 @@ class Entry(Struct, frozen=True, kw_only=True):
         """Return the key that is set, or ""."""
         return next(filter(None, (environment.get(name, "") for name in self.keys)), "")
 
-    def require_address(self) -> None:
-        """Raise NoProvider for a server without an address."""
-        if self.kind == "openai" and self.name != "openai" and not self.base_url:
-            hint = f"Set providers.{self.name}.base_url, or give --base-url URL."
+    def address(self, environment: Mapping[str, str]) -> str:
+        """Return the server's address, "" for the SDK's own. Raises NoProvider without one."""
+        address = self.base_url
+        hint = f"Set providers.{self.name}.base_url, or give --base-url URL."
+        if self.name == "azure":
+            address = (address or environment.get(AZURE_ENDPOINT, "")).rstrip("/")
+            address += "/openai/v1" if address and not address.endswith("/v1") else ""
+            hint = f"Set {AZURE_ENDPOINT}, as https://NAME.openai.azure.com."
+        if self.kind == "openai" and self.name != "openai" and not address:
             raise NoProvider(f"The address of {self.title} is not set.", hint)
+        return address
 
     def request_headers(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Return `headers` with the values of their variables. Raises NoProvider."""
@@ -126,7 +126,7 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
         tools=entry.tools if setting.tools is None else setting.tools,
         **{
             field: getattr(setting, field) or getattr(entry, field)
-            for field in ("base_url", "model", "max_tokens", "api_version", "region", "profile")
+            for field in ("base_url", "model", "max_tokens", "region", "profile")
         },
     )
 
@@ -138,10 +138,8 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
         hint = f"export {entry.keys[0]}=..." if entry.keys else ""
         return AuthenticationFailed(f"{names} is not set.", hint)
     try:
-        entry.require_address()
+        entry.address(environment)
         entry.request_headers(environment)
-        if entry.kind == "azure":
-            azure_address(entry, environment)
         if entry.kind == "bedrock":
             from chat_loop.providers.bedrock import check  # loads AWS's library
 
@@ -149,26 +147,6 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
     except ProviderError as error:
         return error
     return None
-
-
-def azure_address(entry: Entry, environment: Mapping[str, str]) -> tuple[str, str]:
-    """Return the address of an Azure resource, and its API's version or ""."""
-    endpoint = entry.base_url or environment.get(AZURE_ENDPOINT, "")
-    if not endpoint:
-        raise NoProvider(
-            f"Azure OpenAI has no endpoint: {AZURE_ENDPOINT} is not set.",
-            f"Set {AZURE_ENDPOINT} or providers.azure.base_url, as https://NAME.openai.azure.com.",
-        )
-    if endpoint.rstrip("/").endswith("/openai/v1"):
-        return endpoint, ""
-    versions = (entry.api_version, *(environment.get(name, "") for name in AZURE_VERSIONS))
-    version = next(filter(None, versions), "")
-    if not version:
-        raise NoProvider(
-            f"Azure OpenAI has no API version: {AZURE_VERSIONS[0]} is not set.",
-            f"Set {AZURE_VERSIONS[0]} or providers.azure.api_version, such as 2024-10-21.",
-        )
-    return endpoint, version
 
 
 def keys_in(config: Config, environment: Mapping[str, str]) -> Iterator[str]:

@@ -19,7 +19,7 @@ from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
-from chat_loop.providers.openai import AzureProvider, OpenAIProvider
+from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.providers.servers import server_at, without_credentials
@@ -38,7 +38,6 @@ SETUP_HINT = """Ways to get one:
 
 ADAPTERS: Mapping[Kind, type[WireProvider]] = {
     "anthropic": AnthropicProvider,
-    "azure": AzureProvider,
     "bedrock": BedrockProvider,
     "openai": OpenAIProvider,
 }
@@ -204,7 +203,7 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
         )
     if entry.kind == "scripted":
         return EchoProvider(window, takes_images=bool(images))
-    entry.require_address()
+    entry = replace(entry, base_url=entry.address(machine.environment))
     # None leaves the SDK to its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
     key = None if by_sdk else entry.key(machine.environment)

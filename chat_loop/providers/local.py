@@ -197,7 +197,7 @@ def _body(request: Request, reply_tokens: int) -> dict[str, object]:
         "return_progress": True,
         "cache_prompt": True,
         "max_tokens": reply_tokens if request.max_tokens is None else request.max_tokens,
-        "temperature": 0.3 if request.temperature is None else request.temperature,
+        "temperature": 0.3,
         "repeat_penalty": 1.05,
     }
     if request.grammar is not None:

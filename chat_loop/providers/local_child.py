@@ -110,21 +110,15 @@ def load(path: str, context: int, threads: int) -> Any:
 
 def usable_cores() -> int:
     """Return the physical cores that this process may use, by affinity and cgroup quota."""
-    if not hasattr(os, "sched_getaffinity"):
-        return os.cpu_count() or 1
-    place = "/sys/devices/system/cpu/cpu{}/topology/thread_siblings_list"
-    cores = len({_read(place.format(cpu)) or str(cpu) for cpu in os.sched_getaffinity(0)})
-    limit, _, period = _read("/sys/fs/cgroup/cpu.max").strip().partition(" ")
-    if limit.isdigit() and period.isdigit():
-        cores = min(cores, -(-int(limit) // int(period)))
-    return max(1, cores)
-
-
-def _read(path: str) -> str:
-    try:
-        return Path(path).read_text("utf-8")
-    except OSError:
-        return ""
+    siblings = Path("/sys/devices/system/cpu").glob("cpu[0-9]*/topology/thread_siblings_list")
+    limits = [os.cpu_count() or 1, len({path.read_text("utf-8") for path in siblings})]
+    if hasattr(os, "sched_getaffinity"):
+        limits.append(len(os.sched_getaffinity(0)))
+    quota = Path("/sys/fs/cgroup/cpu.max")  # as "150000 100000", or "max 100000"
+    share, _, period = (quota.read_text("utf-8") if quota.is_file() else "").partition(" ")
+    if share.isdigit():
+        limits.append(-(-int(share) // int(period)))
+    return min(filter(None, limits))
 
 
 if __name__ == "__main__":

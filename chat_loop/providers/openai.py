@@ -1,4 +1,4 @@
-"""OpenAI, Azure and every server that speaks Chat Completions
+"""OpenAI and every server that speaks Chat Completions, Azure's among them
 (https://platform.openai.com/docs/api-reference/chat).
 """
 
@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import os
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from typing import Any
@@ -18,8 +17,8 @@ from chat_loop.events import Event
 from chat_loop.providers import replies, wire
 from chat_loop.providers.answers import count_at, list_at, text_at, value_at
 from chat_loop.providers.anthropic import with_breakpoints
-from chat_loop.providers.capabilities import Capabilities, from_answer
-from chat_loop.providers.catalogue import AZURE_TOKEN, Entry, azure_address
+from chat_loop.providers.capabilities import Capabilities
+from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
 from chat_loop.tokens import estimate
@@ -42,8 +41,7 @@ class OpenAIProvider(wire.WireProvider):
     def __init__(self, model: str, entry: Entry, **settings: Any) -> None:
         """Accept the arguments of `WireProvider`."""
         super().__init__(model, entry, **settings)
-        fixed_temperature = model.startswith(entry.quirks.fixed_temperature)
-        self._unknown_parameters = {"temperature"} if fixed_temperature else set()  # to the server
+        self._unknown_parameters = set[str]()  # to the server
         self._is_openai = self.name == "openai"
         self._replayed: dict[tuple[str, str], tuple[str, str]] = {}
         """Name and arguments of a call -> its signature, which Gemini wants back with it, and the
@@ -53,29 +51,23 @@ class OpenAIProvider(wire.WireProvider):
     def _connect(self) -> Any:
         import openai
 
-        client = self._make_client(
-            openai, {"max_retries": 0, "http_client": wire.http_client(openai)}
-        )
-        if not self._is_openai:
-            names = ["OpenAI-Organization", "OpenAI-Project"]
-            names += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
-            self._sdk_headers = dict.fromkeys(names, openai.omit)
-            if self.entry.kind != "azure":  # whose client knows several ways
-                self._sdk_headers["Authorization"] = f"Bearer {client.api_key}"
-        return openai, client, openai.OpenAIError
-
-    def _make_client(self, openai: Any, shared: dict[str, Any]) -> Any:
-        """Make the SDK's client. Raises `ProviderError` without a key."""
         key, base_url = self._api_key, self.entry.base_url or None
         if not self._is_openai:  # None would stand for OpenAI's own
             key = key or ("" if self.entry.needs_key else "none")  # the SDK insists on one
             base_url = base_url or ""
-        client = None
+        client, http = None, wire.http_client(openai)
         with suppress(openai.OpenAIError):
-            client = openai.AsyncOpenAI(api_key=key, base_url=base_url, **shared)
+            client = openai.AsyncOpenAI(
+                api_key=key, base_url=base_url, max_retries=0, http_client=http
+            )
         if client is None or not client.api_key:
             raise self.key_error()
-        return client
+        if not self._is_openai:
+            names = ["OpenAI-Organization", "OpenAI-Project"]
+            names += wire.headers_named_in("OPENAI_CUSTOM_HEADERS")
+            self._sdk_headers = dict.fromkeys(names, openai.omit)
+            self._sdk_headers["Authorization"] = f"Bearer {client.api_key}"
+        return openai, client, openai.OpenAIError
 
     async def _prepare(self, request: Request) -> None:
         """Let Ollama load the model and report its window: it silently drops what does not fit."""
@@ -97,15 +89,6 @@ class OpenAIProvider(wire.WireProvider):
             )
             error.window = self.window.tokens
             raise error
-
-    async def _fetch_capabilities(self) -> Capabilities:
-        answer = await self._answer("/models")
-        entries = answer if isinstance(answer, list) else list_at(answer, "data")  # Together: list
-        by_name = {text_at(entry, "id"): entry for entry in entries}
-        bare = self.model.partition(":")[0]
-        # the last two as Ollama and OpenRouter write it
-        names = (self.model, f"{self.model}:latest", bare)
-        return from_answer(next((by_name[name] for name in names if name in by_name), None))
 
     def _body(self, request: Request) -> dict[str, object]:
         quirks = self.entry.quirks
@@ -130,8 +113,6 @@ class OpenAIProvider(wire.WireProvider):
         tokens = request.max_tokens or self.entry.max_tokens
         if limit and tokens:
             body[limit] = tokens
-        if request.temperature is not None:
-            body["temperature"] = request.temperature
         return {name: value for name, value in body.items() if name not in self._unknown_parameters}
 
     def _messages_of(self, message: Message) -> Iterator[dict[str, object]]:
@@ -181,7 +162,7 @@ class OpenAIProvider(wire.WireProvider):
                 return f" {self.model} is offered no tools from now on."
         elif status in (400, 422) and any(word in message for word in UNKNOWN_PHRASES):
             sent = self._body(request)
-            for name in ("stream_options", "temperature", *LIMITS):
+            for name in ("stream_options", *LIMITS):
                 if name in sent and name in message:
                     self._unknown_parameters.add(name)
                     return ""
@@ -200,23 +181,6 @@ class OpenAIProvider(wire.WireProvider):
                 self._replayed[_key(call)] = streamed.signature, reasoning
             reasoning = ""
         return reply.final_events(with_calls=with_calls)
-
-
-class AzureProvider(OpenAIProvider):
-    """A deployment of an Azure OpenAI resource; the model is the deployment's name."""
-
-    def _make_client(self, openai: Any, shared: dict[str, Any]) -> Any:
-        endpoint, version = azure_address(self.entry, os.environ)
-        token = os.environ.get(AZURE_TOKEN, "") if AZURE_TOKEN in self.entry.keys else ""
-        key = "" if token else self.entry.key(os.environ)
-        if not (token or key):
-            raise self.key_error()
-        if not version:
-            return openai.AsyncOpenAI(api_key=token or key, base_url=endpoint, **shared)
-        keys = {"api_key": key or None, "azure_ad_token": token or None}
-        return openai.AsyncAzureOpenAI(
-            azure_endpoint=endpoint, api_version=version, **keys, **shared
-        )
 
 
 def read_chunk(event: object, reply: Reply) -> None:

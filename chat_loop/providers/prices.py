@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime
 from itertools import product
 from pathlib import Path
 from types import MappingProxyType
@@ -34,8 +33,6 @@ def cost(
     model: str,
     provider: str = "",
     overrides: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-    *,
-    at: datetime | None = None,
 ) -> float | None:
     """Return the cost of one call in US dollars, None when it is unknown. `overrides` are dollars
     per million tokens of input and output; a vendor's price holds whatever server answers.
@@ -59,9 +56,7 @@ def cost(
     )
     seller = SELLERS.get(vendor, vendor)
     try:
-        priced = genai_prices.calc_price(
-            tokens, bare_name(model), provider_id=seller, genai_request_timestamp=at
-        )
+        priced = genai_prices.calc_price(tokens, bare_name(model), provider_id=seller)
     except LookupError:
         return None
     if priced.model_price.input_mtok is None or priced.model_price.output_mtok is None:

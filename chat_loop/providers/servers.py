@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import socket
-from collections.abc import Mapping
 from contextlib import suppress
 from functools import reduce
 from threading import Timer
@@ -13,7 +12,12 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from msgspec import Struct
 
 from chat_loop.providers.answers import list_at, text_at, value_at
-from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities, from_answer
+from chat_loop.providers.capabilities import (
+    NO_CAPABILITIES,
+    Capabilities,
+    entry_of_model,
+    from_answer,
+)
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
@@ -57,15 +61,8 @@ def accepts_connections(address: str) -> bool:
 class Server(Struct, frozen=True):
     """An OpenAI-compatible server as it describes itself."""
 
-    entries: tuple[Mapping[str, object], ...] = ()  # its list of models
+    models: tuple[str, ...] = ()  # the names of those that chat
     loading: bool = False  # it runs, and still loads its model
-
-    @property
-    def models(self) -> tuple[str, ...]:
-        """The names of the models that chat."""
-        names = (text_at(entry, "id") for entry in self.entries)
-        names = (name for name in names if name.isprintable() and 0 < len(name) <= 200)
-        return tuple(name for name in names if "embed" not in name.lower())
 
 
 def server_at(address: str, key: str = "") -> Server | None:
@@ -77,28 +74,27 @@ def server_at(address: str, key: str = "") -> Server | None:
         return Server(loading=True)
     if not isinstance(value_at(answer, "data"), list):
         return None
-    return Server(tuple(entry for entry in list_at(answer, "data") if isinstance(entry, dict)))
+    names = [text_at(entry, "id") for entry in list_at(answer, "data")]
+    names = [name for name in names if name.isprintable() and 0 < len(name) <= 200]
+    return Server(tuple(name for name in names if "embed" not in name.lower()))
 
 
 def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
     """Ask a server of this machine what `model` takes there, on the pages that Ollama, LM Studio
     and llama-server have for it, and in its list of models.
     """
-    server = server_at(address, key)
-    if server is None:
+    _, models = _answer(address, "/models", key)
+    if not isinstance(value_at(models, "data"), list):
         return NO_CAPABILITIES
     root = root_of(address)
     processes = list_at(_answer(root, "/api/ps", key)[1], "models")
-    loaded = (one for one in processes if text_at(one, "name") in (model, f"{model}:latest"))
-    # a server with one model answers with it, whatever name is asked for
-    only = server.entries[0] if len(server.entries) == 1 else None
-    named = (entry for entry in server.entries if entry.get("id") == model)
+    names = (model, f"{model}:latest")
     answers = (
-        next(loaded, None),
+        next((process for process in processes if text_at(process, "name") in names), None),
         _answer(root, "/api/show", key, {"model": model})[1],
         _answer(root, f"/api/v0/models/{quote(model)}", key)[1],
         _answer(root, "/props", key)[1],
-        next(named, only),
+        entry_of_model(models, model),
     )
     return reduce(Capabilities.with_fallback, map(from_answer, answers))
 

@@ -21,7 +21,13 @@ from msgspec.structs import replace
 from chat_loop import errors
 from chat_loop.errors import NoProvider, ProviderError
 from chat_loop.events import Event
-from chat_loop.providers.capabilities import NO_CAPABILITIES, Capabilities, guess_capabilities
+from chat_loop.providers.capabilities import (
+    NO_CAPABILITIES,
+    Capabilities,
+    entry_of_model,
+    from_answer,
+    guess_capabilities,
+)
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import known_window
 from chat_loop.providers.refusals import Service, short
@@ -48,6 +54,7 @@ class WireProvider:
     """A provider that speaks HTTP through an SDK, which is imported by `warm` and not before."""
 
     path: str  # where requests are sent
+    models_path = "/models"  # where the service describes its models, or the model {}
     stream_type = "text/event-stream"
     _service: Service
     _stream_class: Any  # of the SDK
@@ -76,13 +83,12 @@ class WireProvider:
         self._refused_tools: set[str] = set()
         self._lookup_task: asyncio.Future[None] | None = None
         self._looked_up = False
-        guess = Capabilities(window=window.tokens).with_fallback(guess_capabilities(model))
         self._sources = {
             # what the user says, and what the server has refused
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
             "server": NO_CAPABILITIES,
             "genai-prices": NO_CAPABILITIES,
-            "guess": guess,
+            "guess": guess_capabilities(model),
         }
         self.learn(NO_CAPABILITIES)
 
@@ -127,10 +133,6 @@ class WireProvider:
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         """Put one event into `reply`. Raises `ProviderError`."""
-        raise NotImplementedError
-
-    async def _fetch_capabilities(self) -> Capabilities:
-        """Return what the service says of the model. Raises as `_answer` does."""
         raise NotImplementedError
 
     async def _prepare(self, request: Request) -> None:
@@ -178,14 +180,13 @@ class WireProvider:
         async with http.AsyncClient(verify=False, trust_env=False, timeout=1.0) as other:
             unreachable = client.with_options(base_url="http://127.0.0.1:0", http_client=other)
             with suppress(self._sdk_error):
-                await self._open(unreachable, self.path, {"model": "-", "stream": True}, {})
+                await self._open(unreachable, self.path, {"model": "-", "stream": True})
 
-    async def _open(
-        self, client: Any, path: str, body: object, headers: Mapping[str, object]
-    ) -> Any:
+    async def _open(self, client: Any, path: str, body: object) -> Any:
         """Send a body, or ask for a path without one; return the stream of the answer. Raises
-        Refusal, and errors of the SDK.
+        Refusal, NoProvider, and errors of the SDK.
         """
+        headers = {**self._sdk_headers, **self.entry.request_headers(os.environ)}
         options: dict[str, Any] = {"cast_to": object, "stream": True}
         options |= {"stream_cls": self._stream_class, "options": {"headers": headers}}
         try:
@@ -196,9 +197,6 @@ class WireProvider:
             if isinstance(error.__cause__, Refusal):
                 raise error.__cause__ from None
             raise
-
-    def _headers(self) -> Mapping[str, object]:
-        return {**self._sdk_headers, **self.entry.request_headers(os.environ)}
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, calls, one Finished. Raises `ProviderError`."""
@@ -225,7 +223,12 @@ class WireProvider:
 
     async def _deltas(self, request: Request, reply: Reply) -> AsyncGenerator[Event]:
         """Send a request, and yield the deltas of each read of the answer."""
-        stream = await self._send(request)
+        try:
+            stream = await self._open(self._client, self.path, self._body(request))
+        except self._credentials_errors as error:
+            raise self.key_error(error) from error
+        except self._sdk_error as error:
+            raise self._service.failure_error(error.__cause__ or error, started=False) from error
         try:
             async with aclosing(self._batches(stream, reply)) as batches:
                 async for events in batches:
@@ -238,15 +241,6 @@ class WireProvider:
                 raise self._service.incomplete_error(content_type, started=reply.started)
         finally:
             await stream.response.aclose()
-
-    async def _send(self, request: Request) -> Any:
-        """Return the stream of a good answer. Raises Refusal and `ProviderError`."""
-        try:
-            return await self._open(self._client, self.path, self._body(request), self._headers())
-        except self._credentials_errors as error:
-            raise self.key_error(error) from error
-        except self._sdk_error as error:
-            raise self._service.failure_error(error.__cause__ or error, started=False) from error
 
     def _failure(self, cause: Exception, request: Request, reply: Reply) -> ProviderError | None:
         """Return the error of a broken call after learning from it, None if the reply was whole."""
@@ -315,11 +309,12 @@ class WireProvider:
         """Learn what the service says of the model, if anything."""
         with suppress(TimeoutError, self._sdk_error, *self._failures):
             async with asyncio.timeout(10.0):
-                self.learn(await self._fetch_capabilities())
+                answer = await self._answer(self.models_path.format(self.model))
+                self.learn(from_answer(entry_of_model(answer, self.model)))
 
     async def _answer(self, path: str, body: object = None) -> object:
         """Return the JSON of a short answer. Raises ValueError on nonsense, and as `_open` does."""
-        stream = await self._open(self._client, path, body, self._headers())
+        stream = await self._open(self._client, path, body)
         content = await read_body(stream.response, LARGEST_ANSWER)
         if len(content) >= LARGEST_ANSWER:
             raise OversizedBody(f"more than {LARGEST_ANSWER >> 20} MB in one answer")

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from filelock import FileLock
+from msgspec.structs import replace
 
 from chat_loop.errors import ModelError
 from chat_loop.models.install import install
@@ -22,7 +23,6 @@ from tests.support.model_server import (
     open_model_server,
 )
 
-PLENTY = 1 << 40
 Step = tuple[int, int, str]
 
 
@@ -41,7 +41,6 @@ def put(
         directory,
         lambda *step: steps.append(step),
         index=shop.index,
-        free_space=lambda _: PLENTY,
     )
 
 
@@ -183,14 +182,13 @@ def test_a_file_of_another_size_is_refused_before_it_is_fetched(
 def test_too_small_a_disk_is_told_before_the_network_is_asked(
     shop: ModelServer, tmp_path: Path
 ) -> None:
-    model = fake_model(shop.direct())
-    with pytest.raises(ModelError, match=r"needs 0\.07 GB in .*, where 0\.01 GB are free"):
+    model = replace(fake_model(shop.direct()), size=1 << 60)
+    with pytest.raises(ModelError, match=r"needs 1152921504\.61 GB in .*, where .* GB are free"):
         install(
             model,
             tmp_path,
             lambda *_: None,
             index=shop.index,
-            free_space=lambda _: 10_000_000,
         )
     assert shop.asked == []
 
@@ -259,10 +257,9 @@ def test_the_index_gets_its_password_and_messages_do_not(shop: ModelServer, tmp_
         tmp_path,
         lambda *_: None,
         index=index,
-        free_space=lambda _: PLENTY,
     )
     assert set(shop.authorizations) == {"Basic bWU6c0BjcnQ="}
     shop.files.clear()
     with pytest.raises(ModelError) as caught:
-        install(model, tmp_path / "b", lambda *_: None, index=index, free_space=lambda _: PLENTY)
+        install(model, tmp_path / "b", lambda *_: None, index=index)
     assert "crt" not in caught.value.message

@@ -127,7 +127,7 @@ def test_windows_come_from_the_config_or_are_a_guess_until_they_are_looked_up(
     assert windows == [Window(8000), *2 * (Window(128_000, guessed=True),)]
 
 
-@pytest.mark.parametrize("text", ["local:x", "scripted:echo", "azure:x", "bedrock:x"])
+@pytest.mark.parametrize("text", ["local:x", "scripted:echo", "bedrock:x"])
 @pytest.mark.parametrize("configured", [True, False])
 def test_an_address_goes_only_with_a_servers_model(
     tmp_path: Path, text: str, configured: bool
@@ -285,7 +285,6 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
     azure = {
         "AZURE_OPENAI_API_KEY": "k",
         "AZURE_OPENAI_ENDPOINT": "http://x",
-        "OPENAI_API_VERSION": "1",
     }
     bedrock = {"AWS_REGION": "x", "AWS_BEARER_TOKEN_BEDROCK": "k"}
     office = {"OFFICE_KEY": "k"}
@@ -311,7 +310,8 @@ def test_azure_bedrock_and_servers_of_one_s_own_are_considered_when_their_model_
             "",
             config,
             machine(
-                tmp_path, {name: key for name, key in azure.items() if name != "OPENAI_API_VERSION"}
+                tmp_path,
+                {name: key for name, key in azure.items() if name != "AZURE_OPENAI_ENDPOINT"},
             ),
         )
 

@@ -41,7 +41,6 @@ def request(*texts: str, max_tokens: int = 24, grammar: str | None = None) -> Re
         system="You are a helpful assistant who knows about bread, ovens and yeast.",
         messages=tuple(messages),
         max_tokens=max_tokens,
-        temperature=0,
         grammar=grammar,
     )
 

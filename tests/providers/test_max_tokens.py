@@ -32,7 +32,6 @@ def asked(
     patch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
     patch.setenv("CHAT_LOOP_HOME", str(home))
     setting = {
-        "api_version": service.setting.api_version,
         "tools": service.setting.tools,
         "max_tokens": ceiling,
     }

@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, failing
 from benchmarks.support.loopback_aws import framed
-from chat_loop.config import ProviderConfig
+from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import (
     AuthenticationFailed,
     ModelNotFound,
@@ -28,15 +28,14 @@ from chat_loop.errors import (
 from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.catalogue import entry_of
-from chat_loop.providers.openai import AzureProvider, OpenAIProvider
+from chat_loop.providers.choose import create, this_machine
+from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
 from chat_loop.wording import install_hint
 from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
 from tests.support.providers import entry, events_of, failure_of, host
 
-TALK = Request(
-    system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100, temperature=0.2
-)
+TALK = Request(system="Be brief.", messages=(Message("user", "Hello"),), max_tokens=100)
 TOOL = ToolSpec("look", "Look it up.", {"type": "object", "properties": {}})
 BY_NAME = {service.name: service for service in ALL}
 
@@ -58,78 +57,37 @@ def setting(service: Service, **changes: object) -> Service:
 # ---------------------------------------------------------------------------------------------
 
 
-def test_azure_takes_endpoint_and_version_from_the_environment(
+@pytest.mark.parametrize("ending", ["", "/", "/openai/v1/"])
+def test_azure_takes_its_endpoint_from_the_environment(
+    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ending: str
+) -> None:
+    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}{ending}")
+
+    events_of(create("azure:our-gpt", Config(), this_machine(tmp_path)), TALK)
+
+    [request] = server.requests
+    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
+
+
+def test_azure_takes_a_token_in_the_place_of_a_key(
     server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("AZURE_OPENAI_ENDPOINT", f"{server.url}/")
-    monkeypatch.setenv("OPENAI_API_VERSION", "2025-03-01")
-
-    events_of(AzureProvider("our gpt", entry("azure"), window=Window(1)), TALK)
-
-    assert (
-        server.requests[0].path
-        == "/openai/deployments/our%20gpt/chat/completions?api-version=2025-03-01"
-    )
-
-
-def test_a_token_of_azure_counts_before_a_key(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+    monkeypatch.delenv("AZURE_OPENAI_API_KEY")
     monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "token-1")
 
     events_of(AZURE.at(server.url, tmp_path), TALK)
 
-    headers = server.requests[0].headers
-    assert (headers["authorization"], "api-key" in headers) == ("Bearer token-1", False)
+    assert server.requests[0].headers["authorization"] == "Bearer token-1"
 
 
-@pytest.mark.parametrize("token", ["", "token-1"])
-def test_the_api_of_azure_without_versions(
-    server: Loopback, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, token: str
+def test_azure_says_that_its_endpoint_is_missing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", token)
+    monkeypatch.delenv("AZURE_OPENAI_ENDPOINT", raising=False)
+    with pytest.raises(NoProvider, match="The address of Azure OpenAI is not set") as caught:
+        create("azure:our-gpt", Config(), this_machine(tmp_path))
 
-    events_of(
-        setting(replace(AZURE, base="/openai/v1/"), api_version="").at(server.url, tmp_path), TALK
-    )
-
-    [request] = server.requests
-    assert (request.path, request.body["model"]) == ("/openai/v1/chat/completions", "our-gpt")
-    assert request.headers["authorization"] == f"Bearer {token or SECRET}"
-
-
-@pytest.mark.parametrize(
-    ("missing", "message", "hint"),
-    [
-        (
-            "AZURE_OPENAI_ENDPOINT",
-            "Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set.",
-            (
-                "Set AZURE_OPENAI_ENDPOINT or providers.azure.base_url, as "
-                "https://NAME.openai.azure.com."
-            ),
-        ),
-        (
-            "OPENAI_API_VERSION",
-            "Azure OpenAI has no API version: OPENAI_API_VERSION is not set.",
-            "Set OPENAI_API_VERSION or providers.azure.api_version, such as 2024-10-21.",
-        ),
-    ],
-)
-def test_azure_says_which_variable_is_missing(
-    monkeypatch: pytest.MonkeyPatch, missing: str, message: str, hint: str
-) -> None:
-    for name, value in (
-        ("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:1"),
-        ("OPENAI_API_VERSION", "2024-10-21"),
-    ):
-        monkeypatch.setenv(name, value)
-    monkeypatch.delenv(missing)
-
-    error = failure_of(AzureProvider("our-gpt", entry("azure"), window=Window(1)))
-
-    assert type(error) is NoProvider
-    assert (error.message, error.hint) == (message, hint)
+    assert caught.value.hint == "Set AZURE_OPENAI_ENDPOINT, as https://NAME.openai.azure.com."
 
 
 def test_bedrock_by_its_own_key(
@@ -326,22 +284,6 @@ def test_whatever_frames_come_there_is_data_or_one_error(frames: list[bytes], si
         assert all(isinstance(event, dict) for event in asyncio.run(read()))
     except ValueError:
         return
-
-
-def test_a_model_without_a_cache_is_not_told_of_one(server: Loopback, tmp_path: Path) -> None:
-    events_of(
-        replace(BEDROCK, model="anthropic.claude-3-haiku-20240307-v1:0").at(server.url, tmp_path),
-        TALK,
-    )
-
-    body = server.requests[0].body
-    assert body.pop("anthropic_version")
-    assert body == {
-        "max_tokens": 100,
-        "system": "Be brief.",
-        "messages": [{"role": "user", "content": "Hello"}],
-        "temperature": 0.2,
-    }
 
 
 def test_openrouter_hands_the_marks_of_the_cache_on_to_claude(
@@ -665,8 +607,7 @@ UNKNOWN = [
         "max_tokens",
     ),
     ("Unrecognized request argument supplied: stream_options", "stream_options"),
-    ("Unsupported value: 'temperature' does not support 0.2 with this model.", "temperature"),
-    ("temperature: Extra inputs are not permitted", "temperature"),
+    ("stream_options: Extra inputs are not permitted", "stream_options"),
 ]
 
 
@@ -702,7 +643,7 @@ def test_neither_name_of_the_ceiling_is_known(server: Loopback, tmp_path: Path) 
     "said",
     [
         "max_tokens is too large: 100",
-        "The temperature must be below 0.1",
+        "The stream_options must be an object",
         "Unknown field max_token",
     ],
 )
@@ -732,7 +673,7 @@ def test_the_ceiling_that_the_config_sets_counts_where_the_request_names_none(
 def test_a_parameter_is_only_called_unknown_once(server: Loopback, tmp_path: Path) -> None:
     """A server that refuses whatever is sent is not asked for ever."""
     for _ in range(3):
-        server.enqueue(failing(400, "x", "temperature is not supported"))
+        server.enqueue(failing(400, "x", "stream_options is not supported"))
     provider = BY_NAME["office"].at(server.url, tmp_path)
 
     assert [failure_of(provider, TALK).retryable for _ in range(3)] == [True, False, False]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -102,11 +101,6 @@ def test_an_override_counts_for_the_exact_name_and_before_all_else() -> None:
     assert cost(usage, "my-model", "local", overrides) == 3.0
     assert cost(Usage(input=MILLION), "openai/gpt-4o", "compatible", overrides) == 2.5
     assert cost(usage, "my-model-2", "compatible", overrides) is None
-
-
-def test_a_price_is_that_of_the_day() -> None:
-    days = [datetime(2025, 6, day, tzinfo=UTC) for day in (9, 11)]
-    assert [cost(Usage(input=MILLION), "o3", at=day) for day in days] == [10.0, 2.0]
 
 
 @pytest.mark.parametrize(

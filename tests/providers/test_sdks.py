@@ -30,7 +30,6 @@ FULL = Request(
     system="Be brief.",
     messages=(Message("user", "Grüße 🎉\n"), Message("assistant", "Hi."), Message("user", "Bye")),
     max_tokens=100,
-    temperature=0.2,
     grammar="root ::= [a-z]",
 )
 FULL_MESSAGES = [
@@ -54,7 +53,6 @@ def test_the_whole_request_to_openai(server: Loopback) -> None:
         "stream": True,
         "stream_options": {"include_usage": True},
         "max_completion_tokens": 100,
-        "temperature": 0.2,
     }
     assert least.body == {
         "model": "gpt-4o",
@@ -73,15 +71,7 @@ def test_the_whole_request_to_a_compatible_server(server: Loopback) -> None:
         "stream": True,
         "stream_options": {"include_usage": True},
         "max_tokens": 100,
-        "temperature": 0.2,
     }
-
-
-@pytest.mark.parametrize("model", ["o1", "o3-mini", "o4-mini", "gpt-5", "gpt-5-mini"])
-def test_reasoning_models_get_no_temperature(server: Loopback, model: str) -> None:
-    events_of(openai_at(server.url, model=model), FULL)
-
-    assert "temperature" not in server.requests[0].body
 
 
 def test_key_and_address_from_the_environment(
@@ -209,7 +199,6 @@ def test_the_whole_request(server: Loopback) -> None:
             Message("user", "Bye"),
         ),
         max_tokens=100,
-        temperature=0.2,
     )
     server.enqueue(Reply(chunks=("x",)), Reply(chunks=("x",)))
 
@@ -227,7 +216,6 @@ def test_the_whole_request(server: Loopback) -> None:
             {"role": "assistant", "content": "Hi."},
             {"role": "user", "content": [{"type": "text", "text": "Bye", **KEPT}]},
         ],
-        "temperature": 0.2,
         "stream": True,
     }
     assert least.body == {
@@ -251,12 +239,10 @@ def test_a_summary_is_asked_for_once_and_not_kept(server: Loopback) -> None:
     }
 
 
-def test_an_empty_system_prompt_and_a_temperature_that_the_model_refuses_are_left_out(
-    server: Loopback,
-) -> None:
+def test_an_empty_system_prompt_is_left_out(server: Loopback) -> None:
     events_of(
         anthropic_at(server.url, model="claude-opus-4-7"),
-        Request(system="", messages=(Message("user", "Hello"),), temperature=0.0),
+        Request(system="", messages=(Message("user", "Hello"),)),
     )
 
     assert server.requests[0].body == {

@@ -78,8 +78,7 @@ def test_the_list(
 · deepseek      DEEPSEEK_API_KEY is not set.
 · groq          GROQ_API_KEY is not set.
 · openrouter    OPENROUTER_API_KEY is not set.
-· azure         Azure OpenAI has no endpoint: AZURE_OPENAI_ENDPOINT is not set. Set AZURE_OPENAI_ENDPOINT or \
-providers.azure.base_url, as https://NAME.openai.azure.com.
+· azure         The address of Azure OpenAI is not set. Set AZURE_OPENAI_ENDPOINT, as https://NAME.openai.azure.com.
 · bedrock       There are no credentials for AWS. Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and \
 AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
 ✓ ollama        qwen3:8b
@@ -165,13 +164,11 @@ def test_what_bedrock_and_azure_need_one_after_the_other(
         "There are no credentials for AWS.",
         "",
     ]
-    azure = {"AZURE_OPENAI_AD_TOKEN": SECRET, "AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}
-    versionless = azure | {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com/openai/v1/"}
-    steps = [{}, azure, azure | {"AZURE_OPENAI_API_VERSION": "2024-10-21"}, versionless]
+    token = {"AZURE_OPENAI_AD_TOKEN": SECRET}
+    steps = [{}, token, token | {"AZURE_OPENAI_ENDPOINT": "https://x.openai.azure.com"}]
     assert [told(capsys, machine(tmp_path, step))["azure"]["missing"] for step in steps] == [
         "AZURE_OPENAI_API_KEY or AZURE_OPENAI_AD_TOKEN is not set.",
-        "Azure OpenAI has no API version: OPENAI_API_VERSION is not set.",
-        "",
+        "The address of Azure OpenAI is not set.",
         "",
     ]
 

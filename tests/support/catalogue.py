@@ -68,10 +68,6 @@ class Service(Struct, frozen=True, kw_only=True):
 
     def authorised(self, request: Received) -> bool:
         """Whether a request brings the key where the service wants it."""
-        if self.name == "azure":
-            return (
-                request.headers.get("api-key") == SECRET and "authorization" not in request.headers
-            )
         sent = bearer_of(request.headers)
         if self.header:
             return sent == self.header
@@ -120,8 +116,7 @@ AZURE = Service(
     model="our-gpt",
     variables={"AZURE_OPENAI_API_KEY": SECRET},
     base="",
-    path="/openai/deployments/our-gpt/chat/completions?api-version=2024-10-21",
-    setting=ProviderConfig(api_version="2024-10-21"),
+    path="/openai/v1/chat/completions",
     limit=COMPLETIONS,
 )
 OPENAI = Service(
