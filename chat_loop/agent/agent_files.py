@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import asyncio
 import os
 import sys
@@ -92,26 +91,14 @@ class AgentFile(Struct, frozen=True, kw_only=True):
                 text, prompt = split_front(text)
         except ValueError as error:
             raise AgentError(f"The agent {path}: {error}.") from error
-        values = read_yaml(text.encode(), str(path))
-        if values is None and not (prompt or "").strip():
-            raise AgentError(f"The agent {path} is empty.", "Its text is the system prompt.")
-        values = {} if values is None else values
-        if prompt is not None and isinstance(values, dict):
-            if "system_prompt" in values:
-                hint = "In markdown the text below is the system prompt."
-                raise AgentError(f"{path}: unknown key system_prompt.", hint)
+        values = read_yaml(text.encode(), str(path)) or {}
+        if prompt and isinstance(values, dict):
             values["system_prompt"] = prompt
         return _parse_definition(values, path)
 
     def description(self) -> str:
-        """Return the description; for Python, the first line of the module docstring."""
-        if self.kind != "python":
-            return self.definition().description
-        try:
-            text = ast.get_docstring(ast.parse(self.source)) or ""
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return ""
-        return short_name(text.strip().partition("\n")[0])
+        """Return the description; empty for Python, whose code would have to run first."""
+        return "" if self.kind == "python" else self.definition().description
 
     def permissions(self) -> tuple[str, ...]:
         """Return the code, processes, addresses and settings that the user has to allow."""

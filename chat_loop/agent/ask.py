@@ -25,16 +25,14 @@ MAX_PAUSE = 30.0
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):
-    """Limits of one call, in seconds but for `attempts`. No attempt begins after `budget`; `first`
-    limits the silence before the first event (None: as the provider does), `idle` that between
-    events.
+    """Limits of one call, in seconds but for `attempts`. No attempt begins after `budget`; `idle`
+    limits the silence between two events.
     """
 
     attempts: int = 5
     first_pause: float = 1.0
     max_retry_after: float = 60.0
     budget: float = 120.0
-    first: float | None = None
     idle: float = 90.0
     tool: float = 60.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -53,8 +51,7 @@ async def ask(
         content = False
         try:
             events = cast(AsyncGenerator[Event], provider.stream(request))
-            first = limits.first or provider.first_event_seconds
-            timed = _with_timeouts(events, first, limits.idle)
+            timed = _with_timeouts(events, provider.first_event_seconds, limits.idle)
             async with aclosing(timed):
                 async for event in timed:
                     content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)

@@ -88,7 +88,7 @@ def builtin_tools(
     """
     for name in names:
         if name not in NAMES:
-            raise ConfigError(f"There is no tool {name}.", f"The tools are: {', '.join(NAMES)}.")
+            raise ConfigError(f"No tool named {name}.", f"The tools are: {', '.join(NAMES)}.")
     if "run_command" in names and os.name == "nt":
         raise ConfigError("run_command does not run on Windows.", "Leave it out of the tools.")
     workspace = Workspace(root, protected)
@@ -108,7 +108,7 @@ def _file_tool(name: str, workspace: Workspace) -> Tool:
 
     spec = tools.spec_of(name, inspect.getdoc(getattr(workspace, name)) or "", _ARGUMENTS[name])
     scope = "" if name in _CHANGES else "files outside of the working directory"
-    return Tool(spec, run, prepare, approval_scope=scope, cancellable=False)
+    return Tool(spec, run, prepare, approval_scope=scope)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:

@@ -66,7 +66,7 @@ def tool_of(function: Callable[..., Any]) -> Tool:
         convert(arguments)  # what cannot run is not asked about
         return call_text(spec.name, arguments)
 
-    return Tool(spec, run, preview if hasattr(function, _MARK) else None, cancellable=is_async)
+    return Tool(spec, run, preview if hasattr(function, _MARK) else None)
 
 
 def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:

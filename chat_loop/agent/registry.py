@@ -104,7 +104,7 @@ class AgentRegistry:
         hint = "chat-loop agents lists them; a path works, too."
         hint = f"Did you mean {agents[near[0]].name}?" if near else hint
         hint = f"For the one in this directory: ./{name}" if os.path.lexists(name) else hint
-        raise AgentError(f"There is no agent {name[:80]}.", hint)
+        raise AgentError(f"No agent named {name[:80]}.", hint)
 
     def _aliases(self, without: str = "") -> dict[str, str]:
         """Read the aliases, all but one. Raises AgentError."""

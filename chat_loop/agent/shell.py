@@ -120,23 +120,22 @@ class _Output:
     """The beginning and the end of what a command prints."""
 
     def __init__(self) -> None:
-        self._head = self._tail = b""
+        self._data = bytearray()
         self._omitted = 0
 
     def read(self, descriptor: int) -> bool:
         """Read available bytes. Return False at the end, True even when there are none yet."""
         try:
-            data = os.read(descriptor, _PIECE)
+            piece = os.read(descriptor, _PIECE)
         except BlockingIOError:
             return True
-        room = MAX_BYTES - len(self._head)
-        self._head += data[:room]
-        tail = self._tail + data[room:]
-        self._tail = tail[-MAX_BYTES:]
-        self._omitted += len(tail) - len(self._tail)
-        return bool(data)
+        self._data += piece
+        excess = max(0, len(self._data) - 2 * MAX_BYTES)
+        del self._data[MAX_BYTES : MAX_BYTES + excess]
+        self._omitted += excess
+        return bool(piece)
 
     def text(self) -> str:
-        left_out = f"\n[… {self._omitted:,} bytes left out …]\n" if self._omitted else ""
-        data = self._head + left_out.encode() + self._tail
+        note = f"\n[… {self._omitted:,} bytes left out …]\n" if self._omitted else ""
+        data = self._data[:MAX_BYTES] + note.encode() + self._data[MAX_BYTES:]
         return data.decode("utf-8", "replace").rstrip("\n")

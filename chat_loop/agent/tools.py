@@ -27,16 +27,8 @@ MAX_ANSWERS = 5
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
 )
-_TYPES: Mapping[type, tuple[str, ...]] = {
-    str: ("string",),
-    int: ("integer", "number"),
-    float: ("number",),
-    bool: ("boolean",),
-    list: ("array",),
-    dict: ("object",),
-    type(None): ("null",),
-}
-"""The types of JSON schema that a value has."""
+_TYPES = {"string": str, "integer": int, "boolean": bool}
+"""The types of the built-in tools' arguments; functions and servers check their own."""
 
 Arguments = Mapping[str, Any]
 Approve = Callable[[str, str], Coroutine[Any, Any, bool]]
@@ -54,8 +46,7 @@ class Tool(Struct, frozen=True):
     """A tool. `run` takes checked arguments and returns text, or raises ChatLoopError.
 
     `preview`, called in a thread, returns what the user is asked about a call; `approval_scope`
-    names these calls if not all are. `seconds` overrides the agent's limit. `cancellable`:
-    cancelling a call ends its work.
+    names these calls if not all are. `seconds` overrides the agent's limit.
     """
 
     spec: ToolSpec
@@ -63,7 +54,6 @@ class Tool(Struct, frozen=True):
     preview: Callable[[Arguments], str | PreparedCall] | None = None
     approval_scope: str = ""
     seconds: float | None = None
-    cancellable: bool = True
 
 
 def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]]) -> ToolSpec:
@@ -173,9 +163,7 @@ class Toolbox(Struct):
         except TimeoutError as error:
             if not limit.expired():
                 raise  # the tool's own
-            left = "may still run in the background"
-            ended = "was stopped" if tool.cancellable else left
-            late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and {ended}."
+            late = f"{tool.spec.name} took longer than {seconds:.0f} seconds and was given up."
             raise ChatLoopError(late) from error
 
     def _resolve(self, call: ToolCall) -> tuple[Tool, dict[str, object]]:
@@ -183,7 +171,7 @@ class Toolbox(Struct):
         tool = self.tools.get(call.name)
         if tool is None:
             known = f"The tools are: {', '.join(self.tools)}."
-            raise ChatLoopError(f"There is no tool {call.name}.", known)
+            raise ChatLoopError(f"No tool named {call.name}.", known)
         arguments = arguments_of(call.arguments)
         if arguments is None:
             again = "Call the tool again with valid JSON."
@@ -222,14 +210,10 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
             return f"The argument “{name}” is missing."
     for name, value in arguments.items():
         if name not in properties and schema.get("additionalProperties") is False:
-            return f"There is no argument “{name[:64]}”; there are: {', '.join(properties)}."
-        types = properties.get(name, {}).get("type", [])
-        types = [types] if isinstance(types, str) else types
-        if types and not set(types) & set(_TYPES[type(value)]):
-            return f"The argument “{name}” must be of type {' or '.join(types)}."
-        choices = properties.get(name, {}).get("enum")
-        if choices is not None and value not in choices:
-            return f"The argument “{name}” must be one of {', '.join(map(str, choices))}."
+            return f"No argument named “{name[:64]}”; there are: {', '.join(properties)}."
+        kind = properties.get(name, {}).get("type")
+        if type(value) is not _TYPES.get(str(kind), type(value)):
+            return f"The argument “{name}” must be of type {kind}."
     return ""
 
 

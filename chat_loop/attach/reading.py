@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from hashlib import sha256
-from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -52,21 +50,16 @@ class QueryFile(Struct, frozen=True):
         return QueryFile(replace(self.attachment, text=redact_text(self.attachment.text)))
 
 
-def read_files(typed: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
-    """Return the files that a query names, and doubtful words. Raises UsageError."""
+def read_files(text: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
+    """Return the files that a query names, each once, and doubtful words.
+
+    Raises UsageError for a missing file that can only be meant as a path, for too many files, and
+    for a file that cannot be used.
+    """
     try:
         directory = Path.cwd()
     except OSError:  # it was removed
         directory = Path("/")
-    named, doubtful = named_files(typed, directory)
-    return tuple(read(name, path, directory) for name, path in named), doubtful
-
-
-def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...], tuple[str, ...]]:
-    """Return the files that a query names, as (name as typed, path), each once, and doubtful words.
-
-    Raises UsageError for a missing file that can only be meant as a path, and for too many files.
-    """
     paths: dict[Path, str] = {}
     doubtful: list[str] = []
     for mention in mentions(text):
@@ -76,32 +69,18 @@ def named_files(text: str, directory: Path) -> tuple[tuple[tuple[str, Path], ...
             paths.setdefault(*option)
             continue
         name = mention.names[-1]
-        if name in options and (mention.is_path or mention.is_doubtful):
-            near = _nearest(options[name])
-            if mention.is_path or near or ("/" in name and options[name].parent.is_dir()):
-                folder = name[: name.rfind("/") + 1]
-                meant = f"Did you mean {folder}{near}? " if near else ""
-                raise UsageError(f"There is no file {name}.", f"{meant}{AS_TEXT}")
+        if mention.is_path and name in options:
+            raise UsageError(f"No file named {name}.", AS_TEXT)
         if mention.is_doubtful:
             doubtful.append(name)
     if len(paths) > MAX_FILES:
-        text = f"A message can have {MAX_FILES} files; this one names {len(paths)}."
-        raise UsageError(text, "Nothing was sent.")
-    return tuple((name, path) for path, name in paths.items()), tuple(doubtful)
+        problem = f"A message can have {MAX_FILES} files; this one names {len(paths)}."
+        raise UsageError(problem, "Nothing was sent.")
+    return tuple(read(name, path, directory) for path, name in paths.items()), tuple(doubtful)
 
 
 def _path(name: str, directory: Path) -> Path:
     return Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111 - Path's own fails without a home
-
-
-def _nearest(path: Path) -> str:
-    """Return the name in the same folder that is nearly that of `path`; empty without one."""
-    try:
-        with os.scandir(path.parent) as entries:
-            names = {entry.name.lower(): entry.name for entry in islice(entries, 1_000)}
-    except OSError:
-        return ""
-    return "".join(names[name] for name in get_close_matches(path.name.lower(), names, 1, 0.8))
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:

@@ -131,14 +131,14 @@ def read_json(data: bytes, complaints: list[str]) -> tuple[list[Session], dict[s
     sessions: list[Session] = []
     for number, value in enumerate(document.sessions, 1):
         try:
-            one = msgspec.convert(value, type=_SessionValue)
-            known = [fields for fields in one.entries if fields.get("kind") in _ENTRIES]
+            session = msgspec.convert(value, type=_SessionValue)
+            known = [fields for fields in session.entries if fields.get("kind") in _ENTRIES]
             entries = [msgspec.convert(fields, type=_ENTRIES[fields["kind"]]) for fields in known]
         except (msgspec.ValidationError, TypeError) as error:
             complaints.append(f"Session {number} is left out: {error}.")
             continue
-        sessions.append(Session(header=one.header, entries=tuple(entries), seal=one.seal))
-        if unknown := len(one.entries) - len(known):
+        sessions.append(Session(header=session.header, entries=tuple(entries), seal=session.seal))
+        if unknown := len(session.entries) - len(known):
             complaints.append(f"Session {number}: {unknown} entries of unknown kinds are left out.")
     images: dict[str, bytes] = {}
     for name, text in document.images.items():

@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import documents
-from chat_loop.export.importing import file_path, with_valid_ids
+from chat_loop.export.importing import file_path, images_in, with_valid_ids
 from chat_loop.redact import Redactor
 from chat_loop.sessions import records
 from chat_loop.sessions.chain import read_chain
@@ -69,12 +69,11 @@ def images_of(chain: Sequence[LoadedSession]) -> tuple[dict[str, bytes], list[st
     lost: dict[str, None] = {}
     for loaded in chain:
         store = ImageStore(loaded.path.parent, Files())
-        for entry in loaded.session.entries:
-            if isinstance(entry, records.Attachment) and entry.is_image:
-                try:
-                    images[entry.file] = images.get(entry.file) or store.data(entry.file)
-                except ImageUnavailable as error:
-                    lost[f"{entry.name} is not in the export: {error}."] = None
+        for entry in images_in([loaded.session]):
+            try:
+                images[entry.file] = images.get(entry.file) or store.data(entry.file)
+            except ImageUnavailable as error:
+                lost[f"{entry.name} is not in the export: {error}."] = None
     return images, list(lost)
 
 
@@ -113,8 +112,12 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
     if not isinstance(value, Struct):
         return value
     structure = _STRUCTURE.get(type(value), frozenset())
-    fields = {name: one for name, one in asdict(value).items() if name not in structure}
-    return replace(value, **{name: without_secrets(one, redactor) for name, one in fields.items()})
+    texts = {
+        name: without_secrets(content, redactor)
+        for name, content in asdict(value).items()
+        if name not in structure
+    }
+    return replace(value, **texts)
 
 
 def write_export(
@@ -137,24 +140,18 @@ def write_export(
             count += 1
             path = first.with_name(f"{first.stem}-{count}{first.suffix}")
     data = export_bytes(chain, form, secrets=secrets, images=images)
+    beside = images if form == "markdown" else {}
+    folder, store = path.parent / records.IMAGE_FOLDER, ImageStore(path.parent, Files())
     try:
         Files().write_new(path, data)
-    except FileExistsError:
-        message = f"{path} already exists; nothing was written."
-        raise SaveError(message, "Name another file.") from None
-    except OSError as error:
-        raise SaveError(f"{path} cannot be written: {os_reason(error)}.") from error
-    report = f"Exported {plural(len(chain), 'session')} to {path} ({size_text(len(data))})"
-    if form != "markdown" or not images:
-        return f"{report}.", complaints
-    folder = path.parent / records.IMAGE_FOLDER
-    store = ImageStore(path.parent, Files())
-    try:
-        for file, image in images.items():
+        for file, image in beside.items():
             store.keep(file, image)
     except OSError as error:
-        raise SaveError(f"{folder} cannot be written: {os_reason(error)}.") from error
-    return f"{report}, with {plural(len(images), 'image')} in {folder}.", complaints
+        problem = f"{error.filename or path} cannot be written: {os_reason(error)}."
+        raise SaveError(problem) from error
+    report = f"Exported {plural(len(chain), 'session')} to {path} ({size_text(len(data))})"
+    report += f", with {plural(len(images), 'image')} in {folder}" if beside else ""
+    return f"{report}.", complaints
 
 
 def _is_folder(path: Path) -> bool:

@@ -86,7 +86,7 @@ class Importer:
     def _read_images(self, folder: Path, first: int) -> None:
         """Read the images of the sessions from number `first` on that are beside them."""
         store = ImageStore(folder, Files())
-        for entry in _images_in(self.sessions[first:]):
+        for entry in images_in(self.sessions[first:]):
             with contextlib.suppress(ImageUnavailable):
                 self._images[entry.file] = store.data(entry.file)
 
@@ -164,7 +164,7 @@ class Importer:
             stored.append(StoredImport(was, identity, written))
             renamed.setdefault(was, identity)
         missing: dict[str, None] = {}
-        for entry in _images_in(self.sessions):
+        for entry in images_in(self.sessions):
             try:
                 if entry.file in self._images:
                     manager.images.keep(entry.file, self._images[entry.file])
@@ -178,7 +178,8 @@ class Importer:
         return stored
 
 
-def _images_in(sessions: Iterable[Session]) -> list[Attachment]:
+def images_in(sessions: Iterable[Session]) -> list[Attachment]:
+    """Return the entries of the sessions that are images."""
     entries = (entry for session in sessions for entry in session.entries)
     return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
 

@@ -101,13 +101,13 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
     )
     assert read(tmp_path / "poet" / "agent.md", "Rhyme.").name == "poet"
     assert read(tmp_path / "x.md", "---\ndescription: says nothing else\n---\n").system_prompt == ""
+    assert read(tmp_path / "x.md", "---\nsystem_prompt: Rhyme.\n---\n").system_prompt == "Rhyme."
+    assert read(tmp_path / "empty.yaml", "# nothing\n").name == "empty"
 
 
 @pytest.mark.parametrize(
     ("name", "text", "message"),
     [
-        ("a.md", "", "The agent a.md is empty. Its text is the system prompt."),
-        ("a.yaml", "# nothing\n", "The agent a.yaml is empty. Its text is the system prompt."),
         ("a.md", "---\nname: x\n", "The agent a.md: the line --- that ends its beginning is missing. "),
         (
             "a.md",
@@ -117,11 +117,6 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
                 "servers, "
                 "summary_instructions, config, system_prompt."
             ),
-        ),
-        (
-            "a.md",
-            "---\nsystem_prompt: x\n---\nHi",
-            "a.md: unknown key system_prompt. In markdown the text below is the system prompt.",
         ),
         ("a.md", "---\nname: [\n---\nHi", "a.md, line 2: expected the node content, but found '<stream end>'. "),
         ("a.yaml", "name: [", "a.yaml, line 1: expected the node content, but found '<stream end>'. "),
@@ -302,9 +297,9 @@ def test_a_name_that_leads_nowhere(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     (tmp_path / "here").mkdir()
     for reference, message in {
         "sally": f"The agent {file} cannot be read: no such file or directory. {LISTED}",
-        "saly": "There is no agent saly. Did you mean sally?",
-        "xyz": "There is no agent xyz. chat-loop agents lists them; a path works, too.",
-        "here": "There is no agent here. For the one in this directory: ./here",
+        "saly": "No agent named saly. Did you mean sally?",
+        "xyz": "No agent named xyz. chat-loop agents lists them; a path works, too.",
+        "here": "No agent named here. For the one in this directory: ./here",
     }.items():
         with pytest.raises(AgentError) as caught:
             names.read(reference)

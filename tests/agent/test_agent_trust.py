@@ -166,15 +166,6 @@ def test_what_it_prints_is_not_shown(tmp_path: Path, capfd: pytest.CaptureFixtur
     assert capfd.readouterr() == ("", "")
 
 
-def test_a_docstring_is_read_without_running_anything(tmp_path: Path) -> None:
-    for source, description in (
-        (b'"""Rolls dice.\n\nMore."""\nraise SystemExit', "Rolls dice."),
-        (b"x = (", ""),
-        (b"\xff\0", ""),
-    ):
-        assert AgentFile(path=tmp_path / "a.py", source=source).description() == description
-
-
 def test_an_approval_is_for_exactly_what_was_read(tmp_path: Path) -> None:
     approvals = AgentRegistry(Paths(tmp_path / "config" / "config.yaml", tmp_path))
     path = agent(tmp_path / "sally", AGENT)

@@ -541,7 +541,7 @@ def test_unknown_tools_are_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError) as caught:
         builtin_tools(["read_file", "fly"], tmp_path)
     assert (caught.value.message, caught.value.hint) == (
-        "There is no tool fly.",
+        "No tool named fly.",
         f"The tools are: {', '.join(NAMES)}.",
     )
     assert [tool.spec.name for tool in builtin_tools(NAMES[::-1] * 2, tmp_path)] == list(

@@ -256,7 +256,7 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
         (
             ("--tools", "read_file,fly", "-p", "x"),
             (
-                "There is no tool fly.\n"
+                "No tool named fly.\n"
                 "The tools are: read_file, list_files, search_files, write_file, edit_file, "
                 "run_command.\n"
             ),
@@ -286,7 +286,7 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     assert "tools" not in third or not third["tools"]
     (tmp_path / "config.yaml").write_text("agent: {tools: [fly]}")
     code, _, err = headless(tmp_path, server, "-p", "Do it")
-    assert (code, err.partition("\n")[0]) == (2, "There is no tool fly.")
+    assert (code, err.partition("\n")[0]) == (2, "No tool named fly.")
     (tmp_path / "config.yaml").write_text("tools: {max_steps: 0}")
     code, _, err = headless(tmp_path, server, "-p", "Do it")
     assert code == 2

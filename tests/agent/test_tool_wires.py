@@ -106,14 +106,14 @@ def test_whatever_functions_do_the_conversation_goes_on(
     assert told == {
         "c1": ("raises failed: LookupError: no such invoice [2J", True),
         "c2": (
-            "hangs took longer than 1 seconds and may still run in the background.",
+            "hangs took longer than 1 seconds and was given up.",
             True,
         ),
         "c3": (f"{HOSTILE}\n\nIt printed:\n\x1b]0;title\x07\x1b[2J\u202e", False),
         "c4": ("ä" * 200, False),
         "c5": ("The arguments are not a JSON object. Call the tool again with valid JSON.", True),
         "c6": ("The argument “what” is missing. Call the tool again.", True),
-        "c7": (f"There is no tool no_such_tool. The tools are: {tools}.", True),
+        "c7": (f"No tool named no_such_tool. The tools are: {tools}.", True),
     }
     assert len(results["c4"].text) < 50_200
     assert turns.live.path.stat().st_size < 200_000
@@ -164,7 +164,9 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
         await provider.close()
 
     asyncio.run(talk())
-    assert asked == [("write_file", "New file a.txt:\n--- /dev/null\n+++ a.txt\n+hello")]
+    assert asked == [
+        ("write_file", "New file a.txt:\n--- /dev/null\n+++ a.txt\n@@ -0,0 +1 @@\n+hello")
+    ]
     results = [entry for entry in turns.live.session.entries if isinstance(entry, Result)]
     assert {(entry.text, entry.failed) for entry in results if entry.id != "c2"} == {
         ("[allowed by the user]\nWrote a.txt: 1 line.", False),

@@ -20,8 +20,8 @@ from chat_loop.attach.reading import (
     MAX_FILES,
     MAX_TEXT,
     QueryFile,
-    named_files,
     read,
+    read_files,
 )
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import MAX_IMAGE
@@ -109,65 +109,55 @@ def test_hostile_texts_are_read_in_one_pass() -> None:
             mentions(unit * (400_000 // len(unit)))
 
 
-def files(text: str, folder: Path) -> list[str]:
-    return [name for name, _ in named_files(text, folder)[0]]
+def files(text: str) -> list[str]:
+    return [file.attachment.name for file in read_files(text)[0]]
 
 
 def test_the_longest_name_that_exists_counts(here: Path) -> None:
     for name in ("notes.txt", "really?", "really", "main.py", "odd:12"):
         (here / name).write_text("x")
-    assert files("@notes.txt. @really?! @main.py:7 @odd:12", here) == [
+    assert files("@notes.txt. @really?! @main.py:7 @odd:12") == [
         "notes.txt",
         "really?",
         "main.py",
         "odd:12",
     ]
-    assert files(f"@notes.txt @./notes.txt @{here}/notes.txt @~/notes.txt", here) == ["notes.txt"]
-    assert files("@property @app.route @angular/core me@notes.txt", here) == []
+    assert files(f"@notes.txt @./notes.txt @{here}/notes.txt @~/notes.txt") == ["notes.txt"]
+    assert files("@property @app.route @angular/core me@notes.txt") == []
 
 
 @pytest.mark.parametrize(
-    "text", ["@notse.txt", "(@notse.txt)", '@"notse"', "@./notse", "@sub/notse", "@~/notse"]
+    "text", ["@notse.txt", "(@notse.txt)", '@"notse"', "@./notse", "@sub/notse.md", "@~/notse"]
 )
 def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> None:
     (here / "sub").mkdir()
     with pytest.raises(UsageError) as error:
-        named_files(f"Look at {text}", here)
+        read_files(f"Look at {text}")
     name = text.strip('()@"')
-    assert (error.value.message, error.value.hint) == (f"There is no file {name}.", AS_TEXT)
-    assert named_files(f"Look at {text}".replace("@", "\\@"), here) == ((), ())
+    assert (error.value.message, error.value.hint) == (f"No file named {name}.", AS_TEXT)
+    assert read_files(f"Look at {text}".replace("@", "\\@")) == ((), ())
 
 
-def test_a_slip_of_the_hand_is_noticed(here: Path) -> None:
-    (here / "photo.png").write_text("x")
-    (here / "property").write_text("x")
-    for text, near in (
-        ("@photo.pgn", "photo.png"),
-        ("@./photo.PNG:12", "./photo.png"),
-        ("@photo.png2", "photo.png"),
-    ):
-        with pytest.raises(UsageError) as error:
-            named_files(text, here)
-        assert error.value.hint == f"Did you mean {near}? {AS_TEXT}"
-    assert named_files("@propery and @app.route, @angular/core.", here) == (
+def test_words_that_may_be_no_files_are_named(here: Path) -> None:
+    assert read_files("@propery and @app.route, @angular/core.") == (
         (),
         ("app.route", "angular/core"),
     )
 
 
 def test_names_that_no_file_can_have(here: Path) -> None:
-    assert files("@a\0b", here) == []
-    assert files(f"@{'n' * 900}", here) == []
-    assert files(f"@{'n/' * 300}", here) == []
+    assert files("@a\0b") == []
+    assert files(f"@{'n' * 900}") == []
+    assert files(f"@{'n/' * 300}") == []
 
 
 def test_there_is_a_limit_of_files(here: Path) -> None:
     for number in range(MAX_FILES + 1):
         (here / f"{number}.txt").write_text("x")
     text = " ".join(f"@{number}.txt" for number in range(MAX_FILES))
-    assert len(named_files(text, here)[0]) == MAX_FILES
+    assert len(read_files(text)[0]) == MAX_FILES
     with pytest.raises(UsageError, match="can have 20 files; this one names 21"):
-        named_files(f"{text} @{MAX_FILES}.txt", here)
+        read_files(f"{text} @{MAX_FILES}.txt")
 
 
 def file_of(here: Path, data: bytes, name: str = "x.txt") -> QueryFile:
@@ -340,13 +330,12 @@ def test_links(here: Path) -> None:
     with pytest.raises(UsageError) as error:
         read("leak.txt", here / "leak.txt", here)
     assert error.value.message == f"leak.txt is a link to {here.parent / 'outside.txt'}."
-    assert files("@broken @round", here) == ["broken", "round"]
     for name, reason in (
         ("broken", "no such file or directory"),
         ("round", "too many levels of symbolic links"),
     ):
         with pytest.raises(UsageError, match=f"{name} cannot be read: {reason}."):
-            read(name, here / name, here)
+            read_files(f"@{name}")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="only POSIX has modes")

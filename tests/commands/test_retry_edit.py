@@ -128,7 +128,7 @@ def test_an_edit_that_names_a_missing_file_changes_nothing(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     screen = run(tmp_path / "s", ["Hi", "/edit see @nothing.txt"], "So.")
-    assert "✗ There is no file nothing.txt.\n" in screen.text
+    assert "✗ No file named nothing.txt.\n" in screen.text
     assert len(screen.talk.conversation.session.exchanges) == 1
 
 

@@ -103,7 +103,7 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/export talk.pdf", "✗ Unknown export format “.pdf”."),
         ("/export --all", "✗ /export has no option --all."),
         ("/export --session 9 x.md", "✗ No session 9: the numbers go from 1 to 3."),
-        ("/export --session 1 taken.md", "✗ taken.md already exists; nothing was written."),
+        ("/export --session 1 taken.md", "✗ taken.md cannot be written: file exists."),
         ("/export --session 1 a\0b.md", "✗ That is not a file name."),
         (f"/export --session 1 {'x' * 300}", "cannot be written: file name too long."),
         ("/import", "✗ Usage: /import FILE|FOLDER"),

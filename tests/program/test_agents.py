@@ -228,7 +228,7 @@ def test_agents_are_listed_and_shown(tmp_path: Path) -> None:
         f"""\
 broken
         {broken} ({broken}: unknown key nmae.)
-dice    Repeats.
+dice
         {path} (not approved)
 poet    Rhymes [2J
         {poet}
@@ -242,7 +242,7 @@ poet    Rhymes [2J
         "path": str(path),
         "alias": True,
         "kind": "python",
-        "description": "Repeats.",
+        "description": "",
         "approved": False,
         "problem": "",
     }

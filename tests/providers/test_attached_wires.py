@@ -283,7 +283,7 @@ def test_one_question_with_an_image_and_a_text(tmp_path: Path, server: Loopback)
     ("question", "message"),
     [
         ("See @photo.png", "photo.png is an image, and scripted:echo doesn't take images as far as we know."),
-        ("See @nothing.txt", "There is no file nothing.txt."),
+        ("See @nothing.txt", "No file named nothing.txt."),
         ("See @/dev/zero", "/dev/zero cannot be read: it is not a regular file."),
         ("See @/dev", "/dev cannot be read: it is not a regular file."),
     ],
@@ -342,7 +342,7 @@ def test_a_chat_by_a_pipe_says_what_was_attached(tmp_path: Path, server: Loopbac
     shown = result.stdout.decode()
     assert "📎 photo.png, 640×480 · my notes.txt, 13 bytes\n" in shown
     assert (
-        "✗ There is no file missing.txt.\n  To send it as text, put a backslash before the @.\n"
+        "✗ No file named missing.txt.\n  To send it as text, put a backslash before the @.\n"
         in shown
     )
     assert [exchange.query.number for exchange in saved(home)[0].exchanges] == [1, 2]

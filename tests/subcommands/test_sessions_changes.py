@@ -339,9 +339,7 @@ def test_export_to_files(home: Path, tmp_path: Path) -> None:
     assert page.read_bytes().startswith(b"<!DOCTYPE html>")
     assert page.stat().st_mode & 0o777 == 0o600
     before = page.read_bytes()
-    assert f"{page} already exists; nothing was written.\n" in failure(
-        home, "export", "2", str(page)
-    )
+    assert f"{page} cannot be written: file exists.\n" in failure(home, "export", "2", str(page))
     assert page.read_bytes() == before
     folder = tmp_path / "exports.d"
     folder.mkdir()
