@@ -30,7 +30,7 @@ from prompt_toolkit.styles import Style
 from prompt_toolkit.widgets import TextArea
 
 from chat_loop.browser.list import SessionList
-from chat_loop.browser.preview import Preview
+from chat_loop.display.preview import Preview
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import cells, cut_to, one_line, wrapped
 from chat_loop.errors import ChatLoopError, UsageError

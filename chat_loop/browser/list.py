@@ -82,7 +82,7 @@ class SessionList(UIControl):
         )
 
     def _line(self, place: int, width: int) -> Text:
-        parts = self._table.lines(self._visible[place], width - 2)[0]
+        parts = self._table.line(self._visible[place], width - 2)
         mark = "> " if place == self._selected else "  "
         return [("", mark), *(("dim" if style else "", text) for text, style in parts)]
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from chat_loop.browser.app import browse
-from chat_loop.browser.preview import Preview, preview_of
 from chat_loop.commands.chat import Chat
+from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.rows import cost_of
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.input.editor import open_file

@@ -378,7 +378,8 @@ async def show(chat: Chat, argument: str) -> None:
         raise usage_error("show")
     loaded = chat.load(reference)
     if number is None:
-        listings.show_session(chat.display, loaded.session, loaded.damage)
+        name = naming.name_of(loaded.session)
+        listings.show_session(chat.display, name, loaded.session, loaded.damage)
     else:
         listings.show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
 

@@ -7,15 +7,13 @@ from datetime import datetime
 
 from chat_loop.display import rows as drawn
 from chat_loop.display.manager import DisplayManager
+from chat_loop.display.preview import preview_of
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
 from chat_loop.wording import attached_text, counts_text, plural, when_text
 
-MAX_EXCHANGES = 5
-"""The most exchanges of a session that are shown."""
-MAX_ITEMS = 8
-"""The most items of a list of a summary that are shown."""
-MAX_TEXT = 300
+MAX_TEXT = 2_000
+"""Characters of a list of a summary, or a message, that are shown."""
 
 
 def show_sessions(
@@ -36,8 +34,7 @@ def show_sessions(
         return
     table = drawn.RowTable(rows, now, cost)
     for at in range(len(rows)):
-        for line in table.lines(at, display.console.width):
-            display.row(*line)
+        display.row(*table.line(at, display.console.width))
     if more:
         hint = "/sessions all lists them, /sessions WORDS filters"
         display.line(f"… and {more:,} older: {hint}.", "dim")
@@ -110,46 +107,21 @@ def show_hits(
     display.line("/show N, /resume N and /quote N take these numbers.", "dim")
 
 
-def show_session(display: DisplayManager, session: Session, damage: Sequence[str]) -> None:
-    """Show a session: its header, its summary and its last exchanges."""
-    header, totals, restoration = session.header, session.totals, session.restoration
-    pairs = [
-        ("Session ID", header.id),
-        ("Name", session.name or header.title),
-        ("Tags", " ".join(f"#{tag}" for tag in session.tags)),
-        ("Date", f"{header.created:%Y-%m-%d %H:%M}"),
-        ("Agent", header.agent),
-        ("Model", header.model),
-        ("Project", header.project),
-        ("Resumed From", header.parent),
-        ("Forked At", restoration.until if restoration is not None else ""),
-        ("Merged With", restoration.merged if restoration is not None else ""),
-        ("Size", counts_text(totals.queries, totals.combined)),
-    ]
-    display.lines((label, value) for label, value in pairs if value)
-    for sentence in damage[:3]:
-        display.line(one_line(sentence), "yellow")
-    if session.seal is not None and (summary := session.seal.summary) is not None:
-        display.line()
-        for name in ("topics", "decisions", "pending", "pinned"):
-            items = getattr(summary, name)
-            if items:
-                display.line(f"{name.capitalize()}:", "bold")
-            for item in items[:MAX_ITEMS]:
-                display.prose(f"  - {one_line(item, MAX_TEXT)}", indent=4)
-            if more := len(items[MAX_ITEMS:]):
-                display.line(f"    … {more} more", "dim")
-    if earlier := len(session.exchanges[:-MAX_EXCHANGES]):
-        display.line()
-        text = f"… {plural(earlier, 'exchange')} before; /show N QUERY shows one in full."
-        display.line(text, "dim")
-    for exchange in session.exchanges[-MAX_EXCHANGES:]:
-        display.line()
-        query = one_line(exchange.query.text, MAX_TEXT)
-        display.prose(f"[{exchange.query.number}] You: {query}", indent=4)
-        if exchange.reply is not None:
-            reply = one_line(exchange.reply.text, MAX_TEXT)
-            display.prose(f"    {one_line(header.agent, 40)}: {reply}", indent=4)
+def show_session(
+    display: DisplayManager, name: str, session: Session, damage: Sequence[str]
+) -> None:
+    """Show a session: its facts, its summary and its last exchanges."""
+    preview = preview_of(session, damage, length=MAX_TEXT)
+    tags = "".join(f" #{one_line(tag, 40)}" for tag in session.tags)
+    display.row((one_line(name), "bold"), (tags, "cyan"))
+    for label, text in preview.about:
+        display.prose(f"{label}: {text}" if label else text, indent=2)
+    display.line()
+    if preview.earlier:
+        earlier = plural(preview.earlier, "exchange")
+        display.line(f"… {earlier} before; /show N QUERY shows one in full.", "dim")
+    for speaker, text in preview.messages:
+        display.prose(f"{speaker}: {text}", indent=4)
 
 
 def show_exchange(display: DisplayManager, session: Session, exchange: Exchange) -> None:

@@ -9,7 +9,9 @@ import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+import msgspec
 
 from chat_loop import events
 from chat_loop.display.markdown.theme import theme_of
@@ -433,13 +435,11 @@ def _arguments(text: str) -> str:
     object.
     """
     try:
-        arguments = json.loads(text) if text.strip() else {}
-    except (ValueError, RecursionError):
-        arguments = None
-    if not isinstance(arguments, dict):
+        arguments = msgspec.json.decode(text.strip() or "{}", type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
         return one_line(text, MAX_CALL)
     parts = []
     for name, value in arguments.items():
         shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts.append(f"{one_line(str(name), MAX_VALUE)}={one_line(shown, MAX_VALUE)}")
+        parts.append(f"{one_line(name, MAX_VALUE)}={one_line(shown, MAX_VALUE)}")
     return one_line(", ".join(parts), MAX_CALL)

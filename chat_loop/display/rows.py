@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 
 from chat_loop.display.text import cells, cut_to, one_line
@@ -26,11 +26,10 @@ ODD: Mapping[State, str] = {
 MAX_LENGTH = 500
 MAX_NAME = 80
 """Columns of the names at most."""
-MIN_WIDE_COLUMNS = 60
-"""From this many columns on a row is one line."""
+MIN_SHORT_COLUMNS = 60
+"""From this many columns on a row shows project and tokens, too."""
 MIN_FULL_COLUMNS = 100
 """From this many columns on a row shows agent, queries and cost, too."""
-MINUTE, HOUR, DAY = 60, 3600, 86400
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
 _UNCERTAIN_WIDTH = re.compile(
@@ -64,24 +63,25 @@ def tags_text(row: SessionRow) -> str:
     return "".join(f" #{steady_text(tag, 40)}" for tag in row.tags)
 
 
-def compacted_text(row: SessionRow) -> str:
-    """Return ` · compacted 3×` as it follows the name; empty where the chain never was."""
+def _notes(row: SessionRow) -> tuple[str, str]:
+    """Return what follows the name: ` · compacted 3×`, and the tags."""
     times = f" {row.compactions}×" if row.compactions > 1 else ""
-    return f" · compacted{times}" if row.compactions else ""
+    return f" · compacted{times}" if row.compactions else "", tags_text(row)
 
 
 def age_text(moment: datetime | None, now: datetime) -> str:
     """Return `now`, `5m`, `2h`, `3d`, a month such as `Mar 2020`, or `unknown`."""
     if moment is None:
         return "unknown"
-    seconds = int((now - moment).total_seconds())
-    if seconds < 2 * MINUTE:
+    minutes = (now - moment) // timedelta(minutes=1)
+    if minutes < 2:
         return "now"
-    if seconds < HOUR:
-        return f"{seconds // MINUTE}m"
-    if seconds < DAY:
-        return f"{seconds // HOUR}h"
-    return f"{seconds // DAY}d" if seconds < 60 * DAY else f"{moment:%b %Y}"
+    if minutes < 60:
+        return f"{minutes}m"
+    hours = minutes // 60
+    if hours < 24:
+        return f"{hours}h"
+    return f"{hours // 24}d" if hours < 60 * 24 else f"{moment:%b %Y}"
 
 
 class RowTable:
@@ -101,16 +101,19 @@ class RowTable:
         self.rows = rows
         has_projects = len({row.project for row in rows}) > 1
         has_agents = len({row.agent for row in rows}) > 1
-        self._numbers = _numbers(rows) if numbers is None else numbers
+        others = count(1)
+        chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
+        self._numbers = chat_numbers if numbers is None else numbers
         self._number_width = max(map(len, self._numbers), default=0)
         self._facts: list[dict[str, str]] = []
         for row in rows:
             price = cost_of(row.spent, cost) if cost is not None else None
             date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
+            folder = re.split(r"[/\\]", row.project.rstrip("/\\"))[-1]
             unknown = row.queries is None or row.tokens is None
             facts = {
                 "age": date if exact else age_text(row.updated, now),
-                "project": _folder(row.project) if has_projects else "",
+                "project": steady_text(folder, 20) if has_projects else "",
                 "agent": steady_text(row.agent, 20) if has_agents else "",
                 "queries": "" if row.queries is None else plural(row.queries, "query"),
                 "tokens": "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
@@ -125,20 +128,16 @@ class RowTable:
         self._name_width = 0
         for row in rows:
             if self._name_width < MAX_NAME:
-                name = f"{name_text(row, MAX_NAME)}{compacted_text(row)}{tags_text(row)}"
+                name = "".join((name_text(row, MAX_NAME), *_notes(row)))
                 self._name_width = max(self._name_width, cells(name))
 
-    def lines(self, at: int, width: int) -> list[Parts]:
-        """Return a row fitted to `width` columns: one line, below `MIN_WIDE_COLUMNS` two."""
+    def line(self, at: int, width: int) -> Parts:
+        """Return a row on one line of at most `width` columns."""
         facts = self._facts[at]
         number = f"{self._numbers[at]:>{self._number_width}}  "
-        if width < MIN_WIDE_COLUMNS:
-            name = self._name(at, width - 1 - len(number))
-            below = " · ".join(text for column in _SHORT if (text := facts[column]))
-            below = cut_to(below, width - 1 - len(number))
-            return [[(number, ""), *name], [(" " * len(number), ""), (below, "dim")]]
+        columns = _COLUMNS if width >= MIN_FULL_COLUMNS else _SHORT
         line = ""
-        for column in _COLUMNS if width >= MIN_FULL_COLUMNS else _SHORT:
+        for column in columns if width >= MIN_SHORT_COLUMNS else ("age", "state"):
             if size := self._widths[column]:
                 blanks = " " * (size - cells(facts[column]))
                 cell = f"{facts[column]}{blanks}" if column in _LEFT else f"{blanks}{facts[column]}"
@@ -146,16 +145,15 @@ class RowTable:
         room = min(self._name_width, width - 1 - len(number) - cells(line))
         name = self._name(at, room)
         blanks = " " * (room - sum(cells(text) for text, _ in name))
-        return [[(number, ""), *name, (f"{blanks}{line}".rstrip(), "dim")]]
+        return [(number, ""), *name, (f"{blanks}{line}".rstrip(), "dim")]
 
     def _name(self, at: int, room: int) -> Parts:
         """Return the name in at most `room` columns; the notes behind it may take half of them."""
         row = self.rows[at]
-        notes = cells(f"{compacted_text(row)}{tags_text(row)}")
-        name = name_text(row, max(room - notes, room // 2))
-        room -= cells(name)
-        compacted = cut_to(compacted_text(row), room)
-        tags = cut_to(tags_text(row), room - cells(compacted))
+        compacted, tags = _notes(row)
+        name = name_text(row, max(room - cells(compacted + tags), room // 2))
+        compacted = cut_to(compacted, room - cells(name))
+        tags = cut_to(tags, room - cells(name + compacted))
         return [(name, ""), (compacted, "dim"), (tags, "cyan")]
 
 
@@ -163,17 +161,6 @@ _COLUMNS = ("age", "project", "agent", "queries", "tokens", "cost", "state", "id
 _SHORT = ("age", "project", "tokens", "state", "id")
 """The columns where there is little room."""
 _LEFT = ("project", "agent", "state", "id")
-
-
-def _numbers(rows: Sequence[SessionRow]) -> list[str]:
-    """Return the numbers that commands take; the open conversation has `*`."""
-    others = count(1)
-    return ["*" if row.current else str(next(others)) for row in rows]
-
-
-def _folder(path: str) -> str:
-    """Return the name of a project's folder."""
-    return steady_text(re.split(r"[/\\]", path.rstrip("/\\"))[-1], 20)
 
 
 def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:

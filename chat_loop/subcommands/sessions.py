@@ -114,7 +114,7 @@ class SessionActions:
         width, now = terminal_columns(), self.sessions.now()
         named = [str(numbers.get(row.id, "")) for row in rows]
         table = drawn.RowTable(rows, now, cost, numbers=named, exact=not width)
-        lines = [line for at in range(len(rows)) for line in table.lines(at, width or PIPE_COLUMNS)]
+        lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
         out("".join("".join(text for text, _ in line) + "\n" for line in lines))
         if more:
             err(f"… and {more:,} older")

@@ -172,10 +172,10 @@ def test_twenty_columns_and_five_lines() -> None:
     with browsing(50, rows=5, cols=20) as terminal:
         terminal.wait_for("Enter resume  e edit")
         assert terminal.screen() == [
-            ">  1  Sessi… #pyth…",
-            "   2  漢字の並べ替…",
-            "   3  ␛]0;owned␇␛[…",
-            "   4  very long ve…",
+            ">  1  Ses… #p…  now",
+            "   2  漢字の…    7h",
+            "   3  ␛]0;own…  14h",
+            "   4  very lo…  21h",
             "Enter resume  e edit",
         ]
         terminal.send("d")

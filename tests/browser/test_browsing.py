@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.browser.list import SessionList
-from chat_loop.browser.preview import CHARACTERS, EXCHANGES, Preview, preview_of
+from chat_loop.display.preview import CHARACTERS, EXCHANGES, Preview, preview_of
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary
 from tests.support import strategies
 from tests.support.browser_program import NOW, MadeShelf, row
@@ -165,7 +165,7 @@ SUMMARISED = Session(
 def test_what_a_preview_holds() -> None:
     faults = ("Line 7: text outside a record.", "Line 9: the same.")
     facts = (
-        "sally_000000 · gpt · $0.01 · 2026-11-22 15:04 – 16:00, compacted · "
+        "sally_000000 · gpt · 2026-11-22 15:04 – 16:00, compacted · 3 queries, 0 tokens · $0.01 · "
         "session 2 of its chain, after older_000000_3"
     )
     preview = preview_of(SUMMARISED, faults, "$0.01")
@@ -181,10 +181,10 @@ def test_what_a_preview_holds() -> None:
             ("Pending", "Measure it [3]"),
         ],
         messages=[
-            ("You", "How do I sort by two keys? Quickly, please."),
+            ("[1] You", "How do I sort by two keys? Quickly, please."),
             ("Sally", "By the second first. The sort is stable."),
-            ("You", "And ties?"),
+            ("[2] You", "And ties?"),
             ("Sally (interrupted)", "They keep"),
-            ("You", "Thanks"),
+            ("[3] You", "Thanks"),
         ],
     )

@@ -174,14 +174,11 @@ You: /show 1 77
 ✗ No query 77 in that session: it has 1 query.
   show without it shows the last.
 You: /show .
-Session ID: sally_20261122_043015
-Date:       2026-11-22 04:30
-Agent:      Sally
-Model:      scripted:test
-Size:       1 query, 110 tokens
+And now?
+sally_20261122_043015 · scripted:test · begun 2026-11-22 04:30, no summary yet · 1 query, 110 tokens
 
 [1] You: > From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21): > You: The gateway listens on port 5432. > Sally: Noted. > From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak fronts. > Sally: Noted. And now?
-    Sally: Noted.
+Sally: Noted.
 You: /show
 ✗ Usage: /show N|ID [QUERY]
   /help show has more.
@@ -345,26 +342,15 @@ You: /tree
          Nov 21, 23:30 · 2 queries, 220 tokens
   5    ● number 3 above
 You: /show 4
-Session ID:   sally_20261121_233015
-Name:         Kitchen
-Tags:         #home
-Date:         2026-11-21 23:30
-Agent:        Sally
-Model:        scripted:test
-Resumed From: sally_20261121_223015
-Size:         2 queries, 220 tokens
-
-Topics:
-  - The gateway listens on port 5544 now. [2.1]
-  - Decision: we take oak fronts. [2.2]
-Decisions:
-  - Decision: we take oak fronts. [2 user]
+Kitchen #home
+sally_20261121_233015 · scripted:test · 2026-11-21 23:30 – 23:30 · 2 queries, 220 tokens · session 2 of its chain, after sally_20261121_223015
+Topics: The gateway listens on port 5544 now. [2.1]; Decision: we take oak fronts. [2.2]
+Decisions: Decision: we take oak fronts. [2 user]
 
 [1] You: The gateway listens on port 5544 now.
-    Sally: Noted.
-
+Sally: Noted.
 [2] You: Decision: we take oak fronts.
-    Sally: Noted.
+Sally: Noted.
 You: The lamp has 40 watts.
 Sally: Noted.
 You: /undo
@@ -566,12 +552,9 @@ def test_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     assert run(tmp_path, *lines, hours=7, answers=("q",)) == (
         """\
 You: sessions
-1  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇
-   4h · 110 tokens
-2  Kitchen ⑂1.2 “The gateway listens o…
-   5h · 330 tokens
-3  Kitchen ⑂1.2 “The gateway lis… #home
-   5h · 440 tokens
+1  Wie heiß wird [b]Öl[/b]? 漢字 ␛…  4h
+2  Kitchen ⑂1.2 “The gateway liste…  5h
+3  Kitchen ⑂1.2 “The gateway… #home  5h
 You: /search gateway port
   1  Kitchen · query 1 · today 00:30
      You: The gateway listens on port
@@ -584,10 +567,8 @@ You: /search gateway port
      5432.
 /show N, /resume N and /quote N take these numbers.
 You: /tree kitchen
-1  Kitchen ⑂1.2 “The gateway listens o…
-   5h · 330 tokens
-2  Kitchen ⑂1.2 “The gateway lis… #home
-   5h · 440 tokens
+1  Kitchen ⑂1.2 “The gateway liste…  5h
+2  Kitchen ⑂1.2 “The gateway… #home  5h
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /tree 1
@@ -629,9 +610,9 @@ def test_a_page_and_all_sessions(tmp_path: Path) -> None:
     text = run(tmp_path, "sessions", "/show 1", "/sessions all", "/show 45", "/show 46", hours=1)
     assert numbers(text, "sessions") == [str(number) for number in range(1, 21)]
     assert "… and 25 older: /sessions all lists them, /sessions WORDS filters." in text
-    assert text.partition("You: /show 1\n")[2].startswith("Session ID: n45\n")
+    assert text.partition("You: /show 1\n")[2].startswith("Note 45\nn45 · ")
     assert numbers(text, "/sessions all") == [str(number) for number in range(1, 46)]
-    assert text.partition("You: /show 45\n")[2].startswith("Session ID: n1\n")
+    assert text.partition("You: /show 45\n")[2].startswith("Note 1\nn1 · ")
     assert "✗ No session 46: the numbers go from 1 to 45." in text
 
 
@@ -648,14 +629,14 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
         "/quote 1",
     ]
     text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
-    assert re.findall(r"✓ Found: .*\n|Session ID: n.*|n\d, query.*|From .* next", text) == [
+    assert re.findall(r"✓ Found: .*\n|n\d · (?:begun )?20|n\d, query.*|From .* next", text) == [
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
-        "Session ID: n1",
+        "n1 · begun 20",
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "n3, query 1, 2026-11-21 22:33",
         "From “Note 4” (n4, query 1, 2026-11-21) goes with your next",
-        "Session ID: n3",
+        "n3 · 20",
     ]
     assert text.count("✗ Usage: /quote ") == 1
     text = run(tmp_path, "/search note", "/show note", "/quote 1", "/show 2", hours=2)

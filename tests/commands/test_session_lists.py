@@ -60,14 +60,10 @@ def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.Monke
     assert screen.text == (
         """\
 You: sessions
-1  How do I sort?
-   14h · 110 tokens
-2  [red]Wie sortie…
-   15h · 110 tokens
-3  漢字
-   16h · 110 tokens
-4  word word word…
-   17h · 110 tokens
+1  How do I s…  14h
+2  [red]Wie s…  15h
+3  漢字         16h
+4  word word…   17h
 Goodbye!
 """
     )

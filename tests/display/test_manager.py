@@ -204,7 +204,7 @@ def sealed(
         ),
         (
             [TextDelta("Hal"), Retrying(reason="It is down.", seconds=4.2, attempt=2, attempts=5)],
-            "Sally: Hal\nIt is down. Trying again in 4 s (2/5); Ctrl-C stops.\n",
+            "Sally: Hal\nIt is down. Trying again in 5 s (2/5); Ctrl-C stops.\n",
         ),
         (
             [SummaryStarted(parts=1), SummaryEnded(source="model")],

@@ -18,7 +18,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from chat_loop.browser.app import browse
-from chat_loop.browser.preview import Preview, preview_of
+from chat_loop.display.preview import Preview, preview_of
 from chat_loop.errors import SessionError
 from chat_loop.input.editor import open_file
 from chat_loop.sessions.records import Header, Query, Reply, Seal, Session, SessionRow, Summary

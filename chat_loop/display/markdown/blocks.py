@@ -166,7 +166,7 @@ class Blocks:
                 if number:
                     lines.append([])
                 if text:
-                    lines[-1].append(Span(text, span.style, span.whole))
+                    lines[-1].append(Span(text, span.style))
         for number, spans in enumerate(lines):
             line = self._line(
                 token.map[0] + number, spans, begins=not number, wraps=True, is_text=not style

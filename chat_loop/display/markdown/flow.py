@@ -33,12 +33,9 @@ class Run(Struct, frozen=True):
 
 
 class Word(Struct):
-    """An unbreakable piece of a line, after `blanks` spaces. A `whole` one moves to the next line
-    however long it is.
-    """
+    """An unbreakable piece of a line, after `blanks` spaces."""
 
     blanks: int
-    whole: bool
     parts: list[Span] = field(default_factory=list)
     width: int = 0
 
@@ -56,7 +53,7 @@ def words_of(line: Line) -> list[Word]:
                 wide = part[1] is not None
                 breaks = (wide or wide_before) and part[0] not in _CLOSING
                 if not joins or breaks:
-                    words.append(Word(blanks, span.whole))
+                    words.append(Word(blanks))
                 words[-1].parts.append(Span(part[0], span.style))
                 words[-1].width += cells(part[0])
                 blanks, joins, wide_before = 0, True, wide
@@ -83,10 +80,10 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
     words = words_of(line)
     grows = not line.whole and words and not line.spans[-1].text.endswith(" ")
     for word in words:
-        moves = word.width <= longest or (word.whole and word.width <= room - indent)
-        moves = moves and column > begin and column + word.blanks + word.width > room
+        is_full = column > begin and column + word.blanks + word.width > room
+        moves = is_full and word.width <= longest
         late = column + word.blanks > room - longest
-        if grows and word is words[-1] and (word.whole or moves or late):
+        if grows and word is words[-1] and (moves or late):
             break
         if moves:
             gap, column = _add(runs, "\n", rest), indent

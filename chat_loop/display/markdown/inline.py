@@ -37,13 +37,10 @@ Rule = Callable[[StateInline, bool], bool]
 
 
 class Span(Struct, frozen=True):
-    """Text and the numbers of its SGR sequence; empty numbers mean plain text. A `whole` span is
-    moved to the next line rather than broken, however long it is.
-    """
+    """Text and the numbers of its SGR sequence; empty numbers mean plain text."""
 
     text: str
     style: str
-    whole: bool = False
 
 
 class Marks(Struct):
@@ -127,7 +124,7 @@ def _spans(  # noqa: C901 - one case for each kind of token
             address, begin = links.pop()
             label = "".join(span.text for span in spans[begin:])
             if label == address:
-                spans[begin:] = [Span(address, _join_styles(styles[-1], UNDERLINED), True)]
+                spans[begin:] = [Span(address, _join_styles(styles[-1], UNDERLINED))]
             else:
                 spans += _address_spans(address, theme, styles[-1])
         elif kind.endswith("_close"):
@@ -140,9 +137,9 @@ def _spans(  # noqa: C901 - one case for each kind of token
         elif kind in ("softbreak", "hardbreak"):
             spans.append(Span("\n", ""))
         elif kind == "code_inline":
-            spans.append(Span(token.content, _join_styles(styles[-1], theme.code), True))
+            spans.append(Span(token.content, _join_styles(styles[-1], theme.code)))
         elif token.content:
-            spans.append(Span(token.content, styles[-1], kind == "html_inline"))
+            spans.append(Span(token.content, styles[-1]))
     return spans
 
 
@@ -150,7 +147,7 @@ def _address_spans(address: str, theme: Theme, style: str) -> list[Span]:
     """Return what stands behind a link's label."""
     if not address:
         return []
-    return [Span(" ", style), Span(f"({address})", _join_styles(style, theme.address), True)]
+    return [Span(" ", style), Span(f"({address})", _join_styles(style, theme.address))]
 
 
 def _join_styles(style: str, more: str) -> str:

@@ -8,12 +8,11 @@ from msgspec import Struct
 
 from chat_loop.display.rows import steady_text
 from chat_loop.sessions.records import Session
-from chat_loop.wording import STOPS, plural
+from chat_loop.wording import STOPS, counts_text, plural
 
 EXCHANGES = 8
 """The last exchanges that a preview has."""
 CHARACTERS = 250
-"""The most characters of one text of a preview."""
 
 
 class Preview(Struct, frozen=True):
@@ -27,9 +26,11 @@ class Preview(Struct, frozen=True):
     """The number of exchanges before those messages."""
 
 
-def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") -> Preview:
-    """Return the preview of a session; `damage` lists what could not be read of its file, `price`
-    is the cost of its conversation.
+def preview_of(
+    session: Session, damage: Sequence[str] = (), price: str = "", *, length: int = CHARACTERS
+) -> Preview:
+    """Return the preview of a session in texts of at most `length` characters. `damage` lists what
+    could not be read of its file, `price` is the cost of its conversation.
     """
     header, seal = session.header, session.seal
     when = f"begun {header.created:%Y-%m-%d %H:%M}, no summary yet"
@@ -39,7 +40,8 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
         when = f"{header.created:%Y-%m-%d %H:%M} – {day}{seal.at:%H:%M}"
         when += ends.get(seal.reason, "")
     chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
-    facts = (header.id, header.model, price, when, chain if header.parent else "")
+    counts = counts_text(session.totals.queries, session.totals.combined)
+    facts = (header.id, header.model, when, counts, price, chain if header.parent else "")
     about = [("", " · ".join(filter(None, facts)))]
     if damage:
         more = f" … and {plural(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""
@@ -54,14 +56,13 @@ def preview_of(session: Session, damage: Sequence[str] = (), price: str = "") ->
         ]
     messages = []
     for exchange in session.exchanges[-EXCHANGES:]:
-        messages.append(("You", exchange.query.text))
+        messages.append((f"[{exchange.query.number}] You", exchange.query.text))
         if exchange.reply is not None:
             stop = STOPS.get(exchange.reply.stop, "")
             agent = header.agent or "Agent"
             messages.append((f"{agent} ({stop})" if stop else agent, exchange.reply.text))
-    return Preview(_safe(about), _safe(messages), max(0, len(session.exchanges) - EXCHANGES))
-
-
-def _safe(parts: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
-    lines = [(steady_text(name, 80), steady_text(text, CHARACTERS)) for name, text in parts]
-    return [(name, text) for name, text in lines if text]
+    about, messages = (
+        [(steady_text(name, 80), steady_text(text, length)) for name, text in part if text]
+        for part in (about, messages)
+    )
+    return Preview(about, messages, max(0, len(session.exchanges) - EXCHANGES))
