@@ -1,4 +1,4 @@
-"""A chat on a terminal or through pipes: its objects, and what loads behind the prompt."""
+"""A chat on a terminal or through pipes: its objects, and the loading behind the prompt."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ from chat_loop.wording import when_text
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to, as after SIGHUP."""
 SWITCH_SECONDS = 0.0005
-"""How long a thread that loads may keep a key waiting for its echo; Python's 5 ms add up."""
+"""How long the loader may delay the echo of a key at a time; Python's 5 ms add up."""
 
 
 def run(app: App) -> int:
@@ -55,7 +55,7 @@ def run(app: App) -> int:
     agent = app.agent()
     with nonblocking_output():
         code = asyncio.run(Interactive(app, agent).run())
-        if code < SIGNAL_EXIT_BASE:  # else who asked it to go does not wait
+        if code < SIGNAL_EXIT_BASE:  # a signal does not wait for the terminal
             drain(sys.stdout)
     return code
 
@@ -195,8 +195,9 @@ class Interactive:
             self._indexer.wake()
 
     def _summarize_behind(self, identity: str) -> None:
-        """Start a process that makes the summary of a session that was left. Raises OSError. It
-        inherits a lock that a resume looks at, so that the summary is never paid for twice.
+        """Start a process that makes the summary of a session after the exit. Raises OSError.
+
+        It inherits a lock that a resume checks, so that the summary is never paid for twice.
         """
         agent, options = self._conversation.agent, self._display.resume_command
         if not agent.own_tools:
@@ -217,7 +218,7 @@ class Interactive:
             )
 
     def _load_behind(self) -> None:
-        """Load in a thread, once, what the first request and the first reply need."""
+        """Start to load, once and in a thread, what the first request and reply need."""
         if self._loader.ident is None:
             gc.disable()
             self._loader.start()
@@ -227,12 +228,12 @@ class Interactive:
         switch_seconds = sys.getswitchinterval()
         sys.setswitchinterval(SWITCH_SECONDS)
         try:
-            with contextlib.suppress(ChatLoopError):  # the first request says it to who waits
+            with contextlib.suppress(ChatLoopError):  # the first request reports it
                 agent.provider.warm()
             self._display.load()
             import_module("chat_loop.conversation.summaries")  # for after the first reply
         finally:
-            gc.freeze()  # modules are no garbage: no collection looks through them
+            gc.freeze()  # modules are never garbage: no collection scans them
             gc.enable()
             sys.setswitchinterval(switch_seconds)
         if self._chat.servers is not None and agent.provider.calls_tools:

@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 IDLE_SECONDS = 60.0
-"""How long nobody types before the summary of the exit is prepared."""
+"""The time without a key after which the summary of the exit is prepared."""
 
 
 class ChatLoop:
-    """One interactive run. `run` returns the exit code."""
+    """One interactive run."""
 
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
@@ -40,11 +40,11 @@ class ChatLoop:
         self._warned = 0.0
         """The share of the window that was last warned of."""
         self._work: asyncio.Future[Any] | None = None
-        self._cancelled = self._left = False
+        self._cancelled = self._quits = False
 
     async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
-        """Loop until exit, Ctrl-D or the end of input; begin with `lines`, then `message`. With
-        `chooses` leave when they have resumed no session.
+        """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,
+        then `message`; with `chooses` leave when the lines have resumed no session.
         """
         chat, display = self.chat, self._display
         try:
@@ -64,7 +64,7 @@ class ChatLoop:
                     display.line("  Nothing was added since: no session was saved.")
                     display.line(f"  Resume with: {display.resume_command} --resume {parent}")
         except asyncio.CancelledError:
-            if not self._left:
+            if not self._quits:
                 raise
             return 130
         finally:
@@ -73,12 +73,12 @@ class ChatLoop:
 
     async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
         """Run the first lines, and enter the first message when none of them failed."""
-        done = [await self.handle(line) for line in filter(None, lines)]
+        successes = [await self.handle(line) for line in lines]
         if chooses and not self.chat.conversation.live.header.parent:
             raise Quit
         if message:
             self._reader.enter(message if registry.parse(message) is None else f" {message}")
-        if not all(done):
+        if not all(successes):
             self._reader.hold()
 
     async def _read(self) -> str:
@@ -97,10 +97,10 @@ class ChatLoop:
             preparing.cancel()
 
     async def _prepare_exit(self) -> None:
-        """Have the summary prepared once nobody has typed for a minute."""
+        """Prepare the summary of the exit after a minute without a key."""
         if self._reader.has_editor:
-            while (left := IDLE_SECONDS - self._reader.idle_seconds) > 0:  # noqa: ASYNC110 - keys move it
-                await asyncio.sleep(left)
+            while (rest := IDLE_SECONDS - self._reader.idle_seconds) > 0:  # noqa: ASYNC110 - keys move it
+                await asyncio.sleep(rest)
             await self.chat.conversation.compaction.prepare_exit()
 
     async def handle(self, line: str) -> bool:
@@ -122,8 +122,8 @@ class ChatLoop:
                     if chat.replacing is not None:
                         self._cancel_edit()
                     nearest = chat.templates.nearest(name) or nearest
-                    meant = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
-                    hint = f"{meant} To send it as text, start with a space."
+                    hint = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
+                    hint += " To send it as text, start with a space."
                     self._display.warn(f"There is no command /{name}.", hint)
                 case None:
                     await self._send(line)
@@ -133,7 +133,7 @@ class ChatLoop:
         return True
 
     def _cancel_edit(self) -> None:
-        """Leave the query that was offered to be changed as it was."""
+        """Keep the query that was offered for editing as it is."""
         self.chat.replacing = None
         self._display.prose("Edit canceled.", "dim")
 
@@ -142,14 +142,14 @@ class ChatLoop:
         self._display.error(error)
 
     async def _command(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a command, and ask the query that it leaves, if any."""
+        """Run a command, and send the query that it prepares, if any."""
         self.chat.sending = None
         await self._cancellable(work)
         if self.chat.sending is not None:
             await self._ask(*self.chat.sending)
 
     async def _send(self, text: str) -> None:
-        """Ask a query with the files that the entry names and the quotes that go with it."""
+        """Send a query with the files that the entry names and the quotes that go with it."""
         chat = self.chat
         if chat.replacing is not None and not text.strip():
             self._cancel_edit()
@@ -165,7 +165,7 @@ class ChatLoop:
             await self._ask(text, files)
 
     async def _files(self) -> tuple[QueryFile, ...] | None:
-        """Return the files that the entry names; None when it is not to be sent."""
+        """Return the files that the entry names; None when the user does not want to send them."""
         chat = self.chat
         try:
             files = await self._cancellable(chat.conversation.files(self._reader.typed))
@@ -206,8 +206,8 @@ class ChatLoop:
 
     @contextlib.contextmanager
     def _interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C stop the work that runs, or leave where no editor takes it as a key."""
-        # one handler all the time: no Ctrl-C between two steps may find Python's own
+        """Let Ctrl-C stop the running work; where no editor takes it as a key, let it quit."""
+        # One handler all the time: between two steps Ctrl-C must not find Python's own.
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
 
         def interrupt() -> None:
@@ -215,7 +215,7 @@ class ChatLoop:
                 self._cancelled = True
                 self._work.cancel()
             elif main is not None and not self._reader.has_editor:
-                self._left = True
+                self._quits = True
                 main.cancel()
 
         try:
@@ -231,18 +231,18 @@ class ChatLoop:
     async def _cancellable(
         self, work: Coroutine[Any, Any, T], stopped: str = "Stopped."
     ) -> T | None:
-        """Return the result of `work`; None, after saying so, when Ctrl-C cancels it."""
+        """Return the result of `work`; when Ctrl-C stops it, show `stopped` and return None."""
         self._cancelled = False
         task = asyncio.ensure_future(work)
         try:
-            await asyncio.sleep(0)  # its first step saves the query: nothing stops it before
+            await asyncio.sleep(0)  # the first step saves the query and cannot be stopped
             self._work = task
             await asyncio.wait({task})
             result = task.result()
             self._display.stop_waiting()
             return result
         except asyncio.CancelledError:
-            if not self._cancelled:  # the program is told to go: let the work save what came
+            if not self._cancelled:  # the program ends: let the work save the partial reply
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
                 raise

@@ -1,4 +1,4 @@
-"""Completions of a text that is typed, as values, and their way into the editor's menu."""
+"""Completions of typed text, as values and in the editor's menu."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from prompt_toolkit.document import Document
 
 
 class Choice(Struct, frozen=True, kw_only=True):
-    """`text` takes the place of the `length` characters before the cursor. The menu shows `shown`,
-    else the text, and behind it `note`.
+    """A completion: `text` replaces the `length` characters before the cursor. The menu shows
+    `shown`, or the text, and `note` behind it.
     """
 
     text: str
@@ -21,7 +21,7 @@ class Choice(Struct, frozen=True, kw_only=True):
 
 
 class Completions(Completer):
-    """The choices that `complete(before)` gives for the text before the cursor."""
+    """The choices that `complete(before)` returns for the text before the cursor."""
 
     def __init__(self, complete: Callable[[str], Iterable[Choice]]) -> None:
         self._complete = complete

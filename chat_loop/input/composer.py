@@ -86,9 +86,9 @@ class Composer(Reader):
 
     `status()` returns the text of the status line; while `refreshes()` is true, it changes without
     a key. `instant` is the prompt that was drawn before this module was loaded. `ready()` is called
-    once, when keys are taken. `complete(before)` returns the completions of the text before the
-    cursor; it is called in a thread. `report` shows why the line could not be edited. `keys` is
-    "vi" or "emacs".
+    after each drawing, when keys are taken. `complete(before)` returns the completions of the text
+    before the cursor; it is called in a thread. `report` shows why the line could not be edited.
+    `keys` is "vi" or "emacs".
     """
 
     has_editor = True
@@ -107,20 +107,19 @@ class Composer(Reader):
         refreshes: Callable[[], bool],
     ) -> None:
         self._screen, self._instant, self._report = screen, instant, report
-        self._status, self._refreshes = status, refreshes
-        self._ready: Callable[[], None] | None = ready
+        self._status, self._refreshes, self._ready = status, refreshes, ready
         self._terminal = instant.terminal if instant is not None else None
         if instant is None and os.name != "nt":
             with contextlib.suppress(OSError):
                 self._terminal = Terminal(sys.stdin.fileno())
-                self._terminal.silence(signals=False)  # else what is typed before is echoed twice
+                self._terminal.silence(signals=False)  # else keys typed before are echoed twice
         raw = getattr(sys.stdout, "buffer", None)
         self._frames = raw if isinstance(raw, NonblockingTerminal) else None
         self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
         self._arrived = asyncio.Event()
         self._last_entry = Entry("", [])
         self._busy = True
-        """True while the chat works: an entry waits for its turn."""
+        """True while the chat works; entries are queued."""
         self._hidden = False
         self._key_at = time.monotonic()
         self._status_text, self._status_columns = "", 0
@@ -272,12 +271,13 @@ class Composer(Reader):
 
     def _take_back(self, *entries: Entry) -> None:
         """Put entries into the line, before the queued ones and the text that is typed there."""
-        waiting = [entry for entry in self._entries if isinstance(entry, Entry)]
+        queued = [entry for entry in self._entries if isinstance(entry, Entry)]
         self._entries.clear()
-        texts = [*(entry.text for entry in (*entries, *waiting)), self._line.text]
-        for entry in (*entries, *waiting):
+        texts = []
+        for entry in (*entries, *queued):
+            texts.append(entry.text)
             self._pastes.shown += entry.pastes
-        self._line.document = Document("\n".join(filter(None, texts)))
+        self._line.document = Document("\n".join(filter(None, (*texts, self._line.text))))
 
     async def ask(self, question: str) -> str:
         """Ask in place of the line, which keeps what was typed there."""
@@ -384,7 +384,7 @@ class Composer(Reader):
     def _interrupt(self) -> None:
         """Stop the running work; when none runs, raise KeyboardInterrupt from `read` or `ask`."""
         if self._busy and self._answer is None:
-            signal.raise_signal(signal.SIGINT)  # as on a terminal whose keys nobody reads
+            signal.raise_signal(signal.SIGINT)  # ChatLoop stops the work
         else:
             self._refuse(KeyboardInterrupt())
 
@@ -437,8 +437,8 @@ class Composer(Reader):
             if not self._busy or self._status_columns != size.columns:
                 self._status_text, self._status_columns = self._status(), size.columns
             text = self._status_text
-        if waiting := len(self._entries):
-            text = f"queued: {waiting} · {text}"
+        if self._entries:
+            text = f"queued: {len(self._entries)} · {text}"
         return cut_to(f" {text}", size.columns) if text else ""
 
     def _before_render(self) -> None:
@@ -459,9 +459,7 @@ class Composer(Reader):
 
     def _after_render(self) -> None:
         self._end_frame()
-        if self._ready is not None:
-            ready, self._ready = self._ready, None
-            ready()
+        self._ready()
         seconds = self._screen.next_turn() if self._busy else None
         if seconds is None and self._refreshes():
             seconds = STATUS_SECONDS

@@ -46,10 +46,10 @@ def composer_layout(
     size: Callable[[], Size],
 ) -> Layout:
     """Return the layout. While there is a question, its `answer` takes the place of the `line`;
-    both go when `is_hidden`.
+    `is_hidden` hides both.
     """
-    asks = Condition(lambda: question() is not None)
-    shows_line = ~asks & Condition(lambda: not is_hidden())
+    is_asked = Condition(lambda: question() is not None)
+    shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[ReverseSearchProcessor()])
     line_window = Window(
         BufferControl(
@@ -65,7 +65,7 @@ def composer_layout(
         height=lambda: _line_height(line, size().rows),
         wrap_lines=True,
         dont_extend_height=True,
-        # what is only wrapped begins at the margin, so that it can be copied
+        # wrapped rows begin at the margin, so that they can be copied
         get_line_prefix=lambda number, wrap: (
             "" if wrap else " " * len(PROMPT) if number else prompt()
         ),
@@ -87,7 +87,7 @@ def composer_layout(
                 ),
                 Condition(lambda: bool(live())),
             ),
-            ConditionalContainer(answer_window, asks),
+            ConditionalContainer(answer_window, is_asked),
             FloatContainer(
                 ConditionalContainer(
                     ConditionalContainer(line_window, ~is_searching, Window(search, height=1)),
@@ -114,6 +114,6 @@ def _line_height(line: Buffer, rows: int) -> Dimension:
 
 
 def _fragments(text: str) -> StyleAndTextTuples:
-    """Return text with sequences in pieces of one style; ANSI's are single characters."""
+    """Return styled text as one fragment per style; those of ANSI are single characters."""
     styles = groupby(to_formatted_text(ANSI(text)), key=itemgetter(0))
     return [(style, "".join(piece[1] for piece in pieces)) for style, pieces in styles]

@@ -19,11 +19,11 @@ LONGEST_LINE = 64 << 20
 
 
 class Reader:
-    """A source of lines; one without an editor and without a terminal, unless it says otherwise.
+    """A source of entries. The methods that need a terminal do nothing or fail by default.
 
-    `has_editor`: Ctrl-C is a key of the line that is edited, rather than a signal. `typed` is the
-    last entry without pastes of several lines: files are only taken where they were typed.
-    `idle_seconds` is how long an editor has had no key.
+    `has_editor`: Ctrl-C is a key of the line editor and not a signal. `typed` is the last entry
+    without its pastes of several lines: only typed names attach files. `idle_seconds` counts from
+    the last key.
     """
 
     has_editor = False
@@ -41,21 +41,21 @@ class Reader:
         raise NotImplementedError
 
     def enter(self, text: str) -> None:
-        """Take `text` as the next entry, as if it had been typed."""
+        """Use `text` as the next entry, as if it had been typed."""
         raise NotImplementedError
 
     def hold(self) -> None:
-        """Put the entries that wait back into the line, where there is an editor."""
+        """Put the queued entries back into the line, where there is an editor."""
 
     def put_back(self) -> None:
         """Put the last entry back into the line, where there is an editor."""
 
     def offer(self, text: str) -> bool:
-        """Let `text` stand in the next line to be changed; False where there is no editor."""
+        """Put `text` into the line to be changed; return False where there is no editor."""
         return False
 
     async def edit(self, text: str) -> str:
-        """Return the text as the user leaves it in an editor. Raises UsageError without one."""
+        """Return the text as the user edits it. Raises UsageError without an editor."""
         raise UsageError("There is no terminal to open an editor in.")
 
     def release_terminal(self) -> contextlib.AbstractAsyncContextManager[None]:
@@ -73,8 +73,8 @@ class Reader:
 
 
 def clean(text: str) -> str:
-    """Return text that can be encoded: bytes that the locale could not read are UTF-8, halves of
-    characters become U+FFFD.
+    """Return text that can be encoded: undecoded bytes are read as UTF-8, lone surrogates become
+    U+FFFD, and all line ends become newlines.
     """
     try:
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
@@ -84,7 +84,7 @@ def clean(text: str) -> str:
 
 
 class LineReader(Reader):
-    """Lines from a pipe or a file; `out` repeats prompt and line, so that it can be read."""
+    """Lines from a pipe or a file. Prompts and lines are repeated on `out`."""
 
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
         self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
@@ -93,17 +93,18 @@ class LineReader(Reader):
         self._pending_read: asyncio.Future[bytes] | None = None
         self._buffer = bytearray()
         self._at_end = False
-        self._entered: list[str] = []
+        self._entered = ""
+        """The first message of a chat, until it is read."""
 
     def enter(self, text: str) -> None:
-        self._entered.append(text)
+        self._entered = text
 
     def hold(self) -> None:
-        self._entered.clear()  # a first message is not sent where its session was not resumed
+        self._entered = ""  # the session that it was meant for was not resumed
 
     async def read(self) -> str:
         if self._entered:
-            self.typed = self._entered.pop()
+            self.typed, self._entered = self._entered, ""
             self._out.write(f"{PROMPT}{self.typed}\n")
             return self.typed
         self.typed = await self._line(PROMPT)
@@ -130,7 +131,10 @@ class LineReader(Reader):
         return clean(text).removesuffix("\n")
 
     async def _next(self) -> bytes:
-        """Return the next line with its end; nothing at the end of input. Raises UsageError."""
+        """Return the next line with its end; nothing at the end of input.
+
+        Raises UsageError when a line is too long.
+        """
         scanned = 0
         while (end := self._buffer.find(b"\n", scanned)) < 0 and not self._at_end:
             scanned = len(self._buffer)
@@ -147,8 +151,8 @@ class LineReader(Reader):
         return line
 
     async def _piece(self) -> bytes:
-        """Read a piece. What nobody asks for stays in the pipe, and its writer waits."""
-        if self._pending_read is None:  # else who asked before was stopped
+        """Read a piece; the rest stays in the pipe, and its writer waits."""
+        if self._pending_read is None:  # else the previous caller was stopped
             loop = asyncio.get_running_loop()
             reading = self._pending_read = loop.create_future()
 

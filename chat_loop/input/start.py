@@ -1,6 +1,6 @@
-"""The instant prompt: drawn before the line editor is loaded, and nothing typed meanwhile is lost.
+"""The instant prompt: drawn before the line editor is loaded. Keys typed meanwhile are not lost.
 
-The terminal gets the state that the editor will want, so that keys wait in its queue until the
+The terminal gets the settings that the editor needs, so that keys wait in its queue until the
 editor reads them. Only the smallest modules of the standard library are imported here.
 """
 
@@ -19,9 +19,9 @@ PROMPT_STYLE = "1;32"
 """SGR numbers: bold, and green where colors are wanted."""
 DIM = "2"
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
-"""The signals that end the program after it has given the terminal back; a system may lack some."""
+"""The signals that end the program after it has restored the terminal; a system may lack some."""
 SIGNAL_EXIT_BASE = 128
-"""From here on an exit code names the signal that ended the program."""
+"""An exit code is this plus the number of the signal that ended the program."""
 OPTIONS_WITH_VALUE = frozenset(
     {
         *("-m", "--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"),
@@ -33,7 +33,7 @@ T = TypeVar("T")
 
 
 def banner(room: int = 80) -> str:
-    """Return the first line of an interactive session, as long as fits into so many columns."""
+    """Return the first line of a chat, shortened to fit into `room` columns."""
     name = f"chat-loop {__version__}"
     for rest in (" · type a message, help for commands, exit to leave", " · help · exit"):
         if len(name + rest) < room:
@@ -42,14 +42,14 @@ def banner(room: int = 80) -> str:
 
 
 def styled(text: str, style: str) -> str:
-    """Return `text` in the attributes and color of SGR numbers; NO_COLOR leaves the attributes."""
+    """Return `text` in the attributes and color of SGR numbers; NO_COLOR drops the color."""
     if os.environ.get("NO_COLOR"):
         style = style.partition(";")[0]
     return f"\x1b[{style}m{text}\x1b[0m"
 
 
 def columns() -> int:
-    """Return how wide the terminal of standard output is; 80 where that cannot be told."""
+    """Return the width of the terminal; 80 where it is unknown."""
     try:
         return os.get_terminal_size(sys.stdout.fileno()).columns or 80
     except OSError:
@@ -57,7 +57,7 @@ def columns() -> int:
 
 
 class Terminal:
-    """The terminal's settings: silenced while no editor reads the keys, then given back."""
+    """The terminal's settings: silenced while no editor reads the keys, then restored."""
 
     def __init__(self, descriptor: int) -> None:
         """Raises OSError when `descriptor` is no terminal."""
@@ -66,15 +66,15 @@ class Terminal:
         self._termios = termios
         self._descriptor = descriptor
         self._saved_settings: list[Any] | None = None
-        """The settings to give back; None while nothing is changed."""
+        """The settings to restore; None while nothing is changed."""
         try:
             termios.tcgetattr(descriptor)
         except termios.error as error:
             raise OSError("not a terminal") from error
 
     def silence(self, *, signals: bool) -> None:
-        """Echo nothing and keep every key for the editor that reads next. With `signals` Ctrl-C
-        still interrupts, without taking away what was typed or printed before it.
+        """Echo nothing, and keep every key for the editor that reads next. With `signals` Ctrl-C
+        still interrupts, and discards nothing that was typed or printed before it.
         """
         termios = self._termios
         if self._saved_settings is None:
@@ -91,7 +91,7 @@ class Terminal:
         self._set(settings)
 
     def restore(self) -> None:
-        """Give the terminal back as `silence` found it, once."""
+        """Restore the settings from before `silence`, once."""
         settings, self._saved_settings = self._saved_settings, None
         if settings is not None:
             self._set(settings)
@@ -108,18 +108,18 @@ class Terminal:
 
 
 class InstantPrompt:
-    """The prompt on a silenced terminal, from its drawing until the editor has taken over."""
+    """The prompt on a silenced terminal, until the editor takes over."""
 
     def __init__(self, terminal: Terminal) -> None:
         self.terminal = terminal
-        self._drawn = True
+        self._is_drawn = True
 
     def erase(self) -> None:
         """Erase the drawn prompt; the next output takes its place."""
-        if self._drawn:
+        if self._is_drawn:
             sys.stdout.write("\r\x1b[K")
             sys.stdout.flush()
-            self._drawn = False
+            self._is_drawn = False
 
     def lend(self, ask: Callable[[], T], *, signals: bool = False) -> T:
         """Return what `ask` returns, which has the terminal to itself; keys typed before it do not
@@ -134,23 +134,20 @@ class InstantPrompt:
 
 
 def draw(arguments: Sequence[str]) -> InstantPrompt | None:
-    """Draw banner and prompt when the arguments certainly lead to a chat on a terminal; else return
-    None.
-    """
-    rest = iter(arguments)
-    for argument in rest:
+    """Draw banner and prompt; return None where the arguments may not start a terminal chat."""
+    remaining = iter(arguments)
+    for argument in remaining:
         name, equals, _ = argument.partition("=")
         if name in OPTIONS_WITH_VALUE:
             if not equals:
-                next(rest, None)
+                next(remaining, None)
         elif argument not in ("--local", "--new-session", "--trust-agent"):
             return None
-    on_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-    if os.name == "nt" or not on_terminal or os.environ.get("TERM") == "dumb":
+    if os.name == "nt" or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None
     try:
         terminal = Terminal(sys.stdin.fileno())
-    except OSError:
+    except OSError:  # a pipe or a file
         return None
     terminal.silence(signals=False)
     prompt = styled(PROMPT, PROMPT_STYLE)
