@@ -356,7 +356,7 @@ async def search(chat: Chat, argument: str) -> None:
     hits, trouble = await chat.look(
         lambda library: search_all(library, words, filters, MAX_HITS, chat.semantic)
     )
-    problem = chat.semantic.new_problem() if chat.semantic is not None else ""
+    problem = chat.semantic.problem if chat.semantic is not None else ""
     for sentence in filter(None, (trouble, problem)):
         chat.display.warn(sentence)
     chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in hits]

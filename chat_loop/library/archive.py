@@ -53,7 +53,7 @@ class Archive:
         """Return the hits by words, best first; none where the index cannot be used."""
 
         def hits(index: Index) -> list[Hit]:
-            return self._hits(index, self._ancestors(index)[0], text, limit, without)
+            return self._hits(index, self._ancestors(index), text, limit, without)
 
         try:
             return self._ask(hits, RECALL_SECONDS)
@@ -83,16 +83,14 @@ class Archive:
         text = str(value)
 
         def answer(index: Index) -> str:
-            ancestors, problem = self._ancestors(index)
+            ancestors = self._ancestors(index)
             if not ancestors:
-                return f"{NO_ARCHIVE} {problem}".rstrip()
+                return NO_ARCHIVE
             if name == READ:
                 return self._read_parent(ancestors, text)
             most, semantic = archive_text.MAX_HITS, self._semantic
             hits = self._hits(index, ancestors, text, most, without, semantic)
-            room = archive_text.ROOM - self._count(problem)
-            found = archive_text.search_text(hits, room, self._count, text)
-            return f"{found}\n\n{problem}".rstrip()
+            return archive_text.search_text(hits, archive_text.ROOM, self._count, text)
 
         try:
             return self._ask(answer, CALL_SECONDS)
@@ -116,19 +114,12 @@ class Archive:
         with closing(library):
             return library.ask(question)
 
-    def _ancestors(self, index: Index) -> tuple[dict[str, int], str]:
-        """Return the last query of each ancestor, nearest first, and why some are missing."""
+    def _ancestors(self, index: Index) -> dict[str, int]:
+        """Return the last query that counts of each ancestor, nearest first."""
         links = {**index.links(), self._link.id: self._link}
         ancestors = last_queries(self._link.id, links)
-        missing = [
-            parent
-            for session in ancestors
-            for parent in links[session].parents
-            if parent not in links
-        ]
         del ancestors[self._link.id]
-        problem = f"The chain ends before {missing[0]}: it is not in the folder." if missing else ""
-        return ancestors, problem
+        return ancestors
 
     def _hits(
         self,
@@ -141,7 +132,7 @@ class Archive:
     ) -> list[Hit]:
         """Return the hits under their references in the chain, except those of `without`."""
         depth = max(self._depth, len(ancestors) + 1)
-        depths = {one: depth - back for back, one in enumerate(ancestors, 1)}
+        depths = {identity: depth - back for back, identity in enumerate(ancestors, 1)}
         hits = []
         for hit in search_chain(index, text, ancestors, limit + len(without), semantic):
             exchange = replace(hit.exchange, depth=depths[hit.row.id])

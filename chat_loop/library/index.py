@@ -251,14 +251,14 @@ class Index:
                 if session.summary is not None:
                     summaries.append((key, *msgspec.structs.astuple(session.summary)[:-1]))
                 archived = session.summary.last if session.summary is not None else -1
-                for position, one in enumerate(session.exchanges, 1):
+                for position, exchange in enumerate(session.exchanges, 1):
                     last += 1
-                    place = last, key, position, one.number, one.number <= archived
-                    said = "\0".join(text for _, text in one.texts[:2])
-                    content = blake2b(said.encode(), digest_size=16).digest()
-                    texts = msgspec.json.encode(one.texts).decode()
-                    exchanges.append((*place, content, one.at, texts))
-                    sentences.append((last, one.lines))
+                    place = last, key, position, exchange.number, exchange.number <= archived
+                    talk = "\0".join(text for _, text in exchange.texts[:2])
+                    content = blake2b(talk.encode(), digest_size=16).digest()
+                    texts = msgspec.json.encode(exchange.texts).decode()
+                    exchanges.append((*place, content, exchange.at, texts))
+                    sentences.append((last, exchange.lines))
             self._insert("sessions", rows)
             self._insert("message_summaries", summaries)
             self._insert("exchanges", exchanges)

@@ -34,14 +34,12 @@ class Indexer:
         self._wake = threading.Event()
         self._idle = threading.Event()
         self._closed = False
-        self._thread: threading.Thread | None = None
+        self._thread = threading.Thread(target=self._work, daemon=True, name="indexer")
 
     def start(self) -> None:
         """Start the thread; return at once."""
-        if self._thread is None and not self._closed:
-            thread = threading.Thread(target=self._work, daemon=True, name="indexer")
-            thread.start()
-            self._thread = thread  # only now can `close`, in another thread, wait for it
+        if not self._closed:
+            self._thread.start()
 
     def wake(self) -> None:
         """Check the files again, since a session has ended; return at once."""
@@ -56,7 +54,7 @@ class Indexer:
         """Stop; a transaction under way is still completed if that is quick."""
         self._closed = True
         self._wake.set()
-        if self._thread is not None:
+        if self._thread.is_alive():
             self._thread.join(CLOSE_SECONDS)
         if self._process is not None:  # one that starts meanwhile ends when it has no parent
             self._process.kill()

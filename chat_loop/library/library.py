@@ -90,23 +90,24 @@ class Library:
 
         def find(index: Index) -> tuple[list[SessionRow], int]:
             links = index.links()
-            every = conversations(links, here) if fold else {one: {one: ALL} for one in links}
-            found = [one for one in every if everything or one == here or links[one].is_listed]
+            every = conversations(links, here) if fold else {tip: {tip: ALL} for tip in links}
+            tips = [tip for tip in every if everything or tip == here or links[tip].is_listed]
             if wanted:
                 matching = index.ids_where(*wanted.condition(of_newest=False))
                 newest = index.ids_where(*wanted.condition(of_any=False))
-                found = [item for item in found if item in newest and matching & every[item].keys()]
-            listed = found if limit is None else found[:limit]
-            taken = {session for one in listed for session in every[one]}
-            sessions = index.rows([*taken])
-            if len(sessions) < len(taken):
+                tips = [tip for tip in tips if tip in newest and matching & every[tip].keys()]
+            listed = tips[:limit]
+            needed = {session for tip in listed for session in every[tip]}
+            sessions = index.rows([*needed])
+            if len(sessions) < len(needed):
                 raise index.damage()
             numbers = conversation_numbers(every) if fold else {}
-            rows: list[SessionRow] = []
-            for one in listed:
-                row = _conversation(every[one], sessions, links, numbers) if fold else sessions[one]
-                rows.append(replace(row, current=one == here))
-            return rows, len(found) - len(listed)
+            rows = [
+                _conversation(every[tip], sessions, links, numbers) if fold else sessions[tip]
+                for tip in listed
+            ]
+            rows = [replace(row, current=row.id == here) for row in rows]
+            return rows, len(tips) - len(listed)
 
         return self.ask(find, texts=False)
 
@@ -117,7 +118,7 @@ class Library:
     def listed_in(self, index: Index) -> list[str]:
         """Return the same as `listed`, from an up-to-date index. Raises IndexUnavailable."""
         links = index.links()
-        return [one for one in conversations(links) if links[one].is_listed]
+        return [tip for tip in conversations(links) if links[tip].is_listed]
 
     def figures(self) -> dict[str, int | float | None]:
         """Return the totals of all sessions, by the names of FIGURES. Raises SessionError."""
@@ -216,29 +217,28 @@ def _conversation(
     row = sessions[identity]
     if not older and len(numbers[identity]) == 1:  # most are so
         return replace(row, compactions=1) if row.compacted else row
-    parts = {one: _part(sessions[one], number) for one, number in last_queries.items()}
-    queries = [part.queries for part in parts.values()]
-    tokens = [part.tokens for part in parts.values()]
+    parts = [_part(sessions[session], number) for session, number in last_queries.items()]
+    queries, tokens = [part.queries for part in parts], [part.tokens for part in parts]
     spent: dict[str, Usage] = {}
-    for part in parts.values():
+    for part in parts:
         for model, usage in part.spent or ():
             spent[model] = spent.get(model, Usage()) + usage
     branch = None
     if line := fork(identity, links, numbers):
-        *own, parent = (sessions[one] for one in line)
+        *own, parent = (sessions[session] for session in line)
         at = own[-1].until
         if not at and parent.queries is not None:
             at = f"{parent.depth}.{parent.queries}"
-        branch = Branch(at, next((one.words for one in reversed(own) if one.words), ""))
+        branch = Branch(at, next((part.words for part in reversed(own) if part.words), ""))
     return replace(
         row,
-        name=next((sessions[part].name for part in parts if sessions[part].name), ""),
-        created=next((value.created for value in reversed(parts.values()) if value.created), None),
+        name=next((part.name for part in parts if part.name), ""),
+        created=next((part.created for part in reversed(parts) if part.created), None),
         queries=None if None in queries else sum(filter(None, queries)),
         tokens=None if None in tokens else sum(filter(None, tokens)),
-        spent=None if any(part.spent is None for part in parts.values()) else (*spent.items(),),
+        spent=None if any(part.spent is None for part in parts) else (*spent.items(),),
         folded=len(older),
-        compactions=sum(part.compacted for part in parts.values()),
+        compactions=sum(part.compacted for part in parts),
         branch=branch,
     )
 

@@ -75,20 +75,20 @@ def rank(
     """Return the candidates, best first, of equals the last; `lines` also has those around."""
     nothing = [0.0] * len(question.terms)
     spoken = {word for text in lines.values() for word in text.split()}
-    certainties = _certainties([one.term for one in question.terms], spoken)
-    phrases = [one for one in certainties if " " in one]
+    certainties = _certainties([asked.term for asked in question.terms], spoken)
+    phrases = [phrase for phrase in certainties if " " in phrase]
     sentences: dict[Position, list[MatchedSentence]] = {}
     for position, text in lines.items():
         sentences[position] = []
         for number, line in enumerate(text.split("\n")):
             marks, _, rest = line.partition(" ")
-            held = [certainties[word] for word in certainties.keys() & set(rest.split(" "))]
-            held += [certainties[one] for one in phrases if f" {one} " in f" {rest} "]
-            if held:
-                sentences[position].append(MatchedSentence(number, marks, _highest(held)))
+            certain = [certainties[word] for word in certainties.keys() & set(rest.split(" "))]
+            certain += [certainties[phrase] for phrase in phrases if f" {phrase} " in f" {rest} "]
+            if certain:
+                sentences[position].append(MatchedSentence(number, marks, _highest(certain)))
     whole = {
-        position: _highest([nothing, *(one.certainty for one in each)])
-        for position, each in sentences.items()
+        position: _highest([nothing, *(sentence.certainty for sentence in matched)])
+        for position, matched in sentences.items()
     }
     ranked = [
         _scored(question, position, sentences[position], whole)
@@ -96,8 +96,8 @@ def rank(
         if position in sentences
     ]
     ranked.reverse()
-    best_score = max((one.score for one in ranked), default=0.0) or 1.0
-    return sorted(ranked, key=lambda one: (-one.exact, -round(one.score / best_score * _STEPS)))
+    best = max((exchange.score for exchange in ranked), default=0.0) or 1.0
+    return sorted(ranked, key=lambda found: (-found.exact, -round(found.score / best * _STEPS)))
 
 
 def _certainties(asked: Sequence[Term], spoken: Iterable[str]) -> dict[str, list[float]]:
@@ -127,17 +127,18 @@ def fuse(
     """Return one order of words and meaning; what has no vector yet counts as the nearest."""
     nearest = max(nearness.values(), default=0.0)
 
-    def worth(one: RankedExchange) -> float:
+    def worth(exchange: RankedExchange) -> float:
         # Half of a query says less than half of what the whole says. The power was chosen on five
         # of LoCoMo's dialogues and on the tuning half of `benchmarks.recall`.
-        return nearness.get(one.position, nearest) + one.coverage * sqrt(one.coverage)
+        near = nearness.get(exchange.position, nearest)
+        return near + exchange.coverage * sqrt(exchange.coverage)
 
-    return sorted(ranked, key=lambda one: (-one.exact, -worth(one)))
+    return sorted(ranked, key=lambda exchange: (-exchange.exact, -worth(exchange)))
 
 
 def _highest(several: Sequence[Sequence[float]]) -> list[float]:
     """Return the highest certainty of each term."""
-    return [max(each) for each in zip(*several, strict=True)]
+    return [max(certainties) for certainties in zip(*several, strict=True)]
 
 
 def _scored(
@@ -147,10 +148,10 @@ def _scored(
     whole: Mapping[Position, Sequence[float]],
 ) -> RankedExchange:
     """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
-    (session, at), here = position, whole[position]
-    weights = [one.weight for one in question.terms]
+    session, at = position
+    weights = [asked.weight for asked in question.terms]
     around = [
-        [weight * surely for surely in whole[session, at + step]]
+        [weight * certainty for certainty in whole[session, at + step]]
         for step, weight in AROUND
         if (session, at + step) in whole
     ]
@@ -158,14 +159,14 @@ def _scored(
     beside = sum(map(mul, weights, near))
     scores: dict[int, float] = {}
     for sentence in sentences:
-        held = [
-            max(0.0, surely - before)
-            for surely, before in zip(sentence.certainty, near, strict=True)
+        more = [
+            max(0.0, inside - around)
+            for inside, around in zip(sentence.certainty, near, strict=True)
         ]
-        score = beside + sum(map(mul, weights, held))
+        score = beside + sum(map(mul, weights, more))
         score *= _ASKING if QUESTION_MARK in sentence.marks else 1.0
         scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
-    ordered = sorted(sentences, key=lambda one: (-scores[one.number], one.number))
+    ordered = sorted(sentences, key=lambda sentence: -scores[sentence.number])
     best = scores[ordered[0].number] if ordered else 0.0
     strength = 0.0
     if ordered and not question.weak:
@@ -179,7 +180,10 @@ def _scored(
         strength = min(1.0, likely * part / (sum(limited) or 1.0) * chance)
     return RankedExchange(
         position=position,
-        exact=sum(one.term.exact and here[term] >= 1.0 for term, one in enumerate(question.terms)),
+        exact=sum(
+            asked.term.exact and certainty >= 1.0
+            for asked, certainty in zip(question.terms, whole[position], strict=True)
+        ),
         score=best,
         coverage=max(best, beside) / (sum(weights) or 1.0),
         strength=strength,

@@ -145,7 +145,7 @@ def without_secrets(row: SessionRow) -> SessionRow:
     return replace(
         row,
         **{name: _text(getattr(row, name)) for name in ("agent", "project", "name", "words")},
-        spent=None if row.spent is None else tuple((_text(name), one) for name, one in row.spent),
+        spent=row.spent and tuple((_text(model), usage) for model, usage in row.spent),
         queries=None if row.queries is None else min(row.queries, MAX_TOTAL),
         tokens=None if row.tokens is None else min(row.tokens, MAX_TOTAL),
     )

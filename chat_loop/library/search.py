@@ -82,7 +82,8 @@ def search_all(
         where = "" if condition == "1" else where
         hits = _hits(index, search(index, text, semantic, where, values)[: max(0, limit)])
         if standalone and hits:
-            numbers = {one: number for number, one in enumerate(library.listed_in(index), 1)}
+            listed = library.listed_in(index)
+            numbers = {identity: number for number, identity in enumerate(listed, 1)}
             hits = [replace(hit, listed=numbers.get(hit.row.id)) for hit in hits]
         if standalone and semantic is not None and not semantic.problem:
             start_process(index, NO_PARENT)
@@ -122,7 +123,7 @@ def search(
     """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
-    only_ids = all(one.term.exact or one.term.of for one in question.terms)
+    only_ids = all(asked.term.exact or asked.term.of for asked in question.terms)
     nearness = {}
     if semantic is not None and not only_ids:
         nearness = semantic.near(index, text, candidates, where, values)
@@ -135,7 +136,7 @@ def search(
     )
     lines = {(session, position): str(words) for session, position, words in likely}
     ranked = ranking.rank(question, lines, positions)
-    ranked = [one for one in ranked if one.sentences or one.position in nearness]
+    ranked = [found for found in ranked if found.sentences or found.position in nearness]
     return ranking.fuse(ranked, nearness) if nearness else ranked
 
 
@@ -150,21 +151,21 @@ def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
     return tuple(places[number] for number in numbers[:_PLACES])
 
 
-def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[Hit]:
+def _hits(index: Index, ranked: Sequence[RankedExchange]) -> list[Hit]:
     """Return the exchanges as the index keeps them. Raises IndexUnavailable."""
     stored_rows = index.ask(
         f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
         f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
         "JOIN sessions s ON s.key = e.session",
-        (json.dumps([one.position for one in scored]),),
+        (json.dumps([exchange.position for exchange in ranked]),),
     )
     stored = {(session, position): row for session, position, *row in stored_rows}
     rows = index.rows(list({row[0] for row in stored.values()}))
     hits = []
-    for one in scored:
-        if one.position not in stored or stored[one.position][0] not in rows:
+    for exchange in ranked:
+        if exchange.position not in stored or stored[exchange.position][0] not in rows:
             continue
-        identity, number, at, texts_json = stored[one.position]
+        identity, number, at, texts_json = stored[exchange.position]
         try:
             moment, texts = datetime.fromisoformat(at), _TEXTS.decode(texts_json)
             (_, query), (_, reply) = texts[:2]
@@ -172,9 +173,8 @@ def _hits(index: Index, scored: Sequence[RankedExchange]) -> list[Hit]:
             raise index.damage() from None
         asked = Query(number=number, at=moment, text=query)
         answer = Reply(number=number, at=moment, text=reply) if reply else None
-        row = rows[identity]
-        places = places_of(one, texts)
-        hits.append(Hit(Exchange(asked, answer, row.depth), texts, row, one.strength, places))
+        row, places = rows[identity], places_of(exchange, texts)
+        hits.append(Hit(Exchange(asked, answer, row.depth), texts, row, exchange.strength, places))
     return hits
 
 
@@ -218,15 +218,15 @@ def _candidates(
     index: Index, question: Question, where: str, values: Sequence[object]
 ) -> list[Position]:
     """Return the likeliest exchanges, the oldest first; whoever holds an id is among them."""
-    likely = (
+    select = (
         f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) "
         "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
         f"WHERE sentences MATCH ? {where} ORDER BY"
     )
     if not question.terms:
         return []
-    match = " OR ".join(f"({one.match})" for one in question.terms)
-    rows_by_rank = index.ask(f"{likely} rank LIMIT {_LIKELY}", (match, *values))
+    match = " OR ".join(f"({asked.match})" for asked in question.terms)
+    rows_by_rank = index.ask(f"{select} rank LIMIT {_LIKELY}", (match, *values))
     around = {(session, position): score for _, session, position, score in rows_by_rank}
     scores = {
         (at, session, position): max(
@@ -235,10 +235,10 @@ def _candidates(
         for at, session, position, score in rows_by_rank
     }
     newest_first = sorted(scores, reverse=True)
-    best = set(sorted(newest_first, key=lambda one: -scores[one])[:CANDIDATES])
-    for one in question.terms:
-        if one.term.exact:
-            rows = index.ask(f"{likely} e.at DESC LIMIT {_LIKELY}", (one.match, *values))
+    best = set(sorted(newest_first, key=lambda likely: -scores[likely])[:CANDIDATES])
+    for asked in question.terms:
+        if asked.term.exact:
+            rows = index.ask(f"{select} e.at DESC LIMIT {_LIKELY}", (asked.match, *values))
             best.update((at, session, position) for at, session, position, _ in rows)
     return [(session, position) for _, session, position in sorted(best)]
 

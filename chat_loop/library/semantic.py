@@ -49,7 +49,6 @@ class SemanticIndex:
 
     def __init__(self) -> None:
         self.problem = ""
-        self._reported = ""
         self._lock = threading.Lock()
         self._embedder: vectors.Embedder | None = None
 
@@ -89,11 +88,6 @@ class SemanticIndex:
                 return {}
             exchanges = {(session, position): data for session, position, data in rows}
             return embedder.near(question, exchanges, also)
-
-    def new_problem(self) -> str:
-        """Return `problem` if it was not returned before."""
-        reported, self._reported = self._reported, self.problem
-        return "" if reported == self.problem else self.problem
 
     def _loaded(self) -> vectors.Embedder | None:
         """Return the model; None when it is missing or broken."""

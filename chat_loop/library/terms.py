@@ -85,10 +85,10 @@ def words(text: str) -> list[str]:
 def lines(*texts: str) -> str:
     """Return the words of texts for the index, a line for each sentence with its marks."""
     return "\n".join(
-        f"{QUESTION_MARK * is_question(one.text)}{VALUE_MARK * bool(_VALUE.search(one.text))} "
-        f"{' '.join(words(one.text))}"
+        f"{QUESTION_MARK * is_question(line.text)}{VALUE_MARK * bool(_VALUE.search(line.text))} "
+        f"{' '.join(words(line.text))}"
         for text in texts
-        for one in sentences(text)
+        for line in sentences(text)
     )
 
 
@@ -127,15 +127,13 @@ def drop_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
 
 def related(term: Term, word: str) -> float:
     """Return how surely a word means a term, 0 to 1: as another form, a part, or a longer id."""
-    one = term.words[0]
-    if one == word:
+    asked = term.words[0]
+    if asked == word:
         return 1.0
     if term.exact:
-        return _LONGER_ID if word.startswith(one) else 0.0
-    few, many = len(one), len(word)
-    short, long = one, word
-    if few > many:
-        short, long, few, many = word, one, many, few
+        return _LONGER_ID if word.startswith(asked) else 0.0
+    short, long = (asked, word) if len(asked) <= len(word) else (word, asked)
+    few, many = len(short), len(long)
     shared = next((at for at, char in enumerate(short) if long[at] != char), few)
     if shared >= 3 and short[shared:] in _ENDINGS and long[shared:] in _ENDINGS:
         return SAME

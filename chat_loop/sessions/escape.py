@@ -26,7 +26,7 @@ def _character(token: re.Match[str]) -> str:
 
 def visible(text: str) -> str:
     """Make control characters and the like visible; newline and tab stay."""
-    return _UNSAFE.sub(lambda found: f"⟦U+{ord(found[0]):04X}⟧", text)
+    return _UNSAFE.sub(lambda match: f"⟦U+{ord(match[0]):04X}⟧", text)
 
 
 def encode(text: str) -> str:

@@ -31,10 +31,10 @@ class Files:
 
     def make_directory(self, path: Path) -> None:
         """Make a private directory with its missing parents, and sync their names."""
-        for one in reversed([each for each in (path, *path.parents) if not each.exists()]):
-            one.mkdir(mode=0o700, exist_ok=True)
-            self.sync_directory(one.parent)
-        path.mkdir(mode=0o700, exist_ok=True)
+        missing = [folder for folder in (path, *path.parents) if not folder.exists()]
+        for folder in reversed(missing):
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self.sync_directory(folder.parent)
 
     def create(self, path: Path) -> int:
         """Create a file that must not exist; return a descriptor that only appends."""

@@ -16,7 +16,6 @@ MAX_IMAGE = (5 << 20) * 3 // 4
 """Bytes of an image: in base64 they are the 5 MiB that Anthropic's wire takes for one, the least of
 the services (https://docs.anthropic.com/en/docs/build-with-claude/vision).
 """
-_CACHE_SIZE = 32 << 20  # characters of base64 that are cached for the next requests
 _NAME = re.compile(rf"{IMAGE_FOLDER}/([0-9a-f]{{64}})\.(?:{'|'.join(IMAGES.values())})")
 
 
@@ -31,33 +30,35 @@ def is_image(file: str, data: bytes) -> bool:
 
 
 class ImageStore:
-    """The images of a folder, the last ones in memory; without `files` they are nowhere else."""
+    """The images of a folder. What is not on disk, such as without `files`, stays in memory."""
 
     def __init__(self, directory: Path, files: Files | None) -> None:
         self._folder = directory / IMAGE_FOLDER
         self._files = files
-        self._cache: dict[str, str] = {}
+        self._unsaved: dict[str, bytes] = {}
 
     def keep(self, file: str, data: bytes) -> None:
         """Store an image as `Attachment.file`, unless it is there. Raises OSError."""
-        self._remember(file, b64encode(data).decode())
         path = self._folder / PurePosixPath(file).name
         with suppress(OSError):  # it is not there
             if read_part(path, MAX_IMAGE + 1)[0] == data:
                 return
+        self._unsaved[file] = data
         if self._files is not None:
             self._files.make_directory(path.parent)
             self._files.replace(path, data)
+            del self._unsaved[file]
 
     def base64(self, file: str) -> str:
         """Return the image `file` in base64. Raises ImageUnavailable when it is lost."""
-        cached = self._cache.pop(file, None)
-        return self._remember(file, cached or b64encode(self.data(file)).decode())
+        return b64encode(self.data(file)).decode()
 
     def data(self, file: str) -> bytes:
         """Return the bytes of the image `file`. Raises ImageUnavailable as `base64` does."""
         if not file:
             raise ImageUnavailable("its record is damaged")
+        if file in self._unsaved:
+            return self._unsaved[file]
         try:
             data, _ = read_part(self._folder / PurePosixPath(file).name, MAX_IMAGE + 1)
         except FileNotFoundError:
@@ -66,10 +67,4 @@ class ImageStore:
             raise ImageUnavailable(f"its copy cannot be read: {os_reason(error)}") from error
         if sha256(data).hexdigest() != PurePosixPath(file).stem:
             raise ImageUnavailable("its copy was changed")
-        return data
-
-    def _remember(self, file: str, data: str) -> str:
-        self._cache[file] = data
-        while len(self._cache) > 1 and sum(map(len, self._cache.values())) > _CACHE_SIZE:
-            del self._cache[next(iter(self._cache))]
         return data

@@ -17,10 +17,6 @@ from chat_loop.values import Usage
 from chat_loop.wording import plural
 
 HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
-_LABELS = (
-    *("Session ID", "Date", "Agent", "Agent Path", "Total Queries", "Resumed From"),
-    *("Previous Session", "Context"),
-)
 _BLANK = r"(?:[ \t]*\n)*"
 _RULE = r"^---[ \t]*(?:\n|\Z)"
 _NUMBER = r"([0-9][0-9,]{0,17})"
@@ -90,8 +86,6 @@ def parse(data: bytes, identity: str) -> tuple[Session, tuple[str, ...]]:
         "Some bytes are not UTF-8; they are shown as U+FFFD.": (
             data.decode("utf-8", "replace").encode() != data
         ),
-        "The file is empty.": not text.strip(),
-        "The header is missing.": bool(text.strip()) and not values,
         f"The file has {queries} of {plural(counted, 'query')}.": queries != counted,
         "The end is missing.": not has_end or rest.rfind(SUMMARY_START) > stop,
     }
@@ -141,7 +135,7 @@ def _header(text: str) -> dict[str, str]:
     values: dict[str, str] = {}
     for line in lines:
         label, colon, value = line.partition(":** ")
-        if colon and label.startswith("**") and label[2:] in _LABELS:
+        if colon and label.startswith("**"):
             values.setdefault(label[2:], value.strip())
     return {"Agent": title} | values if title else values
 

@@ -178,11 +178,11 @@ def read(line: bytes) -> Marker | None:
 def write(kind: str, values: Mapping[str, Value] | None = None) -> str:
     """Return the marker line; empty values are left out. Raises ValueError for impossible ones."""
     line = f"<!-- chat:{kind}"
-    for key, one in (values or {}).items():
-        if one is True:
+    for key, value in (values or {}).items():
+        if value is True:
             line += f" {key}=yes"
-        elif one is not None and one is not False and one != "":
-            line += f" {key}={one.isoformat() if isinstance(one, datetime) else one}"
+        elif value is not None and value is not False and value != "":
+            line += f" {key}={value.isoformat() if isinstance(value, datetime) else value}"
     line += " -->"
     if _SHAPE.fullmatch(line) is None:
         raise ValueError(f"no marker can hold this: {line[:200]!r}")

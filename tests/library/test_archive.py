@@ -91,8 +91,7 @@ def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
     next(tmp_path.glob("s1_*")).unlink()
     archive = Archive(sessions, live)
     assert refs(archive.search("port")) == ["2.1"]
-    problem = archive.call(SEARCH, {"query": "port"}).rpartition("\n\n")[2]
-    assert problem.startswith("The chain ends before s1_")
+    assert "[2.1]" in archive.call(SEARCH, {"query": "port"})
 
 
 @contextmanager
@@ -181,9 +180,7 @@ def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
     live = chained(sessions, ["lost"], ["hello"])
     next(path for path in tmp_path.glob("s1_*") if path.stem == live.header.parent).unlink()
     archive = Archive(sessions, live)
-    assert archive.call(SEARCH, {"query": "lost"}).startswith(
-        f"{NO_ARCHIVE} The chain ends before {live.header.parent}: "
-    )
+    assert archive.call(SEARCH, {"query": "lost"}) == NO_ARCHIVE
 
 
 def test_the_tools_as_a_model_is_told_of_them() -> None:

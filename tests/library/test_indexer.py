@@ -43,7 +43,7 @@ def indexer(folder: Path) -> Iterator[Indexer]:
     finally:
         made.close()
         thread = made._thread
-        if thread is not None:
+        if thread.ident is not None:
             thread.join(PATIENCE)
             assert not thread.is_alive()
 
