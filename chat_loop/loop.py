@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import Coroutine, Iterator, Sequence
+from collections.abc import Coroutine, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
@@ -47,17 +47,20 @@ class ChatLoop:
         then `message`; with `chooses` leave when the lines have resumed no session.
         """
         chat, display = self.chat, self._display
+        loop, main = asyncio.get_running_loop(), asyncio.current_task()
+        # One handler all the time: between two steps Ctrl-C must not find Python's own.
+        with contextlib.suppress(NotImplementedError):  # Windows: it arrives as KeyboardInterrupt
+            loop.add_signal_handler(signal.SIGINT, self._interrupt, main)
         try:
-            with self._interruptible():
-                try:
-                    await self._begin(lines, message, chooses=chooses)
-                    while True:
-                        line = await self._read()
-                        if line or chat.replacing is not None:
-                            await self.handle(line)
-                except (Quit, EOFError):
-                    self._reader.hide()
-                    await self._cancellable(chat.conversation.end())
+            try:
+                await self._begin(lines, message, chooses=chooses)
+                while True:
+                    line = await self._read()
+                    if line or chat.replacing is not None:
+                        await self.handle(line)
+            except (Quit, EOFError):
+                self._reader.hide()
+                await self._cancellable(chat.conversation.end())
             if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
@@ -69,6 +72,8 @@ class ChatLoop:
             return 130
         finally:
             chat.conversation.close()
+            with contextlib.suppress(NotImplementedError):
+                loop.remove_signal_handler(signal.SIGINT)
         return 0 if chat.conversation.live.is_empty or chat.conversation.live.is_saved else 1
 
     async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
@@ -204,29 +209,14 @@ class ChatLoop:
             display.warn(warning, "compact makes room.")
         self._warned = budget.warning
 
-    @contextlib.contextmanager
-    def _interruptible(self) -> Iterator[None]:
-        """Let Ctrl-C stop the running work; where no editor takes it as a key, let it quit."""
-        # One handler all the time: between two steps Ctrl-C must not find Python's own.
-        loop, main = asyncio.get_running_loop(), asyncio.current_task()
-
-        def interrupt() -> None:
-            if self._work is not None:
-                self._cancelled = True
-                self._work.cancel()
-            elif main is not None and not self._reader.has_editor:
-                self._quits = True
-                main.cancel()
-
-        try:
-            loop.add_signal_handler(signal.SIGINT, interrupt)
-        except NotImplementedError:  # Windows: Ctrl-C arrives as KeyboardInterrupt
-            yield
-            return
-        try:
-            yield
-        finally:
-            loop.remove_signal_handler(signal.SIGINT)
+    def _interrupt(self, main: asyncio.Task[Any] | None) -> None:
+        """Handle SIGINT: stop the running work; where no editor takes Ctrl-C as a key, quit."""
+        if self._work is not None:
+            self._cancelled = True
+            self._work.cancel()
+        elif main is not None and not self._reader.has_editor:
+            self._quits = True
+            main.cancel()
 
     async def _cancellable(
         self, work: Coroutine[Any, Any, T], stopped: str = "Stopped."
