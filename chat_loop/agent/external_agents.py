@@ -61,9 +61,9 @@ class ExternalProvider:
 
     def warm(self) -> None:
         """Look up the window of its model. The agent was loaded with its file."""
-        from chat_loop.providers.prices import known_window  # loads the library
+        from chat_loop.providers.prices import listed_window  # loads the library
 
-        if self.window.guessed and (tokens := known_window(self._model_name, "")):
+        if self.window.guessed and (tokens := listed_window(self._model_name, "")):
             self.window = Window(tokens)
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ class Provider(Protocol):
     """A model that can be asked. Raises `ProviderError`s only; the agent retries.
 
     `name` and `model` are the parts of a model reference, such as `anthropic:claude-opus-4-6`. A
-    server that refuses tools or images changes `calls_tools` or `takes_images`.
+    server that refuses tools changes `calls_tools`.
     """
 
     name: str

@@ -16,7 +16,7 @@ from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, Prov
 from chat_loop.providers.servers import host_and_port, is_local_address
 
 Kind = Literal["anthropic", "bedrock", "openai", "local", "scripted"]
-"""Which adapter speaks to it. `openai` is every server that speaks Chat Completions."""
+"""The adapter of a provider: `openai` for every server that speaks Chat Completions."""
 
 AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 
@@ -64,11 +64,6 @@ class Entry(Struct, frozen=True, kw_only=True):
         """The hint for a model or an address that the service does not know."""
         address = "" if self.needs_key else " The server's address usually ends in /v1."
         return self.model_hint or f"Check the model's name; --model {self.name}:NAME.{address}"
-
-    @property
-    def is_local(self) -> bool:
-        """True for a server that somebody starts on this machine, without a key."""
-        return is_local_address(self.base_url) and not self.needs_key
 
     def key(self, environment: Mapping[str, str]) -> str:
         """Return the key that is set, or ""."""

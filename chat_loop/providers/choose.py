@@ -72,11 +72,13 @@ class Models(Struct, frozen=True, kw_only=True):
     candidates: Callable[[], Sequence[Candidate]]
 
 
-Report = Callable[[str], object]  # takes a sentence for the user
-
-
 def choose(
-    reference: str, config: Config, machine: Machine, *, base_url: str = "", report: Report = bool
+    reference: str,
+    config: Config,
+    machine: Machine,
+    *,
+    base_url: str = "",
+    report: Callable[[str], object] = lambda sentence: None,
 ) -> Provider:
     """Return the provider for a reference, or the first that can answer; `report` gets notes.
 
@@ -91,8 +93,8 @@ def choose(
         raise NoProvider("There is no model to talk to.", SETUP_HINT)
     provider = create(candidate.reference, config, machine)
     if provider.name in machine.servers:
-        found = "a server that was found on this machine."
-        report(f"{candidate.reference} answers, {candidate.note}: {found}")
+        note = f"{candidate.note}: a server that was found on this machine"
+        report(f"{candidate.reference} answers, {note}.")
     return provider
 
 
@@ -100,8 +102,8 @@ def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
     """Return the models that could answer now, each once; no service is asked."""
     candidates = [Candidate(config.model, "the config's")] if config.model else []
     candidates += _candidates(config, machine)
-    for model in store.installed_models(machine.models):
-        candidates.append(Candidate(f"local:{model.name}", "embedded"))
+    installed = store.installed_models(machine.models)
+    candidates += [Candidate(f"local:{model.name}", "embedded") for model in installed]
     first: dict[str, Candidate] = {}
     for candidate in candidates:
         first.setdefault(candidate.reference, candidate)
@@ -166,15 +168,15 @@ def full_reference(name: str, providers: Collection[str], provider: str = "") ->
 
 def create(reference: str, config: Config, machine: Machine, *, base_url: str = "") -> Provider:
     """Build the provider for PROVIDER:MODEL, PROVIDER or MODEL. Raises as `choose` does."""
-    known = entries(config.providers)
-    reference = full_reference(reference, known, "compatible" if base_url else "")
+    providers = entries(config.providers)
+    reference = full_reference(reference, providers, "compatible" if base_url else "")
     name, _, model = reference.partition(":")
-    if name not in known:
+    if name not in providers:
         raise UsageError(
             f"Unknown model “{reference[:80]}”.",
-            f"Use PROVIDER:MODEL; providers: {', '.join(known)}.",
+            f"Use PROVIDER:MODEL; providers: {', '.join(providers)}.",
         )
-    entry = with_local_port(known[name], machine)
+    entry = with_local_port(providers[name], machine)
     if base_url:
         if entry.kind not in ("openai", "anthropic"):
             what = "--base-url goes with a model of a server."

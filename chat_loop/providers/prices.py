@@ -64,7 +64,7 @@ def cost(
     return float(priced.total_price)
 
 
-def known_window(model: str, provider: str) -> int:
+def listed_window(model: str, provider: str) -> int:
     """Return the window in tokens as listed by who sells the model, else by its vendor; else 0."""
     from genai_prices import data_snapshot
 

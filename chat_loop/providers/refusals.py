@@ -75,14 +75,14 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         if not message.rstrip("\"'”’»)]}").endswith((".", "!", "?", "…", "。", "！", "？")):
             ending += "."
         if status is None:
-            by_kind = {kind: meant for meant, row in TABLE.statuses.items() for kind in row.kinds}
-            meanings = (int(kind) if kind.isdecimal() else by_kind.get(kind, 0) for kind in kinds)
-            status = next((meant for meant in meanings if 400 <= meant < 600), 500)
+            by_kind = {kind: code for code, row in TABLE.statuses.items() for kind in row.kinds}
+            codes = (int(kind) if kind.isdecimal() else by_kind.get(kind, 0) for kind in kinds)
+            status = next((code for code in codes if 400 <= code < 600), 500)
         texts = (*kinds, message.lower())
-        for meant, row in TABLE.statuses.items():
+        for code, row in TABLE.statuses.items():
             if any(phrase in text for phrase in row.phrases for text in texts):
-                if meant != CONTEXT_TOO_LONG or status not in (401, 403, 429):
-                    status = meant
+                if code != CONTEXT_TOO_LONG or status not in (401, 403, 429):
+                    status = code
                 break
         general = 300 if status < 400 else 400 if status < 500 else 500
         row = TABLE.statuses.get(status) or TABLE.statuses[general]

@@ -165,9 +165,9 @@ class ReasoningSplitter:
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
         """Yield what is still held back when the reply has ended."""
-        held, self._buffer = self._buffer, ""
-        if held:
-            yield ThinkingDelta(held) if self._close else TextDelta(held)
+        text, self._buffer = self._buffer, ""
+        if text:
+            yield ThinkingDelta(text) if self._close else TextDelta(text)
 
 
 def tool_name(name: str) -> str:

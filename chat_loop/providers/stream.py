@@ -52,14 +52,14 @@ async def batches_of(
     arrived, batch = asyncio.Event(), list[T]()
 
     async def read() -> None:
-        asked = time.monotonic()
+        asked_at = time.monotonic()
         async with aclosing(items):
             async for item in items:
                 batch.append(item)
                 arrived.set()
-                if has_begun() and time.monotonic() - asked > WAIT_SECONDS:
+                if has_begun() and time.monotonic() - asked_at > WAIT_SECONDS:
                     await asyncio.sleep(READ_SECONDS)
-                asked = time.monotonic()
+                asked_at = time.monotonic()
 
     reader = asyncio.ensure_future(read())
     reader.add_done_callback(lambda _: arrived.set())
@@ -68,8 +68,8 @@ async def batches_of(
             await arrived.wait()
             arrived.clear()
             if batch:
-                taken, batch = batch, []
-                yield taken
+                ready, batch = batch, []
+                yield ready
                 await asyncio.wait({reader}, timeout=READ_SECONDS if has_begun() else 0)
         if batch:
             yield batch

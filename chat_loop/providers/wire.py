@@ -29,7 +29,7 @@ from chat_loop.providers.capabilities import (
     guess_capabilities,
 )
 from chat_loop.providers.catalogue import Entry
-from chat_loop.providers.prices import known_window
+from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import capabilities_at, is_local_address
@@ -82,7 +82,6 @@ class WireProvider:
         self._sdk_headers: Mapping[str, object] = {}  # in place of those that the SDK would send
         self._refused_tools: set[str] = set()
         self._lookup_task: asyncio.Future[None] | None = None
-        self._looked_up = False
         self._sources = {
             # what the user says, and what the server has refused
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
@@ -103,10 +102,10 @@ class WireProvider:
         """Store what a source says of the model; earlier sources take precedence."""
         sources = self._sources
         sources[source] = capabilities.with_fallback(sources[source])
-        known = reduce(Capabilities.with_fallback, sources.values())
+        merged = reduce(Capabilities.with_fallback, sources.values())
         guessed = not (self._window_is_known or sources["genai-prices"].window)
-        self.window = Window(known.window, guessed=guessed)
-        self.takes_images, self.reply_tokens = bool(known.images), known.reply
+        self.window = Window(merged.window, guessed=guessed)
+        self.takes_images, self.reply_tokens = bool(merged.images), merged.reply
 
     @property
     def _window_is_known(self) -> bool:
@@ -114,14 +113,13 @@ class WireProvider:
 
     def look_up(self) -> None:
         """Ask a server of this machine what the model takes, then genai-prices; up to a second."""
-        if self._looked_up or self._sources["set"].window:
+        if self._sources["set"].window:
             return
-        self._looked_up = True
         url = self.entry.base_url
         if is_local_address(url) and self.entry.kind == "openai":
             self.learn(capabilities_at(url, self.model, self._api_key or ""))
         if not self._window_is_known:
-            self.learn(Capabilities(window=known_window(self.model, self.name)), "genai-prices")
+            self.learn(Capabilities(window=listed_window(self.model, self.name)), "genai-prices")
 
     def _connect(self) -> tuple[Any, Any, type[Exception]]:
         """Return the SDK, a client, and its error. Raises `ProviderError`."""
@@ -157,12 +155,13 @@ class WireProvider:
             if address.scheme not in ("http", "https") or not address.host:
                 what = f"{short(str(address))} is not the address of a server."
                 raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
+            is_local = is_local_address(self.entry.base_url) and not self.entry.needs_key
             absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
             self._service = Service(
                 host=address.netloc.decode("ascii"),
                 key_hint=self.entry.key_refused,
                 model_hint=self.entry.model_refused,
-                absent_hint=absent if self.entry.is_local else "",
+                absent_hint=absent if is_local else "",
                 stream=self.stream_type,
             )
             http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
@@ -215,8 +214,8 @@ class WireProvider:
                 yield delta
             if error := self._failure(cause, request, reply):
                 raise error from (None if error is cause else cause)
-        asked = self.entry.lists_names_only or self._lookup_task is not None
-        if not asked and not self._window_is_known:
+        is_settled = self.entry.lists_names_only or self._window_is_known
+        if not is_settled and self._lookup_task is None:
             self._lookup_task = asyncio.ensure_future(self._ask_service())
         for ending in self._final_events(reply, with_calls=bool(tools)):
             yield ending
@@ -278,11 +277,7 @@ class WireProvider:
             and any(word in error.message.lower() for word in words)
         ):
             error.retryable = False
-            error.hint = "The next message goes without images."
-            if self.entry.kind in ("anthropic", "bedrock") or self.name == "openai":
-                error.hint = "/undo takes the message with the image out of the conversation."
-            else:
-                self.learn(Capabilities(images=False), "set")
+            error.hint = "/undo takes the message with the image out of the conversation."
         return None
 
     async def _batches(

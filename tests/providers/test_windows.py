@@ -23,7 +23,7 @@ from chat_loop.providers.capabilities import (
 )
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine, create
-from chat_loop.providers.prices import known_window
+from chat_loop.providers.prices import listed_window
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
 from tests.support.headless import run
@@ -400,7 +400,7 @@ def test_what_genai_prices_lists_of_our_default_models() -> None:
         if known.model and known.kind != "scripted":
             ours, theirs = (
                 guess_capabilities(known.model).window,
-                known_window(known.model, known.name),
+                listed_window(known.model, known.name),
             )
             rows.append((f"{known.name}:{known.model}", ours, theirs))
             told = f"{rows[-1][0]:40} guess {ours:>9,}  listed {theirs:>9,}"
