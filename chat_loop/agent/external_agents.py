@@ -20,7 +20,7 @@ from typing import Any
 from chat_loop.agent import functions
 from chat_loop.agent.agent_files import Definition
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, on_loop
-from chat_loop.errors import ChatLoopError, RequestRejected
+from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.replies import MAX_ARGUMENTS
@@ -94,8 +94,6 @@ class ExternalProvider:
             if task.cancelled():
                 raise RequestRejected(f"The agent {self.model} stopped by itself.")
             error = task.result().error
-            if isinstance(error, ChatLoopError):
-                raise RequestRejected(error.message, error.hint) from error
             if error is not None:
                 failed = f"The agent {self.model} failed: {describe(error)}."
                 raise RequestRejected(failed) from error

@@ -34,8 +34,6 @@ from chat_loop.values import ToolSpec
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
-    from anyio.streams.memory import MemoryObjectSendStream
-    from mcp.client._transport import ReadStream, TransportStreams
 
     from chat_loop.agent.mcp_servers import ServerState
 
@@ -163,7 +161,7 @@ class McpConnection:
         return f"{text}{f' (HTTP {self._status})' if self._status >= 400 else ''}."
 
     @asynccontextmanager
-    async def _transport(self, stderr: IO[bytes]) -> AsyncIterator[TransportStreams]:
+    async def _transport(self, stderr: IO[bytes]) -> AsyncIterator[Any]:
         """Yield the SDK's streams of messages, with the incoming ones checked."""
         config = self._config
         async with AsyncExitStack() as stack:
@@ -199,11 +197,7 @@ class McpConnection:
                 yield receiving, write
             group.cancel_scope.cancel()
 
-    async def _check_messages(
-        self,
-        read: ReadStream[SessionMessage | Exception],
-        sending: MemoryObjectSendStream[SessionMessage | Exception],
-    ) -> None:
+    async def _check_messages(self, read: Any, sending: Any) -> None:
         """Forward the server's messages; end the connection with the last.
 
         Lists of tools are cleaned here: to the SDK one bad tool costs the whole list, and checking

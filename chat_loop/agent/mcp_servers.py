@@ -212,9 +212,10 @@ class McpServers:
     def notices(self) -> tuple[tuple[str, str], ...]:
         """Return the problems since the last call: sentences, with hints."""
         notices = {MISSING: install_hint("mcp")} if self._package_missing else {}
-        for state in () if self._package_missing else self.states():
+        for name, connection in self._connections.items():
+            state = connection.state
             if state.state == "failed" and not state.reconnects:
-                again = f"Its tools are unavailable; /mcp restart {state.name} tries again."
+                again = f"Its tools are unavailable; /mcp restart {name} tries again."
                 notices[state.problem] = again
         if self._omitted:
             many = f"The model is not offered {plural(self._omitted, 'tool')} of the MCP servers"

@@ -23,7 +23,6 @@ MIN_RESULT = 1_000
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 """The beginnings of questions about such files; “always” then covers only the same call."""
-MAX_ANSWERS = 5
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
 )
@@ -69,7 +68,8 @@ def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]
 
 def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:
     """Return an approval that shows a call and asks the user. “Always” covers all calls of the
-    tool; for `run_command`, outside files and files that can run code, only the same call.
+    tool; for `run_command`, outside files and files that can run code, only the same call. Any
+    other answer than yes and always is no.
     """
     always: set[tuple[str, str]] = set()
 
@@ -80,15 +80,11 @@ def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[st
             return True
         show(name, text)
         scope = "this exact call" if exact else name
-        question = f"Run? [y]es / [n]o / [a]lways this session ({scope}) "
-        for number in range(MAX_ANSWERS):
-            again = "Answer y, n or a. " if number else ""
-            answer = (await ask(again + question)).strip().lower()
-            if answer in ("a", "always"):
-                always.add(covered)
-            if answer in ("y", "yes", "a", "always", "n", "no"):
-                return answer not in ("n", "no")
-        return False
+        answer = await ask(f"Run? [y]es / [n]o / [a]lways this session ({scope}) ")
+        answer = answer.strip().lower()
+        if answer in ("a", "always"):
+            always.add(covered)
+        return answer in ("y", "yes", "a", "always")
 
     return approve
 

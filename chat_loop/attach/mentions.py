@@ -53,11 +53,6 @@ class Mention(Struct, frozen=True):
         ending = _ENDING.search(name.rpartition("/")[2])
         return ending is not None and ending[1].lower() in _FILE_ENDINGS.split()
 
-    @property
-    def is_doubtful(self) -> bool:
-        """True when it looks as if it could be a path."""
-        return any(sign in self.names[-1].strip(_CLOSERS) for sign in "./")
-
 
 def mentions(text: str) -> tuple[Mention, ...]:
     """Return all mentions of a query, each once."""

@@ -50,8 +50,8 @@ class QueryFile(Struct, frozen=True):
         return QueryFile(replace(self.attachment, text=redact_text(self.attachment.text)))
 
 
-def read_files(text: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
-    """Return the files that a query names, each once, and doubtful words.
+def read_files(text: str) -> tuple[QueryFile, ...]:
+    """Return the files that a query names, each once.
 
     Raises UsageError for a missing file that can only be meant as a path, for too many files, and
     for a file that cannot be used.
@@ -61,7 +61,6 @@ def read_files(text: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
     except OSError:  # it was removed
         directory = Path("/")
     paths: dict[Path, str] = {}
-    doubtful: list[str] = []
     for mention in mentions(text):
         options = {name: _path(name, directory) for name in mention.names if "\0" not in name}
         existing = ((path, name) for name, path in options.items() if os.path.lexists(path))
@@ -71,12 +70,10 @@ def read_files(text: str) -> tuple[tuple[QueryFile, ...], tuple[str, ...]]:
         name = mention.names[-1]
         if mention.is_path and name in options:
             raise UsageError(f"No file named {name}.", AS_TEXT)
-        if mention.is_doubtful:
-            doubtful.append(name)
     if len(paths) > MAX_FILES:
         problem = f"A message can have {MAX_FILES} files; this one names {len(paths)}."
         raise UsageError(problem, "Nothing was sent.")
-    return tuple(read(name, path, directory) for path, name in paths.items()), tuple(doubtful)
+    return tuple(read(name, path, directory) for path, name in paths.items())
 
 
 def _path(name: str, directory: Path) -> Path:

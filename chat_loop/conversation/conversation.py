@@ -127,10 +127,8 @@ class Conversation:
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
-        files, doubtful = await asyncio.to_thread(read_files, typed)
+        files = await asyncio.to_thread(read_files, typed)
         attachments.check(files, self.agent, self.count)
-        if doubtful:
-            self.show(events.Warned(f"No file named {', '.join(doubtful[:3])}: sent as text."))
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:

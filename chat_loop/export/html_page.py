@@ -10,7 +10,6 @@ from base64 import b64encode
 from calendar import month_abbr
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from functools import cache
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
@@ -34,10 +33,9 @@ _MAX_IMAGES = 40 << 20
 """Characters of base64 in a page; of further images only the names are shown."""
 
 
-@cache
-def style_sheet() -> str:
-    """Return the style of every page."""
-    return files("chat_loop.export").joinpath("page.css").read_text("utf-8")
+_FOLDER = files("chat_loop.export")
+STYLE = _FOLDER.joinpath("page.css").read_text("utf-8")
+_PAGE = Template(_FOLDER.joinpath("page.html").read_text("utf-8"))
 
 
 def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> bytes:
@@ -58,13 +56,12 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
     days = dict.fromkeys(_day(session.header.created) for session in (*sessions[:1], *newest))
     about = [f"{wording.plural(len(sessions), 'session')}, {_counts(sessions)}", " to ".join(days)]
     about += [" ".join(f"#{tag}" for tag in session.tags) for session in newest]
-    digest = b64encode(sha256(style_sheet().encode()).digest()).decode()
-    template = files("chat_loop.export").joinpath("page.html").read_text("utf-8")
-    page = Template(template).substitute(
+    digest = b64encode(sha256(STYLE.encode()).digest()).decode()
+    page = _PAGE.substitute(
         policy=f"default-src 'none'; img-src data:; style-src 'sha256-{digest}'; "
         "base-uri 'none'; form-action 'none'",
         title=escape(one_line(title, _MAX_TITLE)),
-        style=style_sheet(),
+        style=STYLE,
         kicker=escape(one_line(f"Conversation with {', '.join(agents) or 'nobody'}", _MAX_TITLE)),
         about=escape(" · ".join(filter(None, about))),
         contents="".join(_contents(loaded.session, depth) for depth, loaded in numbered),

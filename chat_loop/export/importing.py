@@ -170,10 +170,8 @@ class Importer:
                     manager.images.keep(entry.file, self._images[entry.file])
                 else:
                     manager.images.data(entry.file)
-            except ImageUnavailable:
-                missing[f"The image {entry.name} did not come with it."] = None
-            except OSError as error:
-                missing[f"The image {entry.name} is not kept: {os_reason(error)}."] = None
+            except (ImageUnavailable, OSError) as error:
+                missing[f"The image {entry.name} is missing: {error}."] = None
         self.complaints += missing
         return stored
 

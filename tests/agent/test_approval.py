@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import pytest
 
 from chat_loop.agent.tools import (
-    MAX_ANSWERS,
     Approve,
     Tool,
     Toolbox,
@@ -41,13 +40,11 @@ class User:
     ("answer", "allowed"),
     [
         ("y", True), ("yes", True), (" Y ", True), ("n", False), ("no", False), ("a", True), ("ALWAYS", True),
-        ("", None), ("ok", None), ("ye", None), ("y y", None), ("yn", None),
+        ("", False), ("ok", False), ("ye", False), ("y y", False), ("yn", False),
     ],
 )  # fmt: skip
-def test_what_an_answer_means(answer: str, allowed: bool | None) -> None:
-    user = User(answer, "no")
-    assert user.approve("edit_file", "diff") is bool(allowed)
-    assert user.answers == ([] if allowed is None else ["no"])
+def test_what_an_answer_means(answer: str, allowed: bool) -> None:
+    assert User(answer).approve("edit_file", "diff") is allowed
 
 
 def test_always_is_for_all_calls_of_a_tool() -> None:
@@ -85,21 +82,6 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
     assert "Run? [y]es / [n]o / [a]lways this session (this exact call) " in user.seen
-
-
-def test_what_is_no_answer_is_asked_again_and_is_no_in_the_end() -> None:
-    user = User("", "what?", "y")
-    assert user.approve("edit_file", "diff") is True
-    assert len(user.seen) == 4
-    assert [line.startswith("Answer y, n or a. ") for line in user.seen] == [
-        False,
-        False,
-        True,
-        True,
-    ]
-    user = User(*[""] * MAX_ANSWERS)
-    assert user.approve("edit_file", "diff") is False
-    assert user.answers == []
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}

@@ -110,7 +110,7 @@ def test_hostile_texts_are_read_in_one_pass() -> None:
 
 
 def files(text: str) -> list[str]:
-    return [file.attachment.name for file in read_files(text)[0]]
+    return [file.attachment.name for file in read_files(text)]
 
 
 def test_the_longest_name_that_exists_counts(here: Path) -> None:
@@ -135,14 +135,7 @@ def test_a_path_without_a_file_is_not_sent_as_text(here: Path, text: str) -> Non
         read_files(f"Look at {text}")
     name = text.strip('()@"')
     assert (error.value.message, error.value.hint) == (f"No file named {name}.", AS_TEXT)
-    assert read_files(f"Look at {text}".replace("@", "\\@")) == ((), ())
-
-
-def test_words_that_may_be_no_files_are_named(here: Path) -> None:
-    assert read_files("@propery and @app.route, @angular/core.") == (
-        (),
-        ("app.route", "angular/core"),
-    )
+    assert read_files(f"Look at {text}".replace("@", "\\@")) == ()
 
 
 def test_names_that_no_file_can_have(here: Path) -> None:
@@ -155,7 +148,7 @@ def test_there_is_a_limit_of_files(here: Path) -> None:
     for number in range(MAX_FILES + 1):
         (here / f"{number}.txt").write_text("x")
     text = " ".join(f"@{number}.txt" for number in range(MAX_FILES))
-    assert len(read_files(text)[0]) == MAX_FILES
+    assert len(read_files(text)) == MAX_FILES
     with pytest.raises(UsageError, match="can have 20 files; this one names 21"):
         read_files(f"{text} @{MAX_FILES}.txt")
 

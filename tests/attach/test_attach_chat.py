@@ -124,13 +124,6 @@ def test_the_line_is_put_back_when_a_file_is_refused(tmp_path: Path) -> None:
     ] == lines[2:]
 
 
-def test_a_word_that_could_be_a_file_is_not_sent_in_silence(tmp_path: Path) -> None:
-    screen = Screen(
-        tmp_path / "sessions", ["why does @app.route fail, and @property?"], "Fine.", SUMMARY
-    )
-    assert "⚠️  No file named app.route: sent as text.\nSally: Fine.\n" in screen.text
-
-
 def test_an_exchange_is_shown_with_its_files(tmp_path: Path) -> None:
     folder = tmp_path / "sessions"
     Screen(folder, ['see @"my notes.txt"'], "Fine.", SUMMARY)

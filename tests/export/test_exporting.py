@@ -18,7 +18,7 @@ from msgspec.structs import replace
 
 from chat_loop.export import exporting
 from chat_loop.export.exporting import SUFFIXES, ExportFormat, export_bytes, without_secrets
-from chat_loop.export.html_page import style_sheet
+from chat_loop.export.html_page import STYLE
 from chat_loop.redact import Redactor
 from chat_loop.sessions import marker
 from chat_loop.sessions.parser import parse
@@ -46,7 +46,7 @@ def golden(form: ExportFormat) -> bytes:
     """The chain's document; a page without its style, of which its own test speaks."""
     document = export_bytes(loaded(*SESSIONS), form)
     if form == "html":
-        text = document.decode().replace(style_sheet(), "…")
+        text = document.decode().replace(STYLE, "…")
         document = re.sub(r"sha256-[^']+", "sha256-…", text).encode()
     return document
 

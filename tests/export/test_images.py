@@ -132,7 +132,7 @@ def test_an_image_that_is_not_what_its_name_says_is_left_out(tmp_path: Path) -> 
         tmp_path / "here", "import", "-", cwd=tmp_path, stdin=json.dumps(document).encode()
     )
     assert taken.stderr.decode().count("An image is not what its name says; it is left out.") == 3
-    assert taken.stderr.decode().count("did not come with it.") == 2
+    assert taken.stderr.decode().count("is missing: its copy is gone.") == 2
     assert not images_in(tmp_path / "here")
     assert taken.stdout.decode().startswith(TALK.header.id)
 
@@ -146,7 +146,7 @@ def test_an_image_that_is_gone_is_said(form: str, tmp_path: Path) -> None:
     assert "chart.png is not in the export: its copy is gone." in made.stderr.decode().splitlines()
     if form != "html":
         taken = sessions(tmp_path / "here", "import", "talk", cwd=tmp_path)
-        assert taken.stderr.decode() == "The image chart.png did not come with it.\n"
+        assert taken.stderr.decode() == "The image chart.png is missing: its copy is gone.\n"
         assert images_in(tmp_path / "here") == {PHOTO}
 
 
