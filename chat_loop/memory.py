@@ -292,8 +292,8 @@ def fact_of(text: str) -> str:
     """Return a text as a fact, without bullet and blanks, control characters made visible."""
     text = "⟦U+".join(visible(part) for part in text.replace("\r\n", "\n").split("⟦U+"))
     lines = [line.rstrip() for line in text.strip().split("\n")]
-    while (found := _BULLET.match(lines[0])) is not None:
-        lines[0] = lines[0][found.end() :]
+    while (match := _BULLET.match(lines[0])) is not None:
+        lines[0] = lines[0][match.end() :]
     text = "\n".join(lines)
     return "" if set(text) <= set(" \t\n-*_+") else text
 
@@ -306,14 +306,14 @@ def fact_key(text: str) -> str:
 def find_facts(text: str) -> tuple[Fact, ...]:
     """Return the facts of a file's text, in their order."""
     facts = []
-    for found in _FACT.finditer(_HIDDEN.sub(lambda hidden: "\n" * len(hidden[0]), text)):
-        lines = found[0].rstrip().split("\n")
+    for match in _FACT.finditer(_HIDDEN.sub(lambda hidden: "\n" * len(hidden[0]), text)):
+        lines = match[0].rstrip().split("\n")
         width = len(lines[0]) - len(lines[0][1:].lstrip(" \t"))
         for number, line in enumerate(lines):
             indent = len(line) - len(line.lstrip(" \t")) if number else width
             lines[number] = line[min(width, indent) :].rstrip()
         if fact := fact_of("\n".join(lines)):
-            facts.append(Fact(fact, *found.span()))
+            facts.append(Fact(fact, *match.span()))
     return tuple(facts)
 
 
@@ -323,8 +323,8 @@ def add_fact(text: str, fact: str) -> str:
     if facts:
         place = facts[-1].end
     else:  # not into a comment or code that is not closed
-        hidden = (found for found in _HIDDEN.finditer(text) if found.end() == place)
-        place = next((found.start() for found in hidden), place)
+        hidden = (match for match in _HIDDEN.finditer(text) if match.end() == place)
+        place = next((match.start() for match in hidden), place)
     newline = "\r\n" if "\r\n" in text else "\n"
     before = text[:place]
     if before and not before.endswith("\n"):

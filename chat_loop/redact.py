@@ -103,7 +103,7 @@ def find_secrets(text: str) -> list[Secret]:
                     secrets.append(Secret(start, start + len(value), kind))
     secrets += _named(text, lowered)
     merged: list[Secret] = []
-    for secret in sorted(secrets, key=lambda one: (one.start, -one.end)):
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
         if merged and secret.start < merged[-1].end:
             merged[-1] = merged[-1]._replace(end=max(merged[-1].end, secret.end))
         else:
@@ -126,7 +126,7 @@ def _data() -> dict[str, Any]:
 def _compiled(name: str) -> re.Pattern[str]:
     """Return a pattern of `redact.toml`, with the patterns that it names."""
     whole = "".join(_data()["patterns"][name])
-    return re.compile(re.sub("@([a-z-]+)@", lambda found: _compiled(found[1]).pattern, whole))
+    return re.compile(re.sub("@([a-z-]+)@", lambda match: _compiled(match[1]).pattern, whole))
 
 
 def _full(name: str, text: str) -> bool:
@@ -166,7 +166,7 @@ def _rules() -> tuple[_Rule, ...]:
 
 def _is_issued(prefixes: tuple[str, ...], value: str) -> bool:
     """Return True for a token that a service issued, False for words and placeholders."""
-    prefix = max((one for one in prefixes if value.startswith(one)), key=len)
+    prefix = max((start for start in prefixes if value.startswith(start)), key=len)
     rest = value.removeprefix(prefix)
     if len(set(rest)) < 6 or _is_placeholder(rest):
         return False
@@ -211,23 +211,23 @@ _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 def _named(text: str, lowered: str) -> Iterator[Secret]:
     """Yield the values that the name beside them tells."""
     done = 0
-    for found in _compiled("named").finditer(lowered):
-        if found.start() < done or not _names_a_secret(text, lowered, found):
+    for match in _compiled("named").finditer(lowered):
+        if match.start() < done or not _names_a_secret(text, lowered, match):
             continue
-        joint = _joint(lowered, found)
-        start, end = found.span("quoted") if found["quote"] else _bare(text, lowered, found)
-        is_secret = _is_password if found["password"] else _is_token
+        joint = _joint(lowered, match)
+        start, end = match.span("quoted") if match["quote"] else _bare(text, lowered, match)
+        is_secret = _is_password if match["password"] else _is_token
         if joint and start < end and is_secret(text[start:end], joint):
-            if end - start >= _JUDGED and not found["quote"]:
+            if end - start >= _JUDGED and not match["quote"]:
                 rest = _compiled("bare-run").match(lowered, end)
                 end = rest.end() if rest else end
             done = end
-            yield Secret(start, end, "password" if found["password"] else "token")
+            yield Secret(start, end, "password" if match["password"] else "token")
 
 
-def _names_a_secret(text: str, lowered: str, found: re.Match[str]) -> bool:
+def _names_a_secret(text: str, lowered: str, match: re.Match[str]) -> bool:
     """Return True when a word, or a part of one, names a secret: `dbPass` does, `compass` not."""
-    at, word = found.start(), found[0]
+    at, word = match.start(), match[0]
     before, owner = text[at - 1 : at], lowered[max(0, at - 14) : at].rstrip("-_ .")
     if word in _PARTS_OF_WORDS:
         hump = text[at].isupper() and before.islower()
@@ -240,11 +240,11 @@ def _names_a_secret(text: str, lowered: str, found: re.Match[str]) -> bool:
     return word != "secret" or before != ":"
 
 
-def _bare(text: str, lowered: str, found: re.Match[str]) -> tuple[int, int]:
+def _bare(text: str, lowered: str, match: re.Match[str]) -> tuple[int, int]:
     """Return where a value without quotes starts and ends, of a long one its first characters."""
-    start, end = found.span("bare")
+    start, end = match.span("bare")
     cut = text.find("&", start, end)
-    if cut >= 0 and _has("in-url", lowered[max(0, found.start() - 40) : found.start()]):
+    if cut >= 0 and _has("in-url", lowered[max(0, match.start() - 40) : match.start()]):
         end = cut
     if end - start >= _JUDGED:
         return start, end
@@ -258,21 +258,21 @@ def _bare(text: str, lowered: str, found: re.Match[str]) -> tuple[int, int]:
     return start, end
 
 
-def _joint(lowered: str, found: re.Match[str]) -> _Joint | None:
+def _joint(lowered: str, match: re.Match[str]) -> _Joint | None:
     """Return how a value is joined to its name; None when it belongs to something else."""
-    before = lowered[max(0, found.start() - 110) : found.start()]
-    if found["option"] and not _has("option", before + found[0]):
+    before = lowered[max(0, match.start() - 110) : match.start()]
+    if match["option"] and not _has("option", before + match[0]):
         return None
-    prose = found["apart"] or found["said"]
-    if found[0] in _PARTS_OF_WORDS and (prose or lowered.startswith(" :", found.end())):
+    prose = match["apart"] or match["said"]
+    if match[0] in _PARTS_OF_WORDS and (prose or lowered.startswith(" :", match.end())):
         return None  # "if you pass `x`", "pass :class:`x`"
     if prose:
         return "loose"
-    if found["quote"]:
+    if match["quote"]:
         return "quoted"
-    ends = found["colon"] and _compiled("line-end").match(lowered, found.end("bare"))
-    tight = (ends and _has("label", before)) or found["tag"]
-    return "tight" if tight or (found["tight"] and not _has("in-call", before)) else "loose"
+    ends = match["colon"] and _compiled("line-end").match(lowered, match.end("bare"))
+    tight = (ends and _has("label", before)) or match["tag"]
+    return "tight" if tight or (match["tight"] and not _has("in-call", before)) else "loose"
 
 
 # Values: a secret, or a placeholder, code, a word, a text for people

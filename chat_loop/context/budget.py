@@ -242,7 +242,10 @@ def plan(
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
     near, amount, limit, unit = nearest_limit(used, messages[-1], window, limits)
-    texts = [str(one) if unit == "messages" else window_text(one, False) for one in (amount, limit)]
+    texts = [
+        str(number) if unit == "messages" else window_text(number, False)
+        for number in (amount, limit)
+    ]
     reason = f"Reached {amount / max(1, limit):.0%} capacity ({'/'.join(texts)} {unit})"
     if near < 1 and not ahead:
         return Plan(reason=reason)

@@ -52,7 +52,7 @@ _TRIGGER = re.compile(
 def _shapes() -> re.Pattern[str]:
     """Compile the shapes when they are first needed: it takes 20 ms."""
     whole = "|".join(f"(?P<{kind}>{pattern})" for kind, pattern in _DATA["shapes"].items())
-    whole = re.sub("@([a-z]+)@", lambda found: _DATA["parts"][found[1]], whole)
+    whole = re.sub("@([a-z]+)@", lambda match: _DATA["parts"][match[1]], whole)
     return re.compile(rf"(?<![0-9A-Za-z_À-ɏ])(?:{whole})", re.VERBOSE)
 
 

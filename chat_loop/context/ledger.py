@@ -12,6 +12,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from itertools import islice
 from math import fsum, log
 from typing import Literal
 
@@ -181,8 +182,12 @@ def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> 
         query, reply = exchange.query.text, exchange.reply
         pasted = len(query) > OWN_WORDS
         asked: set[str] = set()
-        found = [one for one in _read_all(query, redactor) if _is_worth_keeping(*one, pasted)]
-        for _, sentence in found[: PASTED_FACTS if pasted else None]:
+        said = (
+            sentence
+            for part, sentence in _read_all(query, redactor)
+            if _is_worth_keeping(part, sentence, pasted)
+        )
+        for sentence in islice(said, PASTED_FACTS if pasted else None):
             asked |= sentence.figures
             section: Section = "key_facts"
             if sentence.label in ("decisions", "pending"):
@@ -279,17 +284,20 @@ class WordIndex:
         """Return how much words weigh together."""
         return fsum(self._weights.get(word, self._most) for word in words)
 
-    def covered(self, one: ParsedSentence, other: ParsedSentence) -> float:
-        """Return the share of the words of `one` that `other` has too, from 0 to 1."""
-        if one.words <= other.words:
+    def covered(self, sentence: ParsedSentence, other: ParsedSentence) -> float:
+        """Return the share of the words of a sentence that `other` has too, from 0 to 1."""
+        if sentence.words <= other.words:
             return 1.0
-        return self.weight(one.words & other.words) / self.weight(one.words)
+        return self.weight(sentence.words & other.words) / self.weight(sentence.words)
 
-    def repeats(self, one: ParsedSentence, other: ParsedSentence, *, bullet: bool = False) -> bool:
-        """Return True when `other` has all values and nearly all words of `one`."""
-        if not set(one.normals) <= set(other.normals) or (not bullet and one.apart(other)):
+    def repeats(
+        self, sentence: ParsedSentence, other: ParsedSentence, *, bullet: bool = False
+    ) -> bool:
+        """Return True when `other` has all values and nearly all words of a sentence."""
+        values, words = set(sentence.normals), 0.8 if sentence.normals else 1.0
+        if not values.issubset(other.normals) or (not bullet and sentence.apart(other)):
             return False
-        return self.covered(one, other) >= (0.7 if bullet else 0.8 if one.normals else 1.0)
+        return self.covered(sentence, other) >= (0.7 if bullet else words)
 
     def likeness(self, new: ParsedSentence, old: ParsedSentence) -> float:
         """Return how surely a sentence only gives an older one another value, from 0 to 1."""
@@ -302,13 +310,15 @@ class WordIndex:
 
 def missing_facts(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
     """Return the facts with exact values that none of the lines repeats."""
-    known = [read(line) for line in lines]
-    index = WordIndex(known)
+    present = [read(line) for line in lines]
+    index = WordIndex(present)
     return [
         fact
         for fact in facts
         if (sentence := read(fact.text)).values
-        and not any(index.repeats(sentence, known[at]) for at in index.near(sentence, len(known)))
+        and not any(
+            index.repeats(sentence, present[at]) for at in index.near(sentence, len(present))
+        )
     ]
 
 
@@ -339,12 +349,10 @@ def ledger(
         carried.sort(key=lambda entry: entry.line.session)
     pinned = _entries(Line(pin, "key_facts") for pin in pins)
     new, ahead = _entries(collect(fresh, redactor)), _entries(collect(tail, redactor))
-    decided = dict.fromkeys(narrative.decisions)
-    points = [Line(text, "decisions") for text in decided]
-    points += [Line(text, "pending") for text in dict.fromkeys(narrative.pending)]
-    bullets = _entries(
-        one for one in points if one.section == "decisions" or one.text not in decided
-    )
+    sections_of: dict[str, Section] = dict.fromkeys(narrative.decisions, "decisions")
+    for text in narrative.pending:
+        sections_of.setdefault(text, "pending")
+    bullets = _entries(Line(text, section) for text, section in sections_of.items())
     everything = [*pinned, *carried, *new, *ahead, *bullets]
     index = WordIndex(entry.sentence for entry in everything)
     for number, entry in enumerate(everything):
@@ -355,7 +363,7 @@ def ledger(
     if count("".join(f"- {entry.line.whole}\n" for entry in lines)) > room:
         lines = _fitting(lines, index, room, count)
     # session by session, the user's before the model's; bullets come last
-    lines.sort(key=lambda one: (one.line.session, one.line.speaker != "user"))
+    lines.sort(key=lambda entry: (entry.line.session, entry.line.speaker != "user"))
     sections = {
         section: tuple(entry.line.whole for entry in lines if entry.section == section)
         for section in SECTIONS
@@ -419,12 +427,12 @@ def _without_repetitions(
     sourced = {entry for entry in live if entry.line.ref}
     for entry in (*live, *bullets):
         bullet = entry not in originals
-        known = sourced if bullet else originals
+        candidates = sourced if bullet else originals
         repeated = next(
             (
                 old
                 for old in entry.older
-                if old in known and index.repeats(entry.sentence, old.sentence, bullet=bullet)
+                if old in candidates and index.repeats(entry.sentence, old.sentence, bullet=bullet)
             ),
             None,
         )

@@ -47,8 +47,8 @@ def merge(
 def _renumber(summary: Summary, place: Callable[[int], int]) -> Summary:
     """Return a block whose references name sessions by their new place in the chain."""
 
-    def number(found: re.Match[str]) -> str:
-        return str(place(int(found[0])))
+    def number(match: re.Match[str]) -> str:
+        return str(place(int(match[0])))
 
     def moved(line: str) -> str:
         if _MARK.search(line):  # said by somebody: the rest of the line stays as it is

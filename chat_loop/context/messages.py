@@ -188,19 +188,21 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
     """Return a query as it is sent: its files between unique fences, then its text."""
     if not attached:
         return Message("user", text)
-    whole = "".join(one.text for one in attached).encode("utf-8", "surrogatepass")
+    whole = "".join(file.text for file in attached).encode("utf-8", "surrogatepass")
     fence = f"==== {sha256(whole).hexdigest()[:32]} ===="
     texts = []
-    for one in attached:
-        if one.is_image:
-            texts.append(f"{attached_text(one)}.")
+    for file in attached:
+        if file.is_image:
+            texts.append(f"{attached_text(file)}.")
         else:
-            body = one.text if one.text.endswith("\n") else f"{one.text}\n"
-            texts.append(f"{attached_text(one)}, between two lines {fence}\n{fence}\n{body}{fence}")
+            body = file.text if file.text.endswith("\n") else f"{file.text}\n"
+            texts.append(
+                f"{attached_text(file)}, between two lines {fence}\n{fence}\n{body}{fence}"
+            )
     images = tuple(
-        Image(encode_line(one.name), one.media, one.width, one.height, one.file)
-        for one in attached
-        if one.is_image
+        Image(encode_line(file.name), file.media, file.width, file.height, file.file)
+        for file in attached
+        if file.is_image
     )
     return Message("user", "\n\n".join(filter(None, (*texts, text))), images=images)
 

@@ -314,7 +314,7 @@ def _items(lines: Iterable[str]) -> tuple[str, ...]:
 def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     """Return the narratives of a span's parts as one, with the parent's background for none."""
     lists = {
-        name: _items(one for part in summaries for one in getattr(part, name)) for name in NAMES
+        name: _items(line for part in summaries for line in getattr(part, name)) for name in NAMES
     }
     background = summaries[0].background
     return Summary(background=_condensed(parent) if background == FIRST else background, **lists)
@@ -332,13 +332,13 @@ def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
     values = _Source(source)
     lines = {"background": tuple(sentence.text for sentence in sentences(narrative.background))}
     lines |= {name: getattr(narrative, name) for name in NAMES}
-    kept = {name: tuple(filter(values.supports, those)) for name, those in lines.items()}
-    kept["decisions"] = tuple(filter(values.names_all_of, kept["decisions"]))
-    invented = [line for name, those in lines.items() for line in those if line not in kept[name]]
-    background = kept.pop("background")
-    if background == lines["background"]:
-        return replace(narrative, **kept), tuple(invented)
-    return replace(narrative, background=" ".join(background), **kept), tuple(invented)
+    true = {name: tuple(filter(values.supports, lines[name])) for name in lines}
+    true["decisions"] = tuple(filter(values.names_all_of, true["decisions"]))
+    invented = tuple(line for name in lines for line in lines[name] if line not in true[name])
+    background = true.pop("background")
+    if background != lines["background"]:
+        narrative = replace(narrative, background=" ".join(background))
+    return replace(narrative, **true), invented
 
 
 class _Source:
@@ -349,14 +349,14 @@ class _Source:
         # so many words inside sentences have capitals that nouns are written so, as in German
         inside = _INSIDE.findall(text[:20_000])
         self._capital_nouns = sum(word[0].isupper() for word in inside) > 0.15 * len(inside)
-        found = find(text)
-        self._normals = {normalize(value.text) for value in found}
-        self._moments = [_moment(item) for item in found if item.kind in ("date", "time")]
-        counts = [(item.kind, figures(item.text)) for item in found]
-        self._bare = {one for kind, numbers in counts if kind == "number" for one in numbers}
-        self._counts = self._bare | {
-            one for kind, numbers in counts if kind in ("quantity", "id") for one in numbers
-        }
+        values = find(text)
+        self._normals = {normalize(value.text) for value in values}
+        self._moments = [_moment(value) for value in values if value.kind in ("date", "time")]
+        numbers: dict[str, set[str]] = {"number": set(), "quantity": set(), "id": set()}
+        for value in values:
+            numbers.get(value.kind, set()).update(figures(value.text))
+        self._bare = numbers["number"]
+        self._counts = set().union(*numbers.values())
 
     def supports(self, line: str) -> bool:
         """Return True when everything exact in a line of the narrative stands in the text."""
@@ -392,8 +392,8 @@ class _Source:
             case "date" | "time":
                 moment = _moment(value)
                 unknown = moment - self._bare  # the month may be spelled in the text
-                known = any(moment <= one or one <= moment for one in self._moments)
-                return known or len(unknown) <= (value.kind == "date")
+                stands = any(moment <= other or other <= moment for other in self._moments)
+                return stands or len(unknown) <= (value.kind == "date")
             case "number":  # the narrator's own count, as in "3 recipes", is small
                 small = all(number.isdigit() and int(number) <= 12 for number in numbers)
                 return small or numbers <= self._counts

@@ -110,9 +110,9 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
         at = sessions.now()
         entries: list[records.Entry] = [self.restoration(at)]
         if self.pins is not None:
-            standing = summary_block.parse(self.block).pinned if self.block else ()
-            entries += [records.Unpin(at=at, text=one) for one in standing if one not in self.pins]
-            entries += [records.Pin(at=at, text=pin) for pin in self.pins if pin not in standing]
+            before = summary_block.parse(self.block).pinned if self.block else ()
+            entries += [records.Unpin(at=at, text=pin) for pin in before if pin not in self.pins]
+            entries += [records.Pin(at=at, text=pin) for pin in self.pins if pin not in before]
         live = sessions.begin(
             agent=agent,
             agent_path=agent_path,
@@ -279,13 +279,20 @@ class Compaction:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
         limits = self._conversation.options.limits
-        said, carried = thread.exchanges, len(thread.carried)
+        exchanges, carried = thread.exchanges, len(thread.carried)
         if used is None:
-            return budget.plan_requested(said, window, limits, count, carried)
+            return budget.plan_requested(exchanges, window, limits, count, carried)
         restoration = thread.session.restoration
         restored = count(restoration.block) if restoration else 0
         return budget.plan(
-            said, window, limits, count, used=used, carried=carried, restored=restored, ahead=ahead
+            exchanges,
+            window,
+            limits,
+            count,
+            used=used,
+            carried=carried,
+            restored=restored,
+            ahead=ahead,
         )
 
     async def draft(self, focus: str = "", confirm: Confirm | None = None) -> Draft | None:
@@ -336,7 +343,8 @@ class Compaction:
         """
         conversation, summaries = self._conversation, self.summaries
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep
-        own = [one.query.number for one in draft.plan.compact if one.depth == parent.depth]
+        compacted = draft.plan.compact
+        own = [said.query.number for said in compacted if said.depth == parent.depth]
         seal = replace(
             draft.outcome.seal(conversation.sessions.now(), "compact", draft.summary),
             covers=max(own, default=0) if keep else None,

@@ -35,12 +35,12 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
     answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
     if mode == "later" or not answered:
         return await asyncio.to_thread(free_seal, conversation, "exit")
-    hurries = mode == "background" and can_detach
+    is_quick = mode == "background" and can_detach
     try:
-        async with asyncio.timeout(EXIT_SECONDS if hurries else None):
-            if hurries and (seal := await _prepared_in_time(conversation)):
+        async with asyncio.timeout(EXIT_SECONDS if is_quick else None):
+            if is_quick and (seal := await _prepared_in_time(conversation)):
                 return seal
-            if hurries and sum(await conversation.meter.sizes(fresh)) > QUICK_TOKENS:
+            if is_quick and sum(await conversation.meter.sizes(fresh)) > QUICK_TOKENS:
                 return None
             outcome = await compaction.summaries.narrate(
                 thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True
@@ -57,12 +57,12 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
 async def _prepared_in_time(conversation: Conversation) -> Seal | None:
     """Return a seal with the summary that is prepared, or about to be, and show that it is."""
     started = SummaryStarted(parts=1, optional=True)
-    if waits := conversation.compaction.state == MAKING:
+    if is_waiting := conversation.compaction.state == MAKING:
         conversation.show(started)
         await conversation.compaction.wait()
     seal = await prepared_seal(conversation, "exit")
     if seal is not None:
-        if not waits:
+        if not is_waiting:
             conversation.show(started)
         conversation.show(SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds))
     return seal
@@ -75,7 +75,7 @@ async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal 
     thread, compaction = conversation.thread, conversation.compaction
     ready = compaction.prepared(thread.fresh)
     rest = thread.fresh[len(ready.covered) :]
-    if ready.narrative is None or any(one.depth != thread.session.depth for one in rest):
+    if ready.narrative is None or any(exchange.depth != thread.session.depth for exchange in rest):
         return None
     if sum(await conversation.meter.sizes(rest)) > min(REST_TOKENS, conversation.window // 8):
         return None

@@ -165,7 +165,7 @@ class ChildPlanner:
             path=loaded.path,
             block=summary_block.render(summary),
             carried=fitting,
-            unsummarized_from=next((one.ref for one in fitting if one in unsummarized), ""),
+            unsummarized_from=next((word.ref for word in fitting if word in unsummarized), ""),
             left_out=number - len(fitting),
         )
 
@@ -341,7 +341,7 @@ def _in_words(loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] =
         path=loaded.path,
         block=summary_block.render(thread.inherited) if thread.inherited else "",
         carried=(*thread.exchanges, *after),
-        unsummarized_from=next((one.ref for one in (*thread.fresh, *after)), ""),
+        unsummarized_from=next((word.ref for word in (*thread.fresh, *after)), ""),
         pins=thread.pins,
     )
 
