@@ -65,8 +65,8 @@ class ToolDenied(ChatLoopError):
 
 
 class ProviderError(ChatLoopError):
-    """A model call that failed. `retryable`: it may succeed later, after `retry_after` seconds if
-    the server said so. `adapted`: the next attempt leaves out what was refused.
+    """A model call that failed. `retryable`: it may succeed after `retry_after` seconds. `adapted`:
+    the next attempt leaves out what was refused.
     """
 
     retryable = False

@@ -80,8 +80,8 @@ class SessionBegun(Event, frozen=True, kw_only=True):
 
 
 class SessionFound(Event, frozen=True, kw_only=True):
-    """The session that will be resumed. All its words would take `full_tokens`, where they are no
-    more than a quarter of the window, and cost `full_cost` dollars.
+    """The session that will be resumed. `full_tokens` and `full_cost` are those of all its words,
+    where they take no more than a quarter of the window.
     """
 
     id: str
@@ -117,8 +117,8 @@ class SummaryProgress(Event, frozen=True, kw_only=True):
 
 
 class SummaryEnded(Event, frozen=True, kw_only=True):
-    """A summary was made (`source`: model or extracted), is left to another process (background),
-    or failed (none), which `problem` explains.
+    """A summary was made (`source` model or extracted), is left to another process (background), or
+    failed (none).
     """
 
     source: str

@@ -220,9 +220,8 @@ class ProjectMemory:
 
 
 def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
-    """Return the first MEMORY.md from `directory` upwards, and the project's root. The search ends
-    at `.git`, at home, and below a directory that everybody may write to: its files may be
-    anybody's.
+    """Return the first MEMORY.md from `directory` upwards, and the project's root. Stop at `.git`,
+    at home, and below a directory that everybody may write to.
     """
     file: Path | None = None
     for folder in (directory, *directory.parents):

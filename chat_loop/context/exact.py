@@ -172,9 +172,7 @@ _NUMBER_UNIT = re.compile(r"([^\d\s-]{0,4}) ?([-−]?\d(?:[\d.,'’ ]{0,30}\d)?)
 
 @lru_cache(maxsize=4096)
 def normalize(value: str) -> str:
-    """Return one spelling of an exact value, so that "1 200 €" and "EUR 1,200" can be compared:
-    quantities as `1200eur`, others in small letters without blanks.
-    """
+    """Return one spelling of an exact value: `1200eur` for both "1 200 €" and "EUR 1,200"."""
     text = " ".join(unicodedata.normalize("NFKC", value.strip("\"'`„“”«»‘’ ")).casefold().split())
     if _PHONE.fullmatch(text):
         return "".join(sign for sign in text if sign.isdigit() or sign == "+")

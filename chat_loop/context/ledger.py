@@ -1,8 +1,7 @@
 """The ledger (pure): the sentences of a conversation that code carries along its chain as bytes.
 
-Four steps make a child's summary block: collect the sentences worth a line, replace those that a
-newer one replaces in so many words, score the rest, and fit it into the room there is. A model's
-checked decisions and open points are bullets among the lines.
+A child's block is made in four steps: collect the sentences worth a line, replace those that a
+newer one replaces, score the rest, and fit it into the room.
 """
 
 from __future__ import annotations
@@ -132,9 +131,7 @@ class ParsedSentence(Struct, frozen=True):
 
 
 class LedgerBlock(Struct, frozen=True):
-    """The child's block. `archived` are sentences with exact values that only the sealed sessions
-    have now, `superseded` the number of values that were replaced.
-    """
+    """The child's block, the lines left to the archive, and the count of values replaced."""
 
     summary: Summary
     archived: tuple[Line, ...]
@@ -172,9 +169,8 @@ def items(summary: Summary) -> Iterator[Line]:
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Line]:
-    """Return the sentences worth keeping, without secrets, in the order they were said, and without
-    a reply's echo of its query. The labels of replies count for nothing: nobody has decided what
-    only a model has named.
+    """Return the sentences worth keeping in their order, without secrets and echoes. The labels of
+    replies count for nothing: nobody has decided what only a model has named.
     """
     redactor = redactor or Redactor()
     lines: list[Line] = []
@@ -418,8 +414,8 @@ def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
 def _without_repetitions(
     pinned: Sequence[_Entry], live: Sequence[_Entry], bullets: Sequence[_Entry], index: WordIndex
 ) -> list[_Entry]:
-    """Return the lines that repeat no pin and no older line. What is said twice has the section of
-    the more telling one, since the model knows what is a decision.
+    """Return the lines that repeat no pin and no older line. A repeated line takes the section of a
+    model's bullet, since the model knows what is a decision.
     """
     lines: list[_Entry] = []
     written: set[str] = set()
@@ -450,9 +446,7 @@ def _without_repetitions(
 def _fitting(
     lines: Sequence[_Entry], index: WordIndex, room: int, count: Callable[[str], int]
 ) -> list[_Entry]:
-    """Return the lines of the highest scores that fit, of equal ones the newer. A line that may
-    have replaced another goes in before it.
-    """
+    """Return the lines of the highest scores that fit, a newer value before the older one."""
     for entry in lines:
         sentence = entry.sentence
         entry.score = (

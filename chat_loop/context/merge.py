@@ -1,6 +1,4 @@
-"""Merging (pure): one block of two branches. Both have their lines in it, doubles once, and a
-branch's correction replaces what it corrects in the other.
-"""
+"""Merging (pure): one block of two branches, in which a correction of one counts for the other."""
 
 from __future__ import annotations
 

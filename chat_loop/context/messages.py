@@ -1,9 +1,7 @@
 """Messages (pure): a thread as it is sent to the model.
 
-First the restored block, which summarizes everything before; then the exchanges carried verbatim
-from an ancestor's file; then the session's own. Messages always alternate. A
-session's earlier ones never change from one request to the next, so that a provider's prompt cache
-holds; only the block is shortened where the window is too small for it.
+First the restored block, then the exchanges carried verbatim from an ancestor's file, then the
+session's own. Earlier messages never change, so that a provider's prompt cache holds.
 """
 
 from __future__ import annotations

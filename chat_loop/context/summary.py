@@ -1,5 +1,4 @@
-"""Summaries: the calls that have a model write the narrative of a span, the check of what comes
-back, the way without a model, and the block that is made of it.
+"""Summaries: the calls to a model, the check of what comes back, and the way without a model.
 
 The narrative is the model's; what must be exact is the ledger's. No text passes through a model
 twice.
@@ -85,10 +84,9 @@ async def summarize(
     options: SummaryOptions,
     focus: str = "",
 ) -> Outcome:
-    """Have a model write the narrative of `exchanges`; `parent` is the block before them.
-
-    Each part of a long span is one call. One that fails is asked once more, of the next of `routes`
-    if there is one, unless it took too long. Raises CancelledError when cancelled.
+    """Have a model write the narrative of `exchanges`, one call for each part of a long span;
+    `parent` is the block before them. A call that fails is made once more, if possible by another
+    of the `routes`.
     """
     started = options.limits.clock()
     options = replace(options, instructions=clip(options.instructions, 400, count))
@@ -324,10 +322,8 @@ def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 
 
 def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
-    """Return the narrative without what it invented, and what was taken out of it, in order.
-
-    A bullet or a sentence of the background goes when it holds an exact value that `source` lacks,
-    or a quotation of what nobody said; a decision also when it names what `source` does not name.
+    """Return the narrative without its invented lines, and these: lines with an exact value or a
+    quotation that `source` lacks, and decisions that name what it does not name.
     """
     values = _Source(source)
     lines = {"background": tuple(sentence.text for sentence in sentences(narrative.background))}

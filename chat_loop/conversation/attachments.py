@@ -66,8 +66,8 @@ def save_files(
 def with_images(
     messages: Sequence[Message], load: Callable[[Image], str], takes_images: bool = True
 ) -> tuple[tuple[Message, ...], list[str]]:
-    """Return messages with the data of their images, the newest first when there are too many, and
-    a sentence for each image that a note replaces. `load` raises ImageUnavailable.
+    """Return messages with the data of their newest images, and a sentence for each one left out.
+    `load` raises ImageUnavailable.
     """
     loaded: list[Message] = []
     problems: list[str] = []

@@ -1,8 +1,4 @@
-"""Compaction: decides when the context of a conversation shrinks, and swaps the session for a child
-between turns.
-
-Texts are scanned and blocks written in a worker thread; the event loop only decides.
-"""
+"""Compaction: decides when a context shrinks, and swaps the session for a child between turns."""
 
 from __future__ import annotations
 
@@ -70,9 +66,8 @@ class ChildPlan(Struct, frozen=True, kw_only=True):
     """The plan of a child session: its parent, and the block and the exchanges that represent the
     conversation so far.
 
-    `pins` are the current ones, whatever the block says. A fork leaves out what the parent said
-    after `until`; `merged` is the id of a second parent, and `depth` then the child's place in the
-    chain of both. `left_out` exchanges do not fit verbatim; the block covers them.
+    A fork leaves out what the parent said after `until`. `merged` is the id of a second parent, and
+    `depth` then the child's place in the chain of both. The block covers the exchanges `left_out`.
     """
 
     parent: records.Session
@@ -202,9 +197,8 @@ class Compaction:
                 self._task = None
 
     async def make_room(self, waiting: int) -> None:
-        """Compact, without a model, when the next request with a query of `waiting` tokens reaches
-        a limit. A compaction that gains nothing waits until the context has grown; only the limit
-        of messages holds in any case.
+        """Compact without a model when the next request, with a query of `waiting` tokens, is at a
+        limit. A compaction that gains nothing waits until the context has grown.
         """
         conversation, limits = self._conversation, self._conversation.options.limits
         own = conversation.agent.provider
@@ -229,8 +223,8 @@ class Compaction:
             await run_to_completion(self.take(draft))
 
     async def shrink(self, waiting: int) -> bool:
-        """Take back the newest query, of `waiting` tokens, which a server refused as too long, and
-        compact what stands before it without a model. Return False when there is nothing to.
+        """Take back the newest query, which a server refused as too long, and compact what stands
+        before it. Return False when nothing does.
         """
         conversation = self._conversation
         last, used = conversation.session.exchanges[-1], conversation.meter.budget().used
@@ -262,9 +256,7 @@ class Compaction:
             self._prepare(thread, len(span))
 
     async def prepare_exit(self) -> None:
-        """Begin the summary that the exit will need, while nobody types; not when little is new or
-        a compaction is near.
-        """
+        """Begin the summary of the exit, unless little is new or a compaction is near."""
         conversation, limits = self._conversation, self._conversation.options.limits
         if conversation.on_exit == "later" or self._task or self._failures >= MAX_FAILURES:
             return
@@ -279,26 +271,18 @@ class Compaction:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""
         window, count = self._conversation.window, self._conversation.count
         limits = self._conversation.options.limits
-        exchanges, carried = thread.exchanges, len(thread.carried)
+        words, carried = thread.exchanges, len(thread.carried)
         if used is None:
-            return budget.plan_requested(exchanges, window, limits, count, carried)
+            return budget.plan_requested(words, window, limits, count, carried)
         restoration = thread.session.restoration
         restored = count(restoration.block) if restoration else 0
         return budget.plan(
-            exchanges,
-            window,
-            limits,
-            count,
-            used=used,
-            carried=carried,
-            restored=restored,
-            ahead=ahead,
+            words, window, limits, count, used=used, carried=carried, restored=restored, ahead=ahead
         )
 
     async def draft(self, focus: str = "", confirm: Confirm | None = None) -> Draft | None:
-        """Return a requested compaction without carrying it out, made without the model when its
-        summary fails. None when it gains nothing and `confirm`, which is asked before a model is
-        paid, says no. Raises UsageError when there is nothing to compact.
+        """Return a requested compaction without carrying it out; None when it gains nothing and
+        `confirm` says no, before a model is paid. Raises UsageError when nothing is new.
         """
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
@@ -338,9 +322,7 @@ class Compaction:
         return await self.summaries.draft(thread, plan, prepared, used, waiting)
 
     async def take(self, draft: Draft) -> bool:
-        """Seal the session as drafted and begin its child; not to be cancelled halfway. Return
-        False, with everything as it was, when the disk refuses.
-        """
+        """Seal the session as drafted and begin its child. Return False when the disk refuses."""
         conversation, summaries = self._conversation, self.summaries
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep
         compacted = draft.plan.compact

@@ -1,6 +1,4 @@
-"""Conversation: the live end of a chain. It asks, saves, compacts, continues stored sessions and
-ends; everything that happens is passed to `show` as an event.
-"""
+"""Conversation: the live end of a chain. It asks, saves, compacts, resumes and ends."""
 
 from __future__ import annotations
 
@@ -27,7 +25,7 @@ from chat_loop.conversation.compaction import (
 )
 from chat_loop.conversation.meter import MARGIN, ContextMeter
 from chat_loop.conversation.options import Options
-from chat_loop.conversation.turn import answer
+from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
@@ -45,9 +43,10 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """The live session of a chain, and the agent that answers in it. `count(text)` estimates
-    tokens, `memory()` reads the memory, `servers` are the MCP servers whose tools the agent has,
-    `detach(id)` starts a process that makes the summary of an ended session; it raises OSError.
+    """The live session of a chain, and the agent that answers in it. Events go to `show`.
+
+    `count(text)` estimates tokens, `memory()` reads the memory, and `detach(id)` starts a process
+    that makes the summary of an ended session; it raises OSError.
     """
 
     def __init__(
@@ -135,8 +134,7 @@ class Conversation:
         """Save the query and its files, ask, and save the reply as it arrives. Compact before that
         when the context is full, and once more when the server says so.
 
-        Raises ProviderError and CancelledError after saving what came, and ContextFull, with the
-        query saved, when the request cannot fit.
+        Raises ProviderError, CancelledError or ContextFull after saving what there is.
         """
         sizes = (budget.entry_size(file.attachment, self.count) for file in files)
         waiting = budget.size(text, self.count) + sum(sizes)
@@ -230,7 +228,7 @@ class Conversation:
     async def _answer(
         self, agent: Agent, number: int, messages: tuple[Message, ...], limit: int | None = None
     ) -> Reply:
-        """Stream one reply of at most `limit` tokens into the file. Raises as `answer` does."""
+        """Stream one reply of at most `limit` tokens into the file. Raises as `Turn.run` does."""
         expected = self.meter.budget().used
 
         def estimate(text: str) -> Usage:
@@ -242,16 +240,9 @@ class Conversation:
             self.show(event)
 
         try:
-            reply = await answer(
-                agent,
-                self.live,
-                messages,
-                number=number,
-                at=self.sessions.now(),
-                estimate=estimate,
-                show=show,
-                max_tokens=limit,
-            )
+            clock = agent.limits.clock
+            turn = Turn(self.live, number, self.sessions.now(), clock, estimate)
+            reply = await turn.run(agent, messages, show, limit)
         finally:
             self._report_saving()
         if number and reply.usage is not None and not reply.usage.estimated:
@@ -427,8 +418,8 @@ class Conversation:
         self.begin_child(plan, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal and close the live session, and report it. When the disk refuses raise SaveError,
-        with everything as it was; with `anyway` only report it.
+        """Seal, close and report the live session. When the disk refuses raise SaveError, with
+        everything as it was; with `anyway` only report it.
         """
         live = self.live
         try:
@@ -492,9 +483,7 @@ class Conversation:
         return self.options.on_exit or ("later" if writer.name == "local" else "background")
 
     async def end(self) -> None:
-        """Seal the session, with its summary if that is there in time; else have another process
-        make it. When cancelled, seal it without one.
-        """
+        """Seal the session with its summary; one that takes long is left to another process."""
         if self.live.is_empty:
             await self.compaction.cancel()
             return

@@ -1,6 +1,4 @@
-"""The seal of a session that is left: with the summary that was prepared, with one that is made in
-time, or without one, so that another process or the next resume makes it.
-"""
+"""The seal of a session that is left: with a prepared summary, a quick one, or none yet."""
 
 from __future__ import annotations
 
@@ -27,9 +25,7 @@ REST_TOKENS = 8_000
 
 
 async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | None:
-    """Return the seal of the exit; None when another process is to make the summary, which is
-    possible where `can_detach`.
-    """
+    """Return the seal of the exit; None when another process is to make the summary."""
     mode, compaction = conversation.on_exit, conversation.compaction
     thread, fresh = conversation.thread, conversation.thread.fresh
     answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
@@ -38,8 +34,13 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
     is_quick = mode == "background" and can_detach
     try:
         async with asyncio.timeout(EXIT_SECONDS if is_quick else None):
-            if is_quick and (seal := await _prepared_in_time(conversation)):
-                return seal
+            if is_quick and compaction.state in (MAKING, "ready"):
+                conversation.show(SummaryStarted(parts=1, optional=True))
+                await compaction.wait()
+                if seal := await prepared_seal(conversation, "exit"):
+                    ended = SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds)
+                    conversation.show(ended)
+                    return seal
             if is_quick and sum(await conversation.meter.sizes(fresh)) > QUICK_TOKENS:
                 return None
             outcome = await compaction.summaries.narrate(
@@ -54,23 +55,9 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
     return outcome.seal(at, "exit", summary)
 
 
-async def _prepared_in_time(conversation: Conversation) -> Seal | None:
-    """Return a seal with the summary that is prepared, or about to be, and show that it is."""
-    started = SummaryStarted(parts=1, optional=True)
-    if is_waiting := conversation.compaction.state == MAKING:
-        conversation.show(started)
-        await conversation.compaction.wait()
-    seal = await prepared_seal(conversation, "exit")
-    if seal is not None:
-        if not is_waiting:
-            conversation.show(started)
-        conversation.show(SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds))
-    return seal
-
-
 async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal | None:
-    """Return a seal with the summary that was prepared in the background, if there is one. The few
-    exchanges since then are not covered: a resume takes them along in their own words.
+    """Return a seal with the prepared summary, if there is one. A resume takes the few exchanges
+    since then along verbatim.
     """
     thread, compaction = conversation.thread, conversation.compaction
     ready = compaction.prepared(thread.fresh)

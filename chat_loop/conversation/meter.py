@@ -47,9 +47,7 @@ class ContextMeter:
         self._reported_fixed = self._fixed_size()
 
     def budget(self) -> Budget:
-        """Return the tokens of the next request, a new query apart: shown, and compared with the
-        limit.
-        """
+        """Return the tokens of the next request without a query: the number shown everywhere."""
         agent, thread = self._conversation.agent, self._conversation.thread
         session, window = (
             (thread.session.header.id, len(thread.session.entries)),
@@ -74,8 +72,8 @@ class ContextMeter:
     def child_size(
         self, block: str, words: Sequence[records.Exchange], *, acknowledged: bool = False
     ) -> int:
-        """Return the tokens of a child's next request with `block` and `words`, a query apart; when
-        `acknowledged`, with the agent's confirmation, where that is enabled.
+        """Return the tokens of a child's next request with `block` and `words`, without a query;
+        `acknowledged` adds the agent's confirmation where that is enabled.
         """
         agent, count, window = self._conversation.agent, self._count, self._conversation.window
         reported, weights = self._reported(), self.weights()
@@ -160,9 +158,7 @@ class ContextMeter:
         return self._tools[1]
 
     def _as_sent(self, thread: Thread) -> Thread:
-        """Return a thread with a block that fits the window, and only its newest exchanges within
-        the limits that hold when nothing is compacted.
-        """
+        """Return a thread with a block that fits, and its newest exchanges if a limit truncates."""
         limits, session = self._conversation.options.limits, thread.session
         if not limits.enabled and (limits.max_messages or limits.max_tokens):
             newest = budget.newest_within(thread.exchanges, limits, self._count)

@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """The settings of a conversation. `summarizer` is asked for summaries before the agent's own
-    model. `on_exit` is `wait`, `background` or `later`; empty: the second, or the third with an
-    embedded model. `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
+    """The settings of a conversation. The `summarizer` is asked for summaries before the agent's
+    model. `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
     """
 
     acknowledge: bool = True

@@ -1,8 +1,4 @@
-"""ChildPlanner: plans the child session that continues stored sessions.
-
-A session continues from its summary, its last exchanges, all of them, or those up to a query; two
-sessions are merged into one child of both.
-"""
+"""ChildPlanner: plans the child session that continues one stored session, or merges two."""
 
 from __future__ import annotations
 
@@ -30,7 +26,7 @@ from chat_loop.wording import plural
 
 class ChildPlanner:
     """Plans the children with which a conversation can go on. When `quick`, no model is asked and
-    nothing is written: a missing summary is extracted for the child alone.
+    nothing is written.
     """
 
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
@@ -44,8 +40,8 @@ class ChildPlanner:
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
-        """Continue from the summary of a stored session, written now if missing, and its `last`
-        exchanges; when `whole`, from all that its model saw. Raises SessionError.
+        """Continue from the summary of a stored session, made now if missing, and its `last`
+        exchanges, or from the `whole` of what its model saw. Raises SessionError.
         """
         session, header, conversation = loaded.session, loaded.session.header, self._conversation
         _check_resumable(session, conversation.fallback_text)
@@ -99,9 +95,7 @@ class ChildPlanner:
         return replace(plan, parent=session, until=f"{session.depth}.{number}")
 
     async def uncompact(self) -> ChildPlan:
-        """Continue with the words before the last compaction and those since. Raises UsageError
-        when all of them are in the context.
-        """
+        """Continue with the words before the last compaction and those since. Raises UsageError."""
         conversation = self._conversation
         live, path = conversation.session, conversation.live.path
         loaded, own, until = self._compacted()
@@ -118,9 +112,8 @@ class ChildPlanner:
         return replace(plan, parent=parent, path=path, until=until, pins=pins)
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
-        """Return the nearest ancestor with words that the context lacks, all that was said after
-        it, and where its child forks, if it does. Forks have their parent's words and are passed
-        over.
+        """Return the nearest ancestor with words that the context lacks, all said after it, and
+        where its child forks, if it does.
         """
         session, in_context = self._conversation.session, self._conversation.context_refs()
         chain = read_chain(self._sessions, session)
@@ -310,9 +303,7 @@ class ChildPlanner:
 
 
 def _last_shared_query(chain: Sequence[Session], common: str) -> float:
-    """Return the last query of the `common` session that a branch goes on from; infinite for all
-    of them.
-    """
+    """Return the last query of the `common` session that a branch has; infinite for all of them."""
     children = [session for session in chain if common and session.header.parent == common]
     untils = (child.restoration.until for child in children if child.restoration is not None)
     return max((place(until)[1] or float("inf") for until in untils), default=float("inf"))

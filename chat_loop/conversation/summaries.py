@@ -44,8 +44,8 @@ class SummaryWriter:
         fallback: str = "",
         optional: bool = False,
     ) -> Outcome:
-        """Have the model summarize `span` while the user waits, using what is ready of it.
-        `fallback` says what comes of a failure; Ctrl-C skips an `optional` summary.
+        """Have the model summarize `span`, using what is ready of it. `fallback` says what comes of
+        a failure; Ctrl-C skips an `optional` summary.
         """
         compaction = self._conversation.compaction
         outcome = Outcome() if focus else compaction.prepared(span)
@@ -128,8 +128,8 @@ class SummaryWriter:
         *,
         acknowledge: bool = False,
     ) -> Draft:
-        """Put a plan and the model's outcome together, in a worker thread. Shorten the block where
-        the next request, with a query of `waiting` tokens, would not fit.
+        """Put a plan and the model's outcome together in a worker thread. The block is shortened
+        where the next request, with a query of `waiting` tokens, would not fit.
         """
         conversation, count = self._conversation, self._conversation.count
         room = budget.room(conversation.window)

@@ -17,48 +17,10 @@ from chat_loop.sessions.records import Call, Query, Reply, Result, Session
 from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 
-async def answer(
-    agent: Agent,
-    live: LiveSession,
-    messages: tuple[Message, ...],
-    *,
-    number: int,
-    at: datetime,
-    estimate: Callable[[str], Usage],
-    show: Callable[[Event], None],
-    max_tokens: int | None = None,
-) -> Reply:
-    """Ask, write the text as it arrives, and return all steps as one reply to query `number`; 0 is
-    the acknowledgment, which gets no tools and is not saved when nothing comes.
-
-    Each step is a record; calls are written before they run. `estimate(text)` is the usage of a
-    step that reported none. Raises ProviderError and CancelledError after saving what came.
+class Turn:
+    """The records of one turn, written as its events come. `number` is the query's; 0 is the
+    acknowledgment's, which gets no tools. `estimate(text)` is the usage of a step without a report.
     """
-    turn = _Turn(live, number, at, agent.limits.clock, estimate)
-    stop: StopReason = "error"
-    rejected = False
-    try:
-        called = sum(isinstance(entry, Call) for entry in live.session.entries)
-        run = agent.run(messages, max_tokens, offer_tools=number > 0, first_call=called + 1)
-        async with aclosing(cast(AsyncGenerator[Event], run)) as events:
-            async for event in events:
-                turn.take(event)
-                show(event)
-    except asyncio.CancelledError:
-        stop = "interrupted"
-        raise
-    except RequestRejected:
-        rejected = True
-        raise
-    finally:
-        reply = turn.close(stop, rejected=rejected)
-        seconds = reply.seconds or 0.0
-        show(ReplyEnded(number=number, stop=reply.stop, usage=reply.usage, seconds=seconds))
-    return reply
-
-
-class _Turn:
-    """The records of one turn, written as its events come."""
 
     def __init__(
         self,
@@ -81,7 +43,40 @@ class _Turn:
         self._steps: list[Reply] = []
         self._complete = self._answered = False
 
-    def take(self, event: Event) -> None:
+    async def run(
+        self,
+        agent: Agent,
+        messages: tuple[Message, ...],
+        show: Callable[[Event], None],
+        max_tokens: int | None = None,
+    ) -> Reply:
+        """Ask, write each step as it arrives, and return all steps as one reply. Raises
+        ProviderError and CancelledError after saving what came.
+        """
+        stop: StopReason = "error"
+        rejected = False
+        try:
+            called = sum(isinstance(entry, Call) for entry in self._live.session.entries)
+            run = agent.run(
+                messages, max_tokens, offer_tools=self._number > 0, first_call=called + 1
+            )
+            async with aclosing(cast(AsyncGenerator[Event], run)) as events:
+                async for event in events:
+                    self._take(event)
+                    show(event)
+        except asyncio.CancelledError:
+            stop = "interrupted"
+            raise
+        except RequestRejected:
+            rejected = True
+            raise
+        finally:
+            reply = self._close(stop, rejected=rejected)
+            number, usage, seconds = self._number, reply.usage, reply.seconds or 0.0
+            show(ReplyEnded(number=number, stop=reply.stop, usage=usage, seconds=seconds))
+        return reply
+
+    def _take(self, event: Event) -> None:
         """Write an event of the agent to the file."""
         match event:
             case TextDelta(text):
@@ -97,9 +92,9 @@ class _Turn:
             case ToolReturned():
                 self._end_call(event.id, event.text, event.failed, event.seconds)
 
-    def close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """Close open records, with `stop` unless the reply is complete; return one reply. The query
-        has failed when nothing came before an error, or the server `rejected` it.
+    def _close(self, stop: StopReason, *, rejected: bool) -> Reply:
+        """Close open records, with `stop` unless the reply is complete, and return one reply. The
+        query has failed when nothing came before an error, or the server `rejected` it.
         """
         if not self._complete:
             for identity in tuple(self._running):

@@ -33,9 +33,9 @@ from tests.support.screens import Script, models
 from tests.support.scripted_chat import Clock, words
 
 PACKAGE = str(Path(chat_loop.__file__).parent)
-LINE = (96, 25)
+LINE = (93, 24)
 """Functions and modules that a typed line may go through before its request."""
-RESUME = (198, 40)
+RESUME = (196, 39)
 
 
 class Crossed:

@@ -10,7 +10,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.tools import Tool
 from chat_loop.context.messages import Thread, messages_of
-from chat_loop.conversation.turn import answer
+from chat_loop.conversation.turn import Turn
 from chat_loop.events import (
     Event,
     ReplyEnded,
@@ -94,15 +94,8 @@ class Turns:
         def estimate(text: str) -> Usage:
             return Usage(input=7, output=len(text.split()), estimated=True)
 
-        return await answer(
-            self.agent,
-            self.live,
-            self.messages,
-            number=number,
-            at=self.clock.now(),
-            estimate=estimate,
-            show=self._tell,
-        )
+        turn = Turn(self.live, number, self.clock.now(), self.agent.limits.clock, estimate)
+        return await turn.run(self.agent, self.messages, self._tell)
 
     def _tell(self, event: Event) -> None:
         self.events.append(event)
