@@ -230,10 +230,7 @@ class ChildPlanner:
     async def summarize(self, loaded: LoadedSession, focus: str = "") -> Seal:
         """Rewrite the summary of a stored session; return its seal. Raises SessionError."""
         identity, thread, outcome = loaded.session.header.id, self._thread(loaded), Outcome()
-        if not loaded.is_sealable:
-            raise SessionError(
-                f"{loaded.path.name} is another program’s file or damaged: it stays as it is."
-            )
+        loaded.check_sealable()
         if not thread.fresh:
             raise SessionError(f"Session {identity} has nothing to summarize.")
         if self._conversation.options.use_ai_summary:

@@ -90,7 +90,7 @@ class Archive:
                 return self._read_parent(ancestors, text)
             most, semantic = archive_text.MAX_HITS, self._semantic
             hits = self._hits(index, ancestors, text, most, without, semantic)
-            return archive_text.search_text(hits, archive_text.ROOM, self._count, text)
+            return archive_text.search_text(hits, archive_text.ROOM, self._count)
 
         try:
             return self._ask(answer, CALL_SECONDS)

@@ -9,8 +9,7 @@ from chat_loop.library.refresh import texts
 from chat_loop.library.search import Hit, Place
 from chat_loop.library.terms import is_question
 from chat_loop.sessions.records import Exchange
-from chat_loop.text import one_line, sentences
-from chat_loop.wording import plural
+from chat_loop.text import sentences
 
 Count = Callable[[str], int]
 
@@ -38,7 +37,7 @@ _REQUEST = re.compile(
 )
 
 
-def search_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -> str:
+def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
     """Return a search's answer: at most MAX_HITS exchanges in at most `room` tokens."""
     number, share = min(len(hits), MAX_HITS), room
     while number:
@@ -50,8 +49,8 @@ def search_text(hits: Sequence[Hit], room: int, count: Count, asked: str = "") -
         if share < _LEAST:
             number, share = number - 1, room
     return (
-        f"Nothing in the archive matches {f'“{one_line(asked, 80)}”' if asked.strip() else 'that'}."
-        " It may have been said in other words: search for other words."
+        "Nothing in the archive matches that. It may have been said in other words: search for "
+        "other words."
     )
 
 
@@ -97,37 +96,31 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     """Return queries of the previous session, as _FORMS says; `12-16:2` is the second part."""
     if not exchanges:
         return "There is no previous session to read."
-    numbers = [exchange.query.number for exchange in exchanges]
-    available = f"The previous session has queries {min(numbers)} to {max(numbers)}."
+    numbers, depth = [exchange.query.number for exchange in exchanges], exchanges[0].depth
+    available = (
+        f"The previous session, number {depth} of the chain, has queries {min(numbers)} to "
+        f"{max(numbers)}. Search the archive for what is older."
+    )
     match = _REQUEST.fullmatch(request)
-    if match is None:
+    if match is None or {match[2], match[4]} - {None, str(depth)}:
         return f"{_FORMS} {available}"
-    depth = exchanges[0].depth
-    if any(match[group] is not None and int(match[group]) != depth for group in (2, 4)):
-        return (
-            f"Only the previous session can be read here, which is number {depth} of the chain. "
-            f"{available} Search the archive for what is older."
-        )
     first, last = sorted((int(match[3]), int(match[5] or match[3])))
     blocks = []
     for exchange in exchanges:
         if first <= exchange.query.number <= last:
             lines = [f"{who}: {text.strip()}" for who, text in texts(exchange) if text.strip()]
             blocks.append("\n".join((_heading(exchange), *lines)))
+    if not blocks:
+        return f"No query {match[1]}. {available}"
     text = "\n\n".join(blocks)
-    if not text:
-        what = f"is no query {first}" if first == last else "are no such queries"
-        return f"There {what}. {available}"
     size, pages = len(text), [text]
     while size > _LEAST and any(
         count(page) > room - _CUT_ROOM * (len(pages) > 1) for page in pages
     ):
         size = max(_LEAST, size * 4 // 5)
         pages = _pages(text, size)
-    number = int(match[6] or 1)
-    if number > len(pages):
-        return f"“{match[1]}” has {plural(len(pages), 'part')}."
-    page = pages[number - 1].strip()
+    number = min(int(match[6] or 1), len(pages))
+    page = pages[max(0, number - 1)].strip()
     more = f'(Cut here. Read "{match[1]}:{number + 1}" for what follows.)'
     return f"{page}\n\n{more}" if number < len(pages) else page
 

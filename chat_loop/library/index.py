@@ -64,6 +64,7 @@ _REASONS = {
     "READONLY": "it may not be written to",
 }
 _SCHEMA = resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
+_SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
 _LINKS = msgspec.json.Decoder(list[Link])
 
@@ -160,10 +161,9 @@ class Index:
 
     def clear(self) -> None:
         """Delete everything but the vectors, in one transaction."""
-        # The file stays, because others may have it open: a writer's journal would be applied to
-        # a new file of the same name.
-        with _translate_errors(self.path):
-            _make_tables(self._database)
+        with self._writing():
+            for table in ("sentences", "exchanges", "message_summaries", "sessions"):
+                self.ask(f"DELETE FROM {table}")
 
     def ask(self, statement: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """Run a statement and return the rows that it gives."""
@@ -333,7 +333,7 @@ def _columns(session: IndexedSession) -> tuple[object, ...]:
 
 
 def _connect(path: Path, busy: float) -> sqlite3.Connection:
-    """Open the index; create its tables if they are missing or of another version."""
+    """Open the index; create it anew if it is missing or of another version."""
     try:
         with contextlib.suppress(FileExistsError):  # SQLite itself would not make it private
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
@@ -353,36 +353,20 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
         try:
             for pragma in _PRAGMAS.split():
                 database.execute(f"PRAGMA {pragma}")
-            version = _version(database)
+            [(version,)] = database.execute("PRAGMA user_version")
             if not version and status.st_size:
                 raise _damage_error(path, "it is no index of sessions")
-            if version != VERSION:
-                _make_tables(database, unless_made=True)
+            if not version:
+                database.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} COMMIT;")
         except BaseException:
             database.close()
             raise
-    return database
-
-
-def _make_tables(database: sqlite3.Connection, *, unless_made: bool = False) -> None:
-    """Recreate all tables except the vectors of this version, in one transaction."""
-    database.execute("BEGIN IMMEDIATE")
-    try:
-        is_made = _version(database) == VERSION
-        if not (unless_made and is_made):
-            tables = "SELECT name FROM pragma_table_list WHERE type = ? AND schema = 'main'"
-            for kind in ("virtual", "table"):
-                for (name,) in database.execute(tables, (kind,)).fetchall():
-                    if not (name.startswith("sqlite_") or (name == "vectors" and is_made)):
-                        database.execute(f'DROP TABLE "{name}"')
-            database.execute(f"PRAGMA user_version={VERSION}")
-            for statement in _SCHEMA.split(";\n"):
-                database.execute(statement)
-        database.execute("COMMIT")
-    except BaseException:
-        with contextlib.suppress(sqlite3.Error):
-            database.execute("ROLLBACK")
-        raise
+    if version in (0, VERSION):
+        return database
+    database.close()
+    if not discard(path.parent):
+        raise IndexUnavailable(f"The index {path} is of another version, and in use.")
+    return _connect(path, busy)
 
 
 def _error_name(error: sqlite3.Error) -> str:
@@ -413,7 +397,3 @@ def _translate_errors(path: Path) -> Iterator[None]:
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:
     return IndexUnavailable(f"The index {path} is damaged: {why}.", is_damaged=True)
-
-
-def _version(database: sqlite3.Connection) -> int:
-    return int(database.execute("PRAGMA user_version").fetchone()[0])

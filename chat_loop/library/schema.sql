@@ -1,5 +1,5 @@
--- The tables of an index; its version is in `index.py`. Each statement ends at the end of a line.
-CREATE TABLE sessions (
+-- The tables of an index; its version is in `index.py`. Two processes may make them at once.
+CREATE TABLE IF NOT EXISTS sessions (
     key INTEGER PRIMARY KEY,
     id TEXT NOT NULL,           -- the file's name without .md
     size INTEGER NOT NULL,      -- bytes; with `changed` it tells whether the file has changed
@@ -15,9 +15,9 @@ CREATE TABLE sessions (
     link TEXT NOT NULL,         -- its ties to other sessions, as JSON
     row TEXT NOT NULL           -- everything that a listing shows, as JSON
 );
-CREATE UNIQUE INDEX sessions_stamps ON sessions (id, changed, size);
-CREATE INDEX sessions_links ON sessions (used DESC, id DESC, link);
-CREATE TABLE exchanges (
+CREATE UNIQUE INDEX IF NOT EXISTS sessions_stamps ON sessions (id, changed, size);
+CREATE INDEX IF NOT EXISTS sessions_links ON sessions (used DESC, id DESC, link);
+CREATE TABLE IF NOT EXISTS exchanges (
     key INTEGER PRIMARY KEY,
     session INTEGER NOT NULL,
     position INTEGER NOT NULL,  -- from 1, in the order of the file
@@ -27,9 +27,9 @@ CREATE TABLE exchanges (
     at TEXT NOT NULL,
     texts TEXT NOT NULL         -- who said what, as JSON: user, model, then tools and files
 );
-CREATE INDEX exchanges_content ON exchanges (content, session, position);
-CREATE UNIQUE INDEX exchanges_place ON exchanges (session, position);
-CREATE TABLE message_summaries (
+CREATE INDEX IF NOT EXISTS exchanges_content ON exchanges (content, session, position);
+CREATE UNIQUE INDEX IF NOT EXISTS exchanges_place ON exchanges (session, position);
+CREATE TABLE IF NOT EXISTS message_summaries (
     session INTEGER PRIMARY KEY,
     last INTEGER NOT NULL,      -- the last query that the summary block covers
     tokens INTEGER NOT NULL,    -- of the block, estimated
@@ -38,7 +38,7 @@ CREATE TABLE message_summaries (
     cost REAL                   -- US dollars; NULL: unknown
 );
 -- The words of an exchange under its key, a line for each sentence: `terms.lines`.
-CREATE VIRTUAL TABLE sentences USING fts5 (words, tokenize='porter ascii');
+CREATE VIRTUAL TABLE IF NOT EXISTS sentences USING fts5 (words, tokenize='porter ascii');
 -- They stay when everything is read anew: they are expensive, and the digest says of what they are.
 CREATE TABLE IF NOT EXISTS vectors (
     content BLOB PRIMARY KEY,   -- as in `exchanges`

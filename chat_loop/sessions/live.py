@@ -367,10 +367,15 @@ def change_metadata(
 def _replace_header(data: bytes, header: records.Header, totals: records.Totals) -> bytes:
     """Return a transcript with another header; one whose header is broken stays as it is."""
     data = data.removeprefix(BOM)
-    _, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
+    head, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
     if not (end and data.startswith(marker.PREFIX + b"session")):
         return data
-    return writer.head(header, totals).encode() + body.partition(b"\n")[2]
+    others = [
+        line
+        for line in head.decode("utf-8", "replace").split("\n")[2:]
+        if line.strip() and line.removeprefix("**").partition(":**")[0] not in writer.LABELS
+    ]
+    return writer.head(header, totals, others).encode() + body.partition(b"\n")[2]
 
 
 def save_error(path: Path, error: OSError) -> SaveError:

@@ -43,6 +43,12 @@ class LoadedSession(Struct, frozen=True):
         """True when the file may be written to: it is ours, not open here, and only torn."""
         return not (self.is_foreign or self.is_open) and len(self.damage) <= self.torn_records
 
+    def check_sealable(self) -> None:
+        """Raise SessionError when the file must not be written to."""
+        if not self.is_sealable:
+            reason = "it is damaged, open here or another program’s"
+            raise SessionError(f"{self.path.name} stays as it is: {reason}.")
+
 
 def slug(name: str) -> str:
     """Return an agent's name as the first part of an id."""
@@ -187,14 +193,7 @@ class SessionManager:
         """Name or tag a stored session; None changes nothing. Raises UsageError, SessionError."""
         name = None if name is None else validate_name(name)
         tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
-        if loaded.is_open:
-            message = f"{loaded.path.stem} is the session you are in."
-            raise SessionError(message, "/rename, /tag and /untag change it.")
-        if not loaded.is_sealable:
-            kind, hint = "damaged", "What can be read of it can be resumed."
-            if loaded.is_foreign:
-                kind, hint = "another program’s file", "sessions import makes a session of it."
-            raise SessionError(f"{loaded.path.name} is {kind}: it stays as it is.", hint)
+        loaded.check_sealable()
         now = self.now()
         self._change(
             loaded.path, lambda data, parsed: change_metadata(data, parsed, now, name, tags)

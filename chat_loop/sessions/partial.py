@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO, NamedTuple
@@ -77,36 +78,29 @@ def rows(directory: Path) -> list[SessionRow]:
 
 def row(path: Path, *, quick: bool = False) -> SessionRow:
     """Return one file's row, of an unreadable one too. `quick`: without an open file's numbers."""
-    try:
-        with open_regular(path) as (file, status):
-            return _row(path, file, status.st_size, quick=quick)
-    except OSError:
-        return SessionRow(id=path.stem, path=path, state="foreign")
-
-
-def _row(path: Path, file: BinaryIO, size: int, *, quick: bool) -> SessionRow:
-    head = file.read(_HEAD)
-    state: records.State = "damaged"
-    if not head.strip(b"\x00"):
-        state = "damaged" if head else "empty"
-    elif is_transcript(head):
-        tail = _read_at(file, max(0, size - _TAIL), _TAIL)
-        seal = _seal_in(tail)
-        if seal is None and size <= _WHOLE and not quick:
-            head = _read_at(file, 0)
-        session = parse(head).session
-        complete = session is not None and session.answered and first_words(session) != ""
-        if not complete and len(head) < min(size, _LONG_HEAD):
-            # a long header, restoration or query stands before what is missing
-            head = _read_at(file, 0, _LONG_HEAD)
+    state: records.State = "foreign"
+    with suppress(OSError), open_regular(path) as (file, status):
+        head, size = file.read(_HEAD), status.st_size
+        if not head.strip(b"\x00"):
+            state = "damaged" if head else "empty"
+        elif is_transcript(head):
+            state = "damaged"
+            tail = _read_at(file, max(0, size - _TAIL), _TAIL)
+            if _seal_in(tail) is None and size <= _WHOLE and not quick:
+                head = _read_at(file, 0)
             session = parse(head).session
-        if session is not None:
-            return row_of(session, path, tail, whole=size <= len(head))
-    elif legacy.is_legacy(head):
-        session, _ = legacy.parse(_read_at(file, 0), path.stem)
-        return replace(row_of(session, path), state="plain")
-    elif b"\n<!-- chat:" not in head:
-        state = "foreign"
+            complete = session is not None and session.answered and first_words(session) != ""
+            if not complete and len(head) < min(size, _LONG_HEAD):
+                # a long header, restoration or query stands before what is missing
+                head = _read_at(file, 0, _LONG_HEAD)
+                session = parse(head).session
+            if session is not None:
+                return row_of(session, path, tail, whole=size <= len(head))
+        elif legacy.is_legacy(head):
+            session, _ = legacy.parse(_read_at(file, 0), path.stem)
+            return replace(row_of(session, path), state="plain")
+        elif _MARKER in head:
+            state = "damaged"
     return SessionRow(id=path.stem, path=path, state=state)
 
 

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from chat_loop.sessions import marker, records, summary_block
@@ -16,6 +16,11 @@ from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text,
 
 _NAMES = {kind.entry: name for name, kind in marker.KINDS.items()}
 _FENCE = re.compile(r"^ {0,3}((`|~)\2{2,})(.*)$", re.MULTILINE)
+LABELS = {
+    *("Session ID", "Date", "Tags", *marker.HEADER),
+    *("Total Queries", "Restoration Tokens", "Session Tokens", "Combined Total"),
+}
+"""The labels of a header's lines; other lines are somebody else's and stay."""
 SOURCES = {
     "model": "Summary",
     "extracted": "Summary extracted without a model",
@@ -32,8 +37,10 @@ def render(session: records.Session) -> bytes:
     return "".join(parts).encode()
 
 
-def head(header: records.Header, totals: records.Totals | None = None) -> str:
-    """Return the header record, with the `totals` of a sealed session."""
+def head(
+    header: records.Header, totals: records.Totals | None = None, others: Sequence[str] = ()
+) -> str:
+    """Return the header record, with the `totals` of a sealed session and `others`' lines."""
     values = {
         "v": "1",
         "minor": header.minor or None,
@@ -50,6 +57,7 @@ def head(header: records.Header, totals: records.Totals | None = None) -> str:
         **dict(accounting(totals) if totals else ()),
     }
     lines = [f"**{name}:** {encode_line(text)}" for name, text in fields.items() if text]
+    lines += others
     title = f"{marker.write('session', values)}\n# {encode_line(header.agent)} Conversation\n\n"
     return title + ("\n\n" if header.minor else "\n").join(lines) + f"\n{marker.write('end')}\n"
 

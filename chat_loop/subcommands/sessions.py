@@ -253,9 +253,7 @@ class SessionActions:
         identity, seal = loaded.session.header.id, loaded.session.seal
         if seal is None or seal.summary is None:
             raise SessionError(f"Session {identity} has no summary.")
-        if not loaded.is_sealable:
-            text = "is another program’s file or damaged: it stays as it is."
-            raise SessionError(f"{loaded.path.name} {text}")
+        loaded.check_sealable()
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
         self.sessions.seal_stored(loaded, empty)
         out(f"The summary of {identity} is deleted; resuming the session makes a new one.\n")

@@ -174,7 +174,7 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
     sessions, loaded = stored(tmp_path)
     data = loaded.path.read_bytes()
     edited = data.replace(b"- Greetings [1]", b"- Greetings, by hand [1]").replace(
-        b"**Model:** scripted:test\n", b"**Model:** scripted:test\n**Note:** mine, by hand\n"
+        b"\n<!-- chat:end -->", b"\n\n**Note:** mine, by hand\n<!-- chat:end -->", 1
     )
     assert edited.count(b"by hand") == 2
     loaded.path.write_bytes(edited)
@@ -237,9 +237,8 @@ def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
     with pytest.raises(SessionLocked):
         other.describe(other.load(talk.path), name="Mine")
     live = LoadedSession(talk.conversation.session, talk.path, is_open=True)
-    with pytest.raises(SessionError, match="is the session you are in") as caught:
+    with pytest.raises(SessionError, match="stays as it is"):
         talk.sessions.describe(live, name="Mine")
-    assert caught.value.hint == "/rename, /tag and /untag change it."
     talk.conversation.close()
     assert talk.path.read_bytes() == data
 
@@ -247,13 +246,11 @@ def test_what_is_not_to_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "bad.md").write_bytes(
         data.replace(b"**Sally:** Oak.", b"**Sally:** Oak.\n<!-- chat:query n=2 -->\n")
     )
-    for name, sentence in (("plain", "another program’s file"), ("bad", "damaged")):
+    for name in ("plain", "bad"):
         path = tmp_path / f"{name}.md"
         before = path.read_bytes()
-        with pytest.raises(SessionError) as caught:
+        with pytest.raises(SessionError, match=f"{name}.md stays as it is: it is damaged, open"):
             other.describe(other.load(path), name="Mine")
-        assert caught.value.message == f"{name}.md is {sentence}: it stays as it is."
-        assert caught.value.hint
         assert path.read_bytes() == before
 
 

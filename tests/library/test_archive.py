@@ -151,7 +151,7 @@ User: Decision: the staging database listens on port 5433.
 Assistant: Fine."""
     )
     assert archive.call(SEARCH, {"query": "unicorn"}) == (
-        "Nothing in the archive matches “unicorn”. It may have been said in other words: "
+        "Nothing in the archive matches that. It may have been said in other words: "
         "search for other words."
     )
     friday = "[2.1] 2026-11-21 22:30\nUser: Which day?\nAssistant: Friday."
@@ -277,8 +277,10 @@ def test_only_strong_hits_and_only_what_people_said_is_attached() -> None:
 
 
 TALK = said(*((f"Question {number}?", f"Answer {number}.") for number in range(1, 15)))
-ONLY = "Only the previous session can be read here, which is number 2 of the chain."
-HAS = "The previous session has queries 1 to 14."
+HAS = (
+    "The previous session, number 2 of the chain, has queries 1 to 14. Search the archive for "
+    "what is older."
+)
 FORMS = (
     'Give the number of a query such as "14", a range such as "12-16", or a reference such as '
     '"2.14".'
@@ -296,6 +298,7 @@ FORMS = (
         ("2.12-2.13", [12, 13]),
         ("0-2", [1, 2]),
         ("14:1", [14]),
+        ("14:2", [14]),
     ],
 )
 def test_reading_queries(request_: str, numbers: list[int]) -> None:
@@ -308,15 +311,14 @@ def test_reading_queries(request_: str, numbers: list[int]) -> None:
 @pytest.mark.parametrize(
     ("request_", "answer"),
     [
-        ("99", f"There is no query 99. {HAS}"),
-        ("0", f"There is no query 0. {HAS}"),
-        ("20-30", f"There are no such queries. {HAS}"),
-        ("14:2", "“14” has 1 part."),
+        ("99", f"No query 99. {HAS}"),
+        ("0", f"No query 0. {HAS}"),
+        ("20-30", f"No query 20-30. {HAS}"),
         ("the last one", f"{FORMS} {HAS}"),
         ("", f"{FORMS} {HAS}"),
         ("1" * 50, f"{FORMS} {HAS}"),
         ("١٤", f"{FORMS} {HAS}"),
-        ("1.3", f"{ONLY} {HAS} Search the archive for what is older."),
+        ("1.3", f"{FORMS} {HAS}"),
     ],
 )
 def test_reading_what_is_not_there(request_: str, answer: str) -> None:
@@ -345,7 +347,6 @@ def test_a_query_that_is_too_long_is_read_in_parts() -> None:
     assert asked == ["1-2", "1-2:2", "1-2:3", "1-2:4"]
     bye = "[2.2] 2026-03-02 09:00 User: bye Assistant: bye"
     assert read.split()[4:] == f"hello Assistant: {LONG} {bye}".split()
-    assert read_text(exchanges, "1:9", 1000, words) == "“1” has 4 parts."
 
 
 PAIRS = st.lists(st.tuples(st.one_of(hostile, st.just(LONG)), hostile), min_size=1, max_size=4)
@@ -359,7 +360,7 @@ def test_nothing_asked_of_the_archive_raises_or_exceeds_its_room(
 ) -> None:
     exchanges = said(*pairs)
     hits = searched(exchanges, asked)
-    assert estimate(search_text(hits, room, estimate, asked)) <= max(room, 100)
+    assert estimate(search_text(hits, room, estimate)) <= max(room, 100)
     text, attached = recall_text(hits, estimate, room)
     assert estimate(text) <= room
     assert set(attached) <= {one.ref for one in exchanges}

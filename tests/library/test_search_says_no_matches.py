@@ -158,7 +158,7 @@ def test_the_archive_of_a_chain_has_the_same_floor(home: Path) -> None:
     sessions = SessionManager(home / "sessions")
     archive = Archive(sessions, Session(header=child), semantic=SemanticIndex())
     assert archive.call(SEARCH, {"query": "zebra"}).startswith(
-        "Nothing in the archive matches “zebra”."
+        "Nothing in the archive matches that."
     )
     text = archive.call(SEARCH, {"query": OTHERWISE})
     assert "[13.1] 2026-11-13 10:00 (related, in other words)" in text
