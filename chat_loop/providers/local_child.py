@@ -25,7 +25,7 @@ from chat_loop.wording import install_hint
 
 
 def main() -> None:
-    """Answer requests. JSON goes to the old standard output, what the runtime prints nowhere."""
+    """Answer requests. Only JSON reaches standard output; prints of the runtime are discarded."""
     path, context, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
     out = os.fdopen(os.dup(1), "wb", buffering=0)
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
@@ -67,11 +67,11 @@ def listen(bodies: queue.SimpleQueue[dict[str, Any]], stop: threading.Event) -> 
         else:  # it comes after the end of the last answer, so after a stop for that
             stop.clear()
             bodies.put(body)
-    os._exit(0)  # the chat has gone
+    os._exit(0)  # the chat has ended
 
 
 def load(path: str, context: int, threads: int) -> Any:
-    """Load a model and return the runtime's server; 0 threads: as many as are of use."""
+    """Load a model and return the runtime's server; 0 threads stand for as many as help."""
     os.environ.setdefault("GOMP_SPINCOUNT", "0")
     os.environ.setdefault("OMP_WAIT_POLICY", "passive")
     try:

@@ -18,13 +18,13 @@ from chat_loop.values import Usage
 VENDORS = msgspec.json.decode(
     Path(__file__).with_name("vendors.json").read_bytes(), type=dict[str, str]
 )
-"""Prefix of a model's name -> the provider whose own it is; "" for open weights."""
+"""Prefix of a model's name -> the provider that makes it; "" for open weights."""
 VERIFIED = ("anthropic", "openai", "gemini", "grok")  # vendors whose prices were compared
 SELLERS = {"bedrock": "aws", "gemini": "google", "grok": "x-ai"}  # their names in the library
 
 
 def vendor_of(model: str) -> str:
-    """Return the provider whose own a model is, "" for others."""
+    """Return the provider that makes a model, "" for others."""
     return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
 
 

@@ -1,4 +1,4 @@
-"""Turn statuses, bodies and network errors of a call over HTTP into `ProviderError`s with hints."""
+"""Turn statuses, bodies and network errors of HTTP calls into `ProviderError`s with hints."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redact_text
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
-MAX_WAIT = 86_400.0  # seconds; a server that asks for more is taken to ask for this
+MAX_WAIT = 86_400.0  # seconds; the most that a Retry-After can ask for
 CONTEXT_TOO_LONG = 413  # stands for a full window, which comes with many statuses
 NO_TLS = ("WRONG_VERSION_NUMBER", "RECORD_LAYER_FAILURE", "UNKNOWN_PROTOCOL", "HTTP_REQUEST")
 """TLS errors of a server whose address should begin with http."""
@@ -61,7 +61,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     host: str  # with the port if the address has one
     key_hint: str
     model_hint: str
-    absent_hint: str = ""  # what to do when nobody listens there, if it is not the usual
+    absent_hint: str = ""  # in place of the usual hint when nobody listens there
     stream: str = "text/event-stream"  # the media type of a stream
 
     def refusal_error(
@@ -97,7 +97,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
         return error
 
     def failure_error(self, cause: BaseException, *, started: bool) -> ProviderError:
-        """Return the error for a call that broke: httpx's error, or a ValueError for nonsense."""
+        """Return the error for a broken call: httpx's error, or a ValueError for a bad body."""
         reason = root_reason(cause)
         names = [base.__name__ for base in type(cause).__mro__]
         names.append("broken" if started else "closed")

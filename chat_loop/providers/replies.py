@@ -16,8 +16,8 @@ from chat_loop.values import StopReason, ToolCall, Usage
 MAX_CALLS = 32  # further calls of a reply are dropped
 MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and so no JSON any more
 MAX_DEPTH = 32  # how deep the arguments of a call may be nested
-INVALID_KEY = "INVALID_JSON"  # the key of arguments that are none, on a wire that takes only JSON
-MAX_BLANK = 256  # characters of white space after which no reasoning is expected any more
+INVALID_KEY = "INVALID_JSON"  # holds arguments that are not JSON, on a wire that takes only JSON
+MAX_BLANK = 256  # leading blanks; after more of them, no reasoning is expected
 THINK_TAGS: Mapping[str, str] = {
     "<think>": "</think>",
     "<thought>": "</thought>",
@@ -30,7 +30,7 @@ class Reply:
 
     def __init__(self, *, think_tags: bool = False) -> None:
         """`think_tags`: reasoning may stand in the text."""
-        self.stop: StopReason | None = None  # none while the model has not said why it stopped
+        self.stop: StopReason | None = None  # none until the model says why it stopped
         self.usage: Usage | None = None
         self.calls = Calls()
         self.thoughts: list[str] = []  # its reasoning, which a service may want back with the calls
@@ -137,7 +137,7 @@ class ReasoningSplitter:
         self._strip = False  # white space between reasoning and answer may still come
 
     def split(self, text: str) -> Iterator[TextDelta | ThinkingDelta]:
-        """Take a piece of the reply's text and yield what is certain by now."""
+        """Take a piece of the reply's text and yield the deltas that are certain by now."""
         text, self._buffer = self._buffer + text, ""
         if self._close is None:
             start = text.lstrip()
@@ -164,7 +164,7 @@ class ReasoningSplitter:
             yield TextDelta(text)
 
     def rest(self) -> Iterator[TextDelta | ThinkingDelta]:
-        """Yield what is still held back when the reply has ended."""
+        """Yield the text that is still held back when the reply has ended."""
         text, self._buffer = self._buffer, ""
         if text:
             yield ThinkingDelta(text) if self._close else TextDelta(text)

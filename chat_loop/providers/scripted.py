@@ -1,4 +1,4 @@
-"""A provider that needs no model: it repeats the query, to try the program without a key."""
+"""A provider without a model: it repeats the query, to try the program without a key."""
 
 from __future__ import annotations
 

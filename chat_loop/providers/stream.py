@@ -1,4 +1,4 @@
-"""Read a stream of events: as rarely as a reader's eye allows, and within limits."""
+"""Read a stream of events within limits, no more often than a reader can notice."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ import msgspec
 if TYPE_CHECKING:
     from httpx2 import Response
 
-READ_SECONDS = 1 / 12  # between two reads of a stream: what arrives meanwhile is one event
-WAIT_SECONDS = 0.001  # an item that took longer was not there when it was asked for
+READ_SECONDS = 1 / 12  # between two reads of a stream; what arrives meanwhile is one batch
+WAIT_SECONDS = 0.001  # an item that took longer had not arrived when it was requested
 LARGEST_EVENT = 8 << 20  # bytes of one event. The largest real ones hold the arguments of a call.
 LARGEST_REPLY = 128 << 20  # bytes unpacked: more than ten times the size of 128,000 tokens
 DONE = b"[DONE]"  # the end mark of Chat Completions, which is no JSON

@@ -93,7 +93,7 @@ class WireProvider:
 
     def key_error(self, error: BaseException | None = None) -> ProviderError:
         """Return the error for a missing key, or for credentials that the SDK cannot read."""
-        what = f"There is no key for {self.entry.title}."
+        what = f"No key for {self.entry.title}."
         if error is not None:
             what = f"The credentials cannot be read: {short(str(error))}"
         return errors.AuthenticationFailed(what, self.entry.key_refused)

@@ -85,7 +85,7 @@ providers:
     [
         (
             "auto_compact: {summary_provider: azure}",
-            "Which model of Azure OpenAI?",
+            "No model is named for Azure OpenAI.",
         ),
         (
             "auto_compact: {summary_provider: nowhere, summary_model: m}",

@@ -47,7 +47,7 @@ def test_a_removed_model_and_its_leftovers_are_gone(tmp_path: Path) -> None:
 
 
 def test_a_name_outside_the_catalogue_reaches_no_file(tmp_path: Path) -> None:
-    with pytest.raises(ModelError, match="There is no embedded model named"):
+    with pytest.raises(ModelError, match="No embedded model named"):
         remove(tmp_path, "../../precious")
 
 

@@ -195,7 +195,7 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         ),
         (("sessions", "show", "nope"), 1, "No session named nope."),
         (("sessions", "show", "../../etc/passwd"), 1, "No session named ../../etc/passwd."),
-        (("models", "install", "nope"), 2, "There is no embedded model named nope."),
+        (("models", "install", "nope"), 2, "No embedded model named nope."),
         (("models", "remove", "smollm2-135m"), 2, "smollm2-135m is not installed."),
         (
             ("--config", "~nosuchuser/x", "-p", "x"),

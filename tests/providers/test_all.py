@@ -257,7 +257,7 @@ ERRORS: list[tuple[str, Reply, type[ProviderError], str]] = [
         "quota",
         failing(402, "billing_error", "pay"),
         RequestRejected,
-        "HOST wants to be paid (402): pay",
+        "HOST requires payment (402): pay",
     ),
     (
         "overflow",

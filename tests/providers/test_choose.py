@@ -77,7 +77,7 @@ def test_with_nothing_the_ways_are_named(tmp_path: Path) -> None:
         choose(
             "", Config(), machine(tmp_path, {"ANTHROPIC_API_KEY": ""}, {"ollama": closed_port()})
         )
-    assert caught.value.message == "There is no model to talk to."
+    assert caught.value.message == "No model is available."
     assert caught.value.hint == (
         """\
 Ways to get one:
@@ -133,7 +133,7 @@ def test_an_address_goes_only_with_a_servers_model(
     tmp_path: Path, text: str, configured: bool
 ) -> None:
     config, asked = (Config(model=text), "") if configured else (Config(), text)
-    with pytest.raises(UsageError, match="--base-url goes with a model of a server"):
+    with pytest.raises(UsageError, match="--base-url needs a model of a server"):
         choose(asked, config, machine(tmp_path), base_url="http://127.0.0.1:1/v1")
 
 
@@ -142,13 +142,13 @@ def test_an_address_without_a_model_is_asked_about_whatever_keys_there_are(
     tmp_path: Path, key: dict[str, str]
 ) -> None:
     """A key must not go to an address that was not given together with its provider."""
-    with pytest.raises(UsageError, match="Which model of a compatible server"):
+    with pytest.raises(UsageError, match="No model is named for a compatible server"):
         choose("", Config(), machine(tmp_path, key), base_url="http://127.0.0.1:1/v1")
 
 
 def test_a_configured_address_without_a_model_is_asked_about(tmp_path: Path) -> None:
     config = Config(providers={"compatible": ProviderConfig(base_url="http://box:1/v1")})
-    with pytest.raises(UsageError, match="Which model of a compatible server"):
+    with pytest.raises(UsageError, match="No model is named for a compatible server"):
         choose("", config, machine(tmp_path))
 
 
@@ -333,9 +333,9 @@ def test_a_provider_alone_is_asked_with_its_usual_model(tmp_path: Path) -> None:
         ]
         assert choose("compatible", config, around, base_url=f"{server.url}/v1").model == "qwen3:8b"
     for name, message in (
-        ("vllm", "Which model of vLLM?"),
-        ("azure", "Which model of Azure OpenAI?"),
-        ("bedrock", "Which model of Amazon Bedrock?"),
+        ("vllm", "No model is named for vLLM."),
+        ("azure", "No model is named for Azure OpenAI."),
+        ("bedrock", "No model is named for Amazon Bedrock."),
     ):
         with pytest.raises(UsageError) as caught:
             choose(name, config, around)
@@ -356,7 +356,7 @@ def test_a_server_of_one_s_own_needs_an_address_and_its_key(tmp_path: Path) -> N
         keyless = failure_of(choose("office", config, machine(tmp_path)))
         events_of(choose("office", config, machine(tmp_path, {"OFFICE_KEY": "sk-1"})))
         assert (keyless.message, keyless.hint) == (
-            "There is no key for office.",
+            "No key for office.",
             "Set OFFICE_KEY to a valid key.",
         )
         assert [request.headers["authorization"] for request in server.requests] == ["Bearer sk-1"]

@@ -47,9 +47,7 @@ def test_a_server_that_was_found_is_named_before_it_is_asked_anything(tmp_path: 
     with serving({"/v1/models": models}) as (url, asked):
         provider, told = chosen(Config(), machine(tmp_path, {"llama-server": port_of(url)}))
         assert (provider.name, provider.model) == ("llama-server", "m.gguf")
-        assert told == [
-            (f"llama-server:m.gguf answers, at {url}/v1: a server that was found on this machine.")
-        ]
+        assert told == [(f"Using llama-server:m.gguf, found on this machine at {url}/v1.")]
         assert set(asked) == {"/v1/models"}
         _, told = chosen(
             Config(model="llama-server"), machine(tmp_path, {"llama-server": port_of(url)})
@@ -83,9 +81,7 @@ def test_with_p_the_server_is_named_on_standard_error(tmp_path: Path) -> None:
     with Loopback(models=("m",)) as server:
         result = program(tmp_path, port_of(server.url), "-p", "hi")
     assert (result.returncode, result.stdout) == (0, "You said: hi\n")
-    assert result.stderr == (
-        f"llama-server:m answers, at {server.url}/v1: a server that was found on this machine.\n"
-    )
+    assert result.stderr == (f"Using llama-server:m, found on this machine at {server.url}/v1.\n")
 
 
 def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
@@ -93,7 +89,7 @@ def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
     with Loopback(models=("m",)) as server:
         result = program(tmp_path, port_of(server.url), "-p", "hi")
         assert (result.returncode, server.requests, server.looked) == (2, [], [])
-        assert result.stderr.startswith("There is no model to talk to.")
+        assert result.stderr.startswith("No model is available.")
     assert parse(b"", "x").discover_servers
     assert this_machine(tmp_path, discover=False).servers == {}
 

@@ -134,7 +134,7 @@ COMPACT = "Type compact to shorten the conversation."
 PAY = "Check the plan and billing of the account."
 LATER = "Wait a little, then send the query again."
 CHECK = "Check the model and the settings."
-OTHERWISE = "Say it in other words, or take another model."
+OTHERWISE = "Rephrase it, or choose another model."
 
 AZURE_FILTER = "The response was filtered due to Azure OpenAI's content management policy."
 BOTH_TOO_LONG = "input length and `max_tokens` exceed context limit: 188240 + 21333 > 200000"
@@ -148,13 +148,13 @@ VLLM_LONG = "This model's maximum context length is 4096 tokens, you requested 5
 REJECTED = (RequestRejected, "api.test rejected the request", CHECK)
 TOO_LONG = (ContextTooLong, "The conversation is too long for the model", COMPACT)
 KEY = (AuthenticationFailed, "api.test refused the key", "key")
-UNPAID = (RequestRejected, "api.test wants to be paid", PAY)
+UNPAID = (RequestRejected, "api.test requires payment", PAY)
 UNKNOWN = (ModelNotFound, "api.test does not know the model or the path", "model")
 LIMITED = (RateLimited, "api.test limits requests or tokens", LATER)
 FILTERED = (RequestRejected, "A content filter of api.test refused the conversation", OTHERWISE)
 FAILED = (Overloaded, "api.test failed", LATER)
 LOADED = (Overloaded, "api.test is overloaded", LATER)
-LATE = (TimedOut, "api.test ran out of time", LATER)
+LATE = (TimedOut, "api.test timed out", LATER)
 ErrorRow = tuple[type[ProviderError], str, str]
 
 

@@ -114,7 +114,7 @@ def test_no_key(server: Loopback, monkeypatch: pytest.MonkeyPatch, variable: str
 
     assert type(error) is AuthenticationFailed
     assert (error.message, error.hint) == (
-        "There is no key for OpenAI.",
+        "No key for OpenAI.",
         "Set OPENAI_API_KEY to a valid key.",
     )
     assert server.requests == []

@@ -149,7 +149,7 @@ def test_a_model_that_lacks_something_would_not_answer(tmp_path: Path) -> None:
 def test_a_newcomer_is_told_the_first_step(tmp_path: Path) -> None:
     state, text, hint = one(examined(tmp_path, code=None), "Model")
     if state == "problem":  # no server listens on this machine
-        assert text == "There is no model to talk to."
+        assert text == "No model is available."
         assert hint.startswith(
             "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none"
         )

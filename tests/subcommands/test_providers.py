@@ -79,7 +79,7 @@ def test_the_list(
 · groq          GROQ_API_KEY is not set.
 · openrouter    OPENROUTER_API_KEY is not set.
 · azure         The address of Azure OpenAI is not set. Set AZURE_OPENAI_ENDPOINT, as https://NAME.openai.azure.com.
-· bedrock       There are no credentials for AWS. Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and \
+· bedrock       No AWS credentials. Check AWS_BEARER_TOKEN_BEDROCK, or AWS_ACCESS_KEY_ID and \
 AWS_SECRET_ACCESS_KEY, or AWS_PROFILE; sign in again if it has expired.
 ✓ ollama        qwen3:8b
 · lmstudio      Nothing listens at http://127.0.0.1:{servers["lmstudio"]}/v1.
@@ -161,7 +161,7 @@ def test_what_bedrock_and_azure_need_one_after_the_other(
     ]
     assert [told(capsys, machine(tmp_path, step))["bedrock"]["missing"] for step in steps] == [
         "Amazon Bedrock has no region: AWS_REGION is not set.",
-        "There are no credentials for AWS.",
+        "No AWS credentials.",
         "",
     ]
     token = {"AZURE_OPENAI_AD_TOKEN": SECRET}
