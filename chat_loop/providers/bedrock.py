@@ -21,7 +21,6 @@ from chat_loop.wording import install_hint
 
 PACKAGE = "boto3"
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
-REGIONS = ("AWS_REGION", "AWS_DEFAULT_REGION")
 
 
 class BedrockProvider(AnthropicProvider):
@@ -86,12 +85,12 @@ def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = F
         session = Session(profile=None if bearer else profile)
         if not ask_machine:
             session.set_config_variable("metadata_service_num_attempts", 0)
-        settings = (entry.region, *(environment.get(name, "") for name in REGIONS))
-        region = next(filter(None, settings), "") or session.get_config_variable("region")
+        region = entry.region or environment.get("AWS_REGION")
+        region = region or session.get_config_variable("region")
         if not region:
             raise NoProvider(
-                f"Amazon Bedrock has no region: {REGIONS[0]} is not set.",
-                f"Set {REGIONS[0]} or providers.bedrock.region, such as us-east-1.",
+                "Amazon Bedrock has no region: AWS_REGION is not set.",
+                "Set AWS_REGION or providers.bedrock.region, such as us-east-1.",
             )
         if not bearer and session.get_credentials() is None:
             raise AuthenticationFailed("No AWS credentials.", entry.key_refused)

@@ -101,9 +101,7 @@ class EventStream:
         self._rest += rest
         for line in lines:
             text = line[5:].strip() if line.startswith(b"data:") else b""
-            # some servers leave out the blank line between events
-            begins = text == DONE or (data and text.startswith(b"{") and data[-1].endswith(b"}"))
-            if data and (begins or not line or line == b"\r"):
+            if data and (text == DONE or line in (b"", b"\r")):
                 yield _decode(b"\n".join(data))
                 data.clear()
             if text == DONE:

@@ -290,14 +290,14 @@ class WireProvider:
         async with aclosing(batches_of(body, lambda: reply.started)) as batches:
             async for pieces in batches:
                 yield chain.from_iterable(map(events.feed, pieces))
-                reply.done = reply.done or events.done
-                if reply.done:  # a body that is read to its end keeps its connection
+                if reply.done or events.done:  # read to its end, a body keeps its connection
                     with suppress(TimeoutError, *self._failures):
                         async with asyncio.timeout(0.1):
                             async for _ in batches:
                                 pass
-                    return
-        yield events.feed(b"\n\n")
+                    break
+            else:
+                yield events.feed(b"\n\n")
         reply.done = reply.done or events.done
 
     async def _ask_service(self) -> None:

@@ -398,13 +398,6 @@ def test_the_data_of_an_event_may_stand_on_several_lines(
     assert told == (values, True)
 
 
-def test_events_without_a_blank_line_between_them_are_events_of_their_own() -> None:
-    assert events_in(b'data: {"a": 1}\ndata: {"b": 2}\ndata: [DONE]\n', 5) == (
-        [{"a": 1}, {"b": 2}],
-        True,
-    )
-
-
 def test_a_line_that_never_ends_is_given_up(server: Loopback, provider_at: MakeProvider) -> None:
     server.enqueue(Reply(chunks=(), raw=("x" * (64 << 20),), split=1 << 16))
 
