@@ -251,7 +251,7 @@ class Compaction:
         plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
         span = thread.uncovered(plan.compact)
         done = len(self.prepared(thread.fresh).covered)
-        new = sum(await conversation.meter.sizes(span[done:]))
+        new = await conversation.meter.size(span[done:])
         if span and (not done or new >= PREPARED_TOKENS):
             self._prepare(thread, len(span))
 
@@ -264,7 +264,7 @@ class Compaction:
         if limits.enabled and used >= budget.EARLY * conversation.trigger:
             return
         done = len(self.prepared(thread.fresh).covered)
-        if sum(await conversation.meter.sizes(thread.fresh[done:])) >= PREPARED_TOKENS:
+        if await conversation.meter.size(thread.fresh[done:]) >= PREPARED_TOKENS:
             self._prepare(thread, len(thread.fresh), idle=True)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:

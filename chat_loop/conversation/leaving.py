@@ -41,7 +41,7 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
                     ended = SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds)
                     conversation.show(ended)
                     return seal
-            if is_quick and sum(await conversation.meter.sizes(fresh)) > QUICK_TOKENS:
+            if is_quick and await conversation.meter.size(fresh) > QUICK_TOKENS:
                 return None
             outcome = await compaction.summaries.narrate(
                 thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True
@@ -64,7 +64,7 @@ async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal 
     rest = thread.fresh[len(ready.covered) :]
     if ready.narrative is None or any(exchange.depth != thread.session.depth for exchange in rest):
         return None
-    if sum(await conversation.meter.sizes(rest)) > min(REST_TOKENS, conversation.window // 8):
+    if await conversation.meter.size(rest) > min(REST_TOKENS, conversation.window // 8):
         return None
     block = compaction.summaries.block
     made = await asyncio.to_thread(block, thread, ready, ready.covered, rest)

@@ -98,13 +98,10 @@ class ContextMeter:
         size += sum(budget.exchange_size(word, count, tools=False) for word in words)
         return round(size * self._ratio)
 
-    async def sizes(self, exchanges: Sequence[records.Exchange]) -> list[int]:
-        """Return the tokens of each exchange as it is sent, counted in a worker thread."""
-
-        def measure() -> list[int]:
-            return [budget.exchange_size(exchange, self._count) for exchange in exchanges]
-
-        return await asyncio.to_thread(measure)
+    async def size(self, exchanges: Sequence[records.Exchange]) -> int:
+        """Return the tokens of exchanges as they are sent, counted in a worker thread."""
+        sizes = (budget.exchange_size(exchange, self._count) for exchange in exchanges)
+        return await asyncio.to_thread(sum, sizes)
 
     def left_out(self) -> int:
         """Return how many exchanges the limits leave out of the next request."""

@@ -45,7 +45,6 @@ class ChildPlanner:
         """
         session, header, conversation = loaded.session, loaded.session.header, self._conversation
         _check_resumable(session, conversation.fallback_text)
-        queries, tokens = conversation_totals(self._sessions, session)
         thread, full_tokens, full_cost = self._thread(loaded), 0, None
         if not (whole or loaded.is_partial):
             inherited = summary_block.render(thread.inherited) if thread.inherited else ""
@@ -58,8 +57,8 @@ class ChildPlanner:
                 id=header.id,
                 agent=header.agent,
                 created=header.created,
-                queries=queries,
-                tokens=tokens,
+                queries=session.totals.queries,
+                tokens=session.totals.combined,
                 damage=loaded.damage,
                 full_tokens=full_tokens,
                 full_cost=full_cost,
@@ -360,23 +359,6 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
         )
         child = parent
     return Thread(session, words), ""
-
-
-def conversation_totals(sessions: SessionManager, session: Session) -> tuple[int, int]:
-    """Return the queries and tokens of a session and its ancestors, up to where it forked."""
-    queries, tokens = session.totals.queries, session.totals.combined
-    seen = {session.header.id}
-    while (parent := session.header.parent) and parent not in seen:
-        seen.add(parent)
-        path, restoration = sessions.session_file(parent), session.restoration
-        try:
-            session = (sessions.load_ends(path) or sessions.load(path)).session
-        except SessionError:
-            break
-        last = place(restoration.until)[1] if restoration is not None else 0
-        queries += min(session.totals.queries, last or session.totals.queries)
-        tokens += session.totals.combined
-    return queries, tokens
 
 
 def _check_compacted(session: Session) -> None:

@@ -223,7 +223,7 @@ You: /tree kitchen
   Say which one by its number.
 You: /resume 1
 📋 Loading session...
-✓ Found: Sally - Nov 22, 00:30 (3 queries, 330 tokens; --full: 180 tokens)
+✓ Found: Sally - Nov 22, 00:30 (1 query, 110 tokens; --full: 180 tokens)
   168 tokens: the summary
 🔄 Restoring context...
 **Background Context:** Before: The budget of the kitchen is 8,400 euros. [1.1]; The gateway listens on port 5432. [1.2]

@@ -194,7 +194,8 @@ def test_a_refusal_says_where_to_see_what_fills_the_window(tmp_path: Path, part:
     assert refused.value.hint.startswith("/context shows what fills it")
 
 
-def test_a_resume_tells_the_numbers_of_the_whole_conversation(tmp_path: Path) -> None:
+def test_a_resume_tells_the_numbers_of_the_session(tmp_path: Path) -> None:
+    """A session names only its parent: no other file is read for its numbers."""
     talk = Talk(tmp_path, *["Yes."] * 9, options=QUIET)
 
     async def run() -> None:
@@ -209,4 +210,4 @@ def test_a_resume_tells_the_numbers_of_the_whole_conversation(tmp_path: Path) ->
     asyncio.run(run())
     talk.conversation.close()
     [found] = [event for event in talk.events if isinstance(event, SessionFound)]
-    assert (found.queries, found.tokens) == (4, 4 * 110)
+    assert (found.queries, found.tokens) == (1, 110)
