@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 from msgspec import Struct
@@ -69,6 +69,7 @@ _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  #
 _LINKS = msgspec.json.Decoder(list[Link])
 
 
+T = TypeVar("T")
 Texts = tuple[tuple[str, str], ...]
 """Who said what in an exchange: user, model, then tools and files."""
 
@@ -184,6 +185,12 @@ class Index:
         """Return the error for an index with impossible content."""
         return _damage_error(self.path, "it holds something that nobody wrote")
 
+    def _decode(self, decoder: msgspec.json.Decoder[T], text: str) -> T:
+        try:
+            return decoder.decode(text)
+        except msgspec.MsgspecError as error:
+            raise self.damage() from error
+
     def stale(self, files: Sequence[Stamp]) -> Stale:
         """Compare the index with the files in the folder."""
         stamps = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
@@ -197,10 +204,7 @@ class Index:
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions, last used first, undated last."""
         rows = self.ask("SELECT CAST(link AS TEXT) FROM sessions ORDER BY used DESC, id DESC")
-        try:
-            decoded = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
-        except msgspec.MsgspecError as error:
-            raise self.damage() from error
+        decoded = self._decode(_LINKS, f"[{','.join(link for (link,) in rows)}]")
         if len(decoded) != len(rows):
             raise self.damage()
         return {link.id: link for link in decoded}
@@ -213,10 +217,7 @@ class Index:
             "JOIN sessions ON sessions.id = value",
             (json.dumps(ids),),
         ):
-            try:
-                row = _ROWS.decode(text)
-            except msgspec.MsgspecError as error:
-                raise self.damage() from error
+            row = self._decode(_ROWS, text)
             if row.id != identity:
                 raise self.damage()
             rows[identity] = replace(row, path=self.directory / f"{identity}.md")

@@ -114,7 +114,7 @@ def terms(text: str) -> tuple[Term, ...]:
     return unique if len(unique) <= MAX_TERMS else (*unique[:half], *unique[-half:])
 
 
-def drop_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
+def drop_common(asked: tuple[Term, ...]) -> tuple[Term, ...]:
     """Drop single letters and common words."""
     common = _word_list("function_words") | _word_list("requests")
 
@@ -122,7 +122,7 @@ def drop_common(found: tuple[Term, ...]) -> tuple[Term, ...]:
         is_letter = len(text) == 1 and text.isalpha() and not _UNSPACED_ONE.match(text)
         return not (is_letter or text in common)
 
-    return tuple(term for term in found if not term.plain or tells(term.text))
+    return tuple(term for term in asked if not term.plain or tells(term.text))
 
 
 def related(term: Term, word: str) -> float:
@@ -157,7 +157,7 @@ def _word_list(name: str) -> frozenset[str]:
 
 
 def _tokens(folded: str) -> list[str]:
-    return [token for found in _TOKEN.findall(folded) if (token := _EDGES.sub("", found))]
+    return [token for text in _TOKEN.findall(folded) if (token := _EDGES.sub("", text))]
 
 
 def _is_exact(token: str) -> bool:
@@ -180,8 +180,8 @@ def _terms_of(token: str) -> list[Term]:
         joined = "".join(parts)
         whole = (joined,) if len(parts) > 1 and joined == token.replace("-", "") else ()
         return [Term(part, (part,)) for part in (*whole, *parts)]
-    terms_found = [Term(token, parts, exact=True)]
+    result = [Term(token, parts, exact=True)]
     if 1 < len(parts) <= 8:
         telling = (part for part in parts if part.isalpha() and len(part) > 2)
-        terms_found += [Term(part, (part,), of=token) for part in telling]
-    return terms_found
+        result += [Term(part, (part,), of=token) for part in telling]
+    return result

@@ -168,8 +168,8 @@ class LiveSession:
         try:
             for _ in range(3):
                 self._flush()
-                if (found := self._compare()) is not None:
-                    self._files.replace(self.path, append_seal(*found, seal))
+                if (current := self._compare()) is not None:
+                    self._files.replace(self.path, append_seal(*current, seal))
                     self._ended = True
                     return
             raise OSError(errno.EBUSY, "Another program changes it all the time")

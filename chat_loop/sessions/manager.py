@@ -215,24 +215,16 @@ class SessionManager:
 
     def insert(self, session: records.Session, changed: float) -> bool | None:
         """Write a whole session from elsewhere as a new file that was last changed then. Return
-        False when it is there already, and None when another session has its id.
-
-        A crash leaves the file whole, or empty. Raises OSError.
+        False when it is there already, and None when another session has its id. Raises OSError.
         """
         path = self.session_file(session.header.id)
         self._files.make_directory(self.directory)
-        try:
-            os.close(self._files.create(path))
-        except FileExistsError:
+        if os.path.lexists(path):
             with suppress(SessionError):
                 return False if self.load(path).session == session else None
             return None
-        try:
-            self._files.replace(path, render(session))  # in the place of the empty file
-            os.utime(path, (changed, changed))
-        except OSError:
-            path.unlink(missing_ok=True)
-            raise
+        self._files.replace(path, render(session))
+        os.utime(path, (changed, changed))
         return True
 
     def remove_leftovers(self) -> None:

@@ -13,6 +13,7 @@ from chat_loop.sessions import marker, records, summary_block, writer
 from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
 from chat_loop.values import Compaction, Usage
+from chat_loop.wording import plural
 
 BOM = b"\xef\xbb\xbf"
 _START = marker.SUMMARY_START.encode()
@@ -65,7 +66,7 @@ class Reader:
         self._opened_at = 0
         self._lines: list[bytes] = []
         self._number = 0
-        self._stray = 0
+        self._strays: list[int] = []  # the numbers of the lines outside the records
         self._block: str | None = None
         self._compaction: Compaction | None = None
         self._torn_entry: records.Entry | None = None  # the next entry may repeat it
@@ -77,31 +78,26 @@ class Reader:
         self._number += 1
         line = line.removesuffix(b"\r")
         line = line.removeprefix(BOM) if self._number == 1 else line
-        found = self._marker(line) if line.startswith(b"<!-- ") else None
-        if found is None and self.open is not None:
+        mark = self._marker(line) if line.startswith(b"<!-- ") else None
+        if mark is None and self.open is not None:
             self._lines.append(line)
-        elif found is None:
-            if line.strip() and not _is_decoration(line):
-                self._stray += 1
-                if self._stray == 1:
-                    self._fault("text outside a record.", self._number)
-        elif found.kind != "end":
-            self._break_off(torn_off=found.kind == "torn")
-            self._begin(found)
-        elif self.open is not None:
-            self._close(found)
-        else:
-            self._fault("an end without a record.", self._number)
+        elif mark is not None and mark.kind != "end":
+            self._break_off(torn_off=mark.kind == "torn")
+            self._begin(mark)
+        elif mark is not None and self.open is not None:
+            self._close(mark)
+        elif line.strip() and not _is_decoration(line):
+            self._strays.append(self._number)
 
     def _marker(self, line: bytes) -> Marker | None:
         if line == _START:
             return Marker("summary", {})
-        found = marker.read(line)
+        mark = marker.read(line)
         if self.open is not None and self.open.kind == "summary":
             if line == _END:
                 return Marker("end", {})
-            return None if found is not None and found.kind == "end" else found
-        return found
+            return None if mark is not None and mark.kind == "end" else mark
+        return mark
 
     def finish(self, *, ends_with_newline: bool) -> None:
         """Take the end of the file: an open record is interrupted."""
@@ -115,15 +111,16 @@ class Reader:
             self._begin(Marker("sealed", {"at": created, "summary": "model"}))
         if self.header is None:
             self.damage.insert(0, "The file has no header record.")
-        elif self._stray:
-            self.damage.append(f"{self._stray} lines stand outside the records and are skipped.")
+        elif self._strays:
+            count = plural(len(self._strays), "line")
+            self.damage.append(f"Line {self._strays[0]}: {count} outside the records, skipped.")
 
     def _fault(self, sentence: str, line: int | None = None) -> None:
         """Report damage, in a line or in the open record."""
         self.damage.append(f"Line {line or self._opened_at}: {sentence}")
 
-    def _begin(self, found: Marker) -> None:
-        kind = found.kind
+    def _begin(self, mark: Marker) -> None:
+        kind = mark.kind
         if self.seal is not None:
             self._fault("a record after the seal.", self._number)
         if not self.tail and kind in ("summary", "compaction", "sealed"):
@@ -137,15 +134,15 @@ class Reader:
             names = ("at", "reason", "source", "seconds", "covers")
             self.seal = records.Seal(
                 summary=None if self._block is None else summary_block.parse(self._block),
-                usage=_usage(found),
+                usage=_usage(mark),
                 compaction=self._compaction,
-                **found.attributes(records.Seal, names),
+                **mark.attributes(records.Seal, names),
             )
         else:
             if kind not in marker.KINDS and kind not in ("session", "summary", "compaction"):
                 sentence = f"unknown record “{kind}”, kept in the file and skipped."
                 self._fault(sentence, self._number)
-            self.open, self._opened_at, self._lines = found, self._number, []
+            self.open, self._opened_at, self._lines = mark, self._number, []
 
     def _break_off(self, *, torn_off: bool) -> None:
         """Break off the open record, before another one or (`torn_off`) a fence or the end."""
@@ -233,10 +230,10 @@ def _is_decoration(line: bytes) -> bool:
     return line == b"---" or is_italic or not line.strip(b"`") or not line.strip(b"~")
 
 
-def _usage(found: Marker) -> Usage | None:
-    if "in" not in found.values:
+def _usage(mark: Marker) -> Usage | None:
+    if "in" not in mark.values:
         return None
-    return Usage(**found.attributes(Usage, marker.USAGE))
+    return Usage(**mark.attributes(Usage, marker.USAGE))
 
 
 def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> records.Entry:

@@ -165,13 +165,13 @@ def last_use(tail: bytes) -> datetime | None:
     sealed, end = None, len(tail)
     while (end := tail.rfind(_MARKER, 0, end)) >= 0:
         stop = tail.find(b"\n", end + 1)
-        found = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
-        date = found.time("at") if found is not None else None
-        if found is None or date is None or date == EPOCH:
+        mark = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
+        date = mark.time("at") if mark is not None else None
+        if mark is None or date is None or date == EPOCH:
             continue
-        if found.kind in _SAID:
+        if mark.kind in _SAID:
             return date
-        sealed = sealed or (date if found.kind == "sealed" else None)
+        sealed = sealed or (date if mark.kind == "sealed" else None)
     return sealed
 
 
