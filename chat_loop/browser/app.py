@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
@@ -33,7 +32,7 @@ from chat_loop.browser.list import SessionList
 from chat_loop.display.preview import Preview
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import cells, cut_to, one_line, wrapped
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 
 ESCAPE_SECONDS = 0.1
@@ -78,11 +77,8 @@ async def browse(source: SavedSessions, *, now: datetime, words: str = "") -> Se
     """Let the user choose a session on the whole screen; return None when none was chosen. `words`
     filter from the start.
 
-    Raises UsageError where no terminal can show it, ChatLoopError when there are no rows to show,
-    and EOFError when the terminal goes away.
+    Raises ChatLoopError when there are no rows to show, and EOFError when the terminal goes away.
     """
-    if not (sys.stdin.isatty() and os.isatty(1)) or os.environ.get("TERM") == "dumb":
-        raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
     sessions = SessionList(now)
     sessions.filter(words)
     sessions.set_rows(source.rows())

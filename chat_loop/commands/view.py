@@ -165,7 +165,7 @@ async def history(chat: Chat, argument: str) -> None:
     conversation = chat.conversation
     sessions, problem = chat.chain()
     in_context = {exchange.ref for exchange in conversation.thread.exchanges}
-    summarized: list[panels.SessionHistory] = []
+    summarized: list[tuple[int, int, Session]] = []
     recent: list[tuple[int, Exchange]] = []
     total = 0
     for session in sessions:
@@ -179,9 +179,7 @@ async def history(chat: Chat, argument: str) -> None:
             elif not exchange.failed:
                 covered += range(first, total + 1)
         if covered:
-            summary = session.seal.summary if session.seal else None
-            identity = session.header.id
-            summarized.append(panels.SessionHistory(covered[0], covered[-1], identity, summary))
+            summarized.append((covered[0], covered[-1], session))
     if not total:
         raise UsageError("There are no messages yet.")
     if problem:
@@ -217,7 +215,7 @@ async def stats(chat: Chat, argument: str) -> None:
         chat.display.warn(problem)
     tokens = tokens_of_replies(sessions)
     if len(tokens) > 1:
-        panels.show_plot(chat.display, tokens)
+        panels.show_sparkline(chat.display, tokens)
     panels.show_compactions(chat.display, sessions)
 
 

@@ -17,9 +17,7 @@ from chat_loop.errors import UsageError
 from chat_loop.wording import size_text
 
 LARGEST_FOR_TERMINAL = 74_994
-"""Bytes that are sent to a terminal at most: 100,000 characters as base64, where many terminals cut
-off.
-"""
+"""Bytes: 100,000 characters as base64, where many terminals cut off."""
 SECONDS = 5.0
 """The time limit of a clipboard program; they go to the background at once."""
 
@@ -52,27 +50,23 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
     # clip.exe knows UTF-16 by its byte order mark, and takes anything else for the code page's.
     windows = text.replace("\n", "\r\n").encode("utf-16", "replace")
     for command in programs(environment, shutil.which, sys.platform):
-        sent = windows if command[0] == "clip.exe" else data
-        nowhere = subprocess.DEVNULL
         with contextlib.suppress(OSError, subprocess.SubprocessError):
-            subprocess.run(  # its output could be kept open by a process in the background
+            subprocess.run(
                 command,
-                input=sent,
-                stdout=nowhere,
-                stderr=nowhere,
+                input=windows if command[0] == "clip.exe" else data,
+                stdout=subprocess.DEVNULL,  # a process in the background could keep a pipe open
+                stderr=subprocess.DEVNULL,
                 timeout=SECONDS,
                 start_new_session=True,
                 check=True,
             )
             return f"with {command[0]}"
     if not display.is_terminal:
-        hint = "wl-copy, xclip, xsel or a terminal would be one."
+        hint = "Install wl-copy, xclip or xsel, or run chat-loop in a terminal."
         raise UsageError("There is no clipboard here.", hint)
     if len(data) > LARGEST_FOR_TERMINAL:
-        sizes = size_text(len(data)), size_text(LARGEST_FOR_TERMINAL)
-        raise UsageError(
-            f"{sizes[0]} are too much for the terminal's clipboard: it takes {sizes[1]}.",
-            "/export FILE writes the conversation into a file.",
-        )
+        text = f"The text is larger than {size_text(LARGEST_FOR_TERMINAL)}, which is the most that"
+        hint = "/export FILE writes the conversation into a file."
+        raise UsageError(f"{text} goes into the terminal's clipboard.", hint)
     display.out.send(f"\x1b]52;c;{b64encode(data).decode('ascii')}\x07")
     return "through the terminal (OSC 52), if it allows that"

@@ -298,11 +298,8 @@ class DisplayManager:
             self._close_line()
             name = f"{one_line(self.agent, 60)}:"
             self._reply = self._new_reply(cells(name))
-            if self.theme:
-                self._write(f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m")
-            else:
-                self.console.print(name, style="bold cyan", end=" ")
-                self.out.flush()
+            label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
+            self._write(label)
             self._in_reply, self._line_open, self._in_thinking = True, True, False
         self.waiting.put_off()
         self._reply.feed(text)

@@ -5,22 +5,17 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 
-from msgspec import Struct
-
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import Compaction, Usage, Window
-from chat_loop.wording import compact_number, compaction_text, dollars_text, plural, window_text
+from chat_loop.wording import compaction_text, dollars_text, plural, window_text
 
 BAR = 30
 MIN_BAR_COLUMNS = 80
 TOPICS = 8
 """How many topics a panel lists."""
 FIRST_WORDS = 70
-PLOT_LINES = 4
-WIDEST_COLUMN = 3
-"""The most cells of a column, with the blank after it."""
 
 
 def show_draft(
@@ -107,64 +102,40 @@ def show_costs(
     display.table(rows, numbers=(1, 2, 3, 4))
 
 
-def show_plot(display: DisplayManager, tokens: Sequence[int]) -> None:
-    """Show a plot of the tokens of each exchange."""
-    display.line()
+def show_sparkline(display: DisplayManager, tokens: Sequence[int]) -> None:
+    """Show the tokens of each exchange as one line of columns."""
     title = f"Tokens: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+    display.line()
     display.prose(title, "bold")
-    top = compact_number(max(tokens))
-    labels = [top, *[""] * (PLOT_LINES - 2), "0"]
-    for label, line in zip(labels, plot(tokens, display.console.width - len(top) - 5), strict=True):
-        display.line(f"  {label:>{len(top)}} │ {line}".rstrip())
+    display.line(f"  {sparkline(tokens, display.console.width - 3)}")
 
 
-def plot(values: Sequence[int], width: int) -> list[str]:
-    """Draw nonnegative values as `PLOT_LINES` lines of columns; the largest reaches the top.
-
-    If there are more of them than cells, a column shows the largest of several.
-    """
-    width = max(width, 1)
-    group = -(-len(values) // width)
+def sparkline(values: Sequence[int], width: int) -> str:
+    """Draw nonnegative values in at most `width` cells; a cell may show the largest of several."""
+    group = -(-len(values) // max(width, 1))
     largest = [max(values[at : at + group]) for at in range(0, len(values), group)]
-    cell = min(WIDEST_COLUMN, width // len(largest))
     top = max(1, *largest)
-    levels = [max(1, round(value * PLOT_LINES * 8 / top)) if value else 0 for value in largest]
-    lines = []
-    for row in reversed(range(PLOT_LINES)):
-        blocks = [" ▁▂▃▄▅▆▇█"[min(8, max(0, level - row * 8))] for level in levels]
-        columns = [(block * max(1, cell - 1)).ljust(cell) for block in blocks]
-        lines.append("".join(columns).rstrip())
-    return lines
-
-
-class SessionHistory(Struct, frozen=True):
-    """A session of a chain: the numbers of its messages within the chain, and its summary block."""
-
-    first: int
-    last: int
-    id: str
-    summary: Summary | None
+    return "".join("▁▂▃▄▅▆▇█"[value * 7 // top] for value in largest)
 
 
 def show_history(
     display: DisplayManager,
-    summarized: Sequence[SessionHistory],
+    summarized: Sequence[tuple[int, int, Session]],
     recent: Sequence[tuple[int, Exchange]],
     total: int,
     *,
     agent: str,
     full: bool,
 ) -> None:
-    """Show the chain's summaries with the messages they cover, then the `recent` exchanges in the
-    context, each with the number of its first message.
+    """Show the chain's summaries with the first and the last message that they cover, then the
+    `recent` exchanges in the context, each with the number of its first message.
     """
     display.line(f"Session history ({plural(total, 'message')} total):")
-    for number, session in enumerate(summarized, 1):
+    for number, (first, last, session) in enumerate(summarized, 1):
         display.line()
-        display.line(
-            f"[Summary {number}] Messages {session.first}-{session.last} ({session.id}):", "bold"
-        )
-        summary = session.summary
+        title = f"[Summary {number}] Messages {first}-{last} ({session.header.id}):"
+        display.line(title, "bold")
+        summary = session.seal.summary if session.seal else None
         if summary is None:
             display.line("  no summary was made")
             continue

@@ -114,15 +114,12 @@ class Meter:
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._began = time.monotonic()
-        self._first: int | None = None
         self._source = ""
         self._drawn = 0.0
 
     def show(self, done: int, total: int, source: str) -> None:
-        """Show how many of `total` bytes came from `source`, and how fast."""
-        self._first = done if self._first is None else self._first
-        speed = (done - self._first) / max(time.monotonic() - self._began, 0.001)
-        sizes = f"{size_text(done)} of {size_text(total)}  {size_text(int(speed))}/s"
+        """Show how many of `total` bytes came from `source`."""
+        sizes = f"{size_text(done)} of {size_text(total)}"
         # A source that stalls at its first byte must not leave an older count on the line.
         at_once = done == total or source != self._source
         self._source = source

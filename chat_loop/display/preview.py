@@ -33,14 +33,11 @@ def preview_of(
     could not be read of its file, `price` is the cost of its conversation.
     """
     header, seal = session.header, session.seal
-    when = f"begun {header.created:%Y-%m-%d %H:%M}, no summary yet"
-    if seal is not None:
-        ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
-        day = "" if header.created.date() == seal.at.date() else f"{seal.at:%Y-%m-%d} "
-        when = f"{header.created:%Y-%m-%d %H:%M} – {day}{seal.at:%H:%M}"
-        when += ends.get(seal.reason, "")
+    ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
+    end = ", no summary yet" if seal is None else ends.get(seal.reason, "")
     chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
     counts = counts_text(session.totals.queries, session.totals.combined)
+    when = f"{header.created:%Y-%m-%d %H:%M}{end}"
     facts = (header.id, header.model, when, counts, price, chain if header.parent else "")
     about = [("", " · ".join(filter(None, facts)))]
     if damage:
@@ -48,12 +45,8 @@ def preview_of(
         about.append(("Damage", damage[0] + more))
     summary = seal.summary if seal is not None else None
     if summary is not None:
-        about += [
-            ("Topics", "; ".join(summary.topics)),
-            ("Decisions", "; ".join(summary.decisions)),
-            ("Pending", "; ".join(summary.pending)),
-            ("Pinned", "; ".join(summary.pinned)),
-        ]
+        for name in ("topics", "decisions", "pending", "pinned"):
+            about.append((name.capitalize(), "; ".join(getattr(summary, name))))
     messages = []
     for exchange in session.exchanges[-EXCHANGES:]:
         messages.append((f"[{exchange.query.number}] You", exchange.query.text))
@@ -61,8 +54,10 @@ def preview_of(
             stop = STOPS.get(exchange.reply.stop, "")
             agent = header.agent or "Agent"
             messages.append((f"{agent} ({stop})" if stop else agent, exchange.reply.text))
-    about, messages = (
-        [(steady_text(name, 80), steady_text(text, length)) for name, text in part if text]
-        for part in (about, messages)
-    )
-    return Preview(about, messages, max(0, len(session.exchanges) - EXCHANGES))
+    earlier = max(0, len(session.exchanges) - EXCHANGES)
+    return Preview(_safe(about, length), _safe(messages, length), earlier)
+
+
+def _safe(parts: Sequence[tuple[str, str]], length: int) -> list[tuple[str, str]]:
+    lines = [(steady_text(name, 80), steady_text(text, length)) for name, text in parts]
+    return [(name, text) for name, text in lines if text]

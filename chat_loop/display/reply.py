@@ -42,12 +42,9 @@ class ReplyText:
         self._return = ""
         """A carriage return at the end of a piece, which may belong to a newline."""
         self._timer: asyncio.TimerHandle | None = None
-        self._problem: OSError | None = None
 
     def feed(self, text: str) -> None:
         """Take the next piece."""
-        if self._problem is not None:
-            raise self._problem
         if not self.begun:
             text, self.begun = text.lstrip("\n"), True
         self._open = True
@@ -93,10 +90,7 @@ class ReplyText:
     def _draw_later(self) -> None:
         self._timer = None
         if self._pieces:
-            try:
-                self._draw()
-            except OSError as error:
-                self._problem = error
+            self._draw()
 
 
 def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:

@@ -4,7 +4,6 @@ afterwards.
 
 from __future__ import annotations
 
-import asyncio
 import os
 import re
 import sys
@@ -13,9 +12,6 @@ from contextlib import contextmanager
 
 import pytest
 
-from chat_loop.browser.app import browse
-from chat_loop.errors import UsageError
-from tests.support.browser_program import NOW, MadeShelf
 from tests.support.pty_chat import PtyChat
 
 UP, DOWN = "\x1b[A", "\x1b[B"
@@ -251,8 +247,3 @@ def test_ctrl_z_leaves_the_screen_until_the_program_goes_on() -> None:
         )
         terminal.send(DOWN + "\r")
         assert told(terminal)[0] == "chosen: sally_000001"
-
-
-def test_where_there_is_no_terminal() -> None:
-    with pytest.raises(UsageError, match="no terminal that can show the browser"):
-        asyncio.run(browse(MadeShelf(1), now=NOW))

@@ -165,7 +165,7 @@ SUMMARISED = Session(
 def test_what_a_preview_holds() -> None:
     faults = ("Line 7: text outside a record.", "Line 9: the same.")
     facts = (
-        "sally_000000 · gpt · 2026-11-22 15:04 – 16:00, compacted · 3 queries, 0 tokens · $0.01 · "
+        "sally_000000 · gpt · 2026-11-22 15:04, compacted · 3 queries, 0 tokens · $0.01 · "
         "session 2 of its chain, after older_000000_3"
     )
     preview = preview_of(SUMMARISED, faults, "$0.01")

@@ -175,7 +175,7 @@ You: /show 1 77
   show without it shows the last.
 You: /show .
 And now?
-sally_20261122_043015 · scripted:test · begun 2026-11-22 04:30, no summary yet · 1 query, 110 tokens
+sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens
 
 [1] You: > From “Kitchen” (sally_20261121_223015, query 2, 2026-11-21): > You: The gateway listens on port 5432. > Sally: Noted. > From “Kitchen” (sally_20261121_233015, query 2, 2026-11-21): > You: Decision: we take oak fronts. > Sally: Noted. And now?
 Sally: Noted.
@@ -343,7 +343,7 @@ You: /tree
   5    ● number 3 above
 You: /show 4
 Kitchen #home
-sally_20261121_233015 · scripted:test · 2026-11-21 23:30 – 23:30 · 2 queries, 220 tokens · session 2 of its chain, after sally_20261121_223015
+sally_20261121_233015 · scripted:test · 2026-11-21 23:30 · 2 queries, 220 tokens · session 2 of its chain, after sally_20261121_223015
 Topics: The gateway listens on port 5544 now. [2.1]; Decision: we take oak fronts. [2.2]
 Decisions: Decision: we take oak fronts. [2 user]
 
@@ -629,9 +629,9 @@ def test_numbers_of_the_last_listing_count_until_there_is_another(tmp_path: Path
         "/quote 1",
     ]
     text = run(tmp_path, *lines, "/tree", "/show 1", "/sessions note", "/quote 1", hours=1)
-    assert re.findall(r"✓ Found: .*\n|n\d · (?:begun )?20|n\d, query.*|From .* next", text) == [
+    assert re.findall(r"✓ Found: .*\n|n\d · 20|n\d, query.*|From .* next", text) == [
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
-        "n1 · begun 20",
+        "n1 · 20",
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "✓ Found: Sally - Nov 21, 22:30 (1 query, 0 tokens; --full: 13 tokens)\n",
         "n3, query 1, 2026-11-21 22:33",

@@ -16,7 +16,7 @@ from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 from msgspec import Struct, field
 
-from chat_loop.display.markdown.theme import BOLD, ITALIC, STRUCK, UNDERLINED, Theme
+from chat_loop.display.markdown.theme import BOLD, DIM, ITALIC, STRUCK, UNDERLINED, Theme
 
 NESTING = 60
 """Levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper."""
@@ -147,7 +147,7 @@ def _address_spans(address: str, theme: Theme, style: str) -> list[Span]:
     """Return what stands behind a link's label."""
     if not address:
         return []
-    return [Span(" ", style), Span(f"({address})", _join_styles(style, theme.address))]
+    return [Span(" ", style), Span(f"({address})", _join_styles(style, DIM))]
 
 
 def _join_styles(style: str, more: str) -> str:

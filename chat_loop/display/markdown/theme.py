@@ -19,7 +19,6 @@ class Theme(Struct, frozen=True, kw_only=True):
     headings: tuple[str, ...]
     code: str
     marks: str
-    address: str = DIM
     words: dict[str, str] = field(default_factory=dict)
 
 
