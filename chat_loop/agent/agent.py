@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing
 from itertools import count
-from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -100,8 +99,8 @@ class Agent(Struct, frozen=True, kw_only=True):
             first_call += len(calls)
             if step >= self.steps:
                 yield Warned(
-                    f"The model called tools as often as it may for one reply ({self.steps}).",
-                    "tools.max_steps in the config allows more.",
+                    f"The model reached the limit of tool calls for one reply ({self.steps}).",
+                    "tools.max_steps in the config raises it.",
                 )
             results: dict[str, ToolResult] = {}
             running = toolbox.run(calls) if step < self.steps else tools.refuse(calls)
@@ -121,8 +120,7 @@ class Agent(Struct, frozen=True, kw_only=True):
     ) -> AsyncGenerator[Event]:
         """Yield the events of one request; its calls get our ids, and names that can be sent."""
         ids: dict[str, str] = {}
-        events = cast(AsyncGenerator[Event], ask(self.provider, request, self.limits))
-        async with aclosing(events):
+        async with aclosing(ask(self.provider, request, self.limits)) as events:
             async for event in events:
                 match event:
                     case ToolCalled(call) if takes_calls:

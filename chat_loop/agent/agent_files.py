@@ -141,15 +141,15 @@ def read_file(path: Path) -> AgentFile:
 def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
     """Validate the keys and values of a file as a definition. Raises AgentError."""
     keys = Agent.__struct_fields__
-    known = f"Known keys: {', '.join(keys)}."
+    hint = f"Known keys: {', '.join(keys)}."
     if not isinstance(values, Mapping):
-        raise AgentError(f"{path}: an agent is a list of keys and values.", known)
+        raise AgentError(f"{path}: an agent is a list of keys and values.", hint)
     for key in values:
         if key not in keys:
-            raise AgentError(f"{path}: unknown key {str(key)[:60]}.", known)
+            raise AgentError(f"{path}: unknown key {str(key)[:60]}.", hint)
     try:
-        written = msgspec.convert(values, Definition)
-        overlay(Config(), written.config, str(path), "config.")
+        definition = msgspec.convert(values, Definition)
+        overlay(Config(), definition.config, str(path), "config.")
     except msgspec.ValidationError as error:
         reason, _, place = str(error).partition(" - at `$.")
         place = place.rstrip("`") or "the top level"
@@ -157,12 +157,12 @@ def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = (
     except ConfigError as error:
         raise AgentError(error.message, error.hint) from error
     return replace(
-        written,
-        name=short_name(written.name) or default_name(path),
-        description=short_name(written.description),
-        system_prompt=written.system_prompt.strip(),
-        summary_instructions=written.summary_instructions.strip(),
-        mcp=tuple(dict.fromkeys((*written.mcp, *written.servers))),
+        definition,
+        name=short_name(definition.name) or default_name(path),
+        description=short_name(definition.description),
+        system_prompt=definition.system_prompt.strip(),
+        summary_instructions=definition.summary_instructions.strip(),
+        mcp=tuple(dict.fromkeys((*definition.mcp, *definition.servers))),
         path=str(path),
         functions=functions,
     )
@@ -233,14 +233,14 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
 def agent_config(config: Config, definition: Definition | None) -> Config:
     """Return the config below the agent file, below `agents: NAME`. Raises ConfigError."""
     if definition is not None:
-        usual = config.agent
-        prompt = definition.system_prompt or ("" if definition.foreign else usual.system_prompt)
+        defaults = config.agent
+        prompt = definition.system_prompt or ("" if definition.foreign else defaults.system_prompt)
         agent = replace(
-            usual,
+            defaults,
             name=definition.name,
             system_prompt=prompt,
             tools=definition.tools,
-            summary_instructions=definition.summary_instructions or usual.summary_instructions,
+            summary_instructions=definition.summary_instructions or defaults.summary_instructions,
         )
         config = replace(config, agent=agent, model=definition.model or config.model)
         config = overlay(config, definition.config, definition.path, "config.")

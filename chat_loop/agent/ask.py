@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import random
 import time
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
 from typing import cast
 
@@ -42,7 +42,7 @@ class CallLimits(Struct, frozen=True, kw_only=True):
 
 async def ask(
     provider: Provider, request: Request, limits: CallLimits | None = None
-) -> AsyncIterator[Event]:
+) -> AsyncGenerator[Event]:
     """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError."""
     limits = limits or CallLimits()
     started = limits.clock()

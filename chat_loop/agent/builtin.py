@@ -115,8 +115,8 @@ def _command_tool(root: Path, seconds: float) -> Tool:
     environment = shell.clean_environment(os.environ)
 
     async def run(arguments: Arguments) -> str:
-        wanted = min(arguments.get("seconds", 0), shell.MAX_SECONDS)
-        limit = wanted if wanted > 0 else seconds
+        asked = min(arguments.get("seconds", 0), shell.MAX_SECONDS)
+        limit = asked if asked > 0 else seconds
         return await shell.run_command(arguments["command"], root, environment, limit)
 
     def question(arguments: Arguments) -> str:
@@ -230,29 +230,28 @@ class Workspace:
     ) -> tuple[str, Callable[[], str]]:
         """Return the diff of a change, and the function that makes it."""
 
-        def compute() -> tuple[str | None, str, str, str]:
-            """Return the file's text, its new text, a diff, and the result."""
+        def compute() -> tuple[str | None, str, str]:
+            """Return the file's text, its new text, and the result."""
             is_new = name == "write_file" and not os.path.lexists(place.path)
             before = None if is_new else place.read()
             old = before or ""
-            crlf = 0 < old.count("\n") == old.count("\r\n")  # such a file stays so
-            old = old.replace("\r\n", "\n") if crlf else old
+            if uses_crlf := _uses_crlf(old):
+                old = old.replace("\r\n", "\n")
             new, result = getattr(self, name)(place, old, **arguments)
-            new = new.replace("\r\n", "\n") if crlf else new
-            shown = place.display_path
-            title = "New file" if is_new else "Change"
-            lines = diff_lines("/dev/null" if is_new else shown, shown, old, new)
-            diff = "\n".join([f"{title} {shown}:", *lines])
-            new = new.replace("\n", "\r\n") if crlf else new
+            if uses_crlf:
+                new = new.replace("\r\n", "\n").replace("\n", "\r\n")
             if new == before:
-                raise ChatLoopError(f"{shown} already has exactly this content.")
-            return before, new, diff, result
+                raise ChatLoopError(f"{place.display_path} already has exactly this content.")
+            return before, new, result
 
-        before, _, diff, _ = compute()
+        before, new, _ = compute()
+        path = place.display_path
+        title, source = ("New file", "/dev/null") if before is None else ("Change", path)
+        diff = "\n".join([f"{title} {path}:", *diff_lines(source, path, before or "", new)])
 
         def act() -> str:
             with self._write_lock:
-                current, new, _, result = compute()  # other edits may have come before this one
+                current, new, result = compute()  # other edits may have come before this one
                 if name == "write_file" and current != before:
                     changed = f"{place.display_path} has changed since the user was asked."
                     raise ChatLoopError(changed, "Read it again.")
@@ -292,8 +291,8 @@ class Workspace:
         """Finds the lines that contain a text, in the files of a folder and its subfolders.
         Returns path:line: text.
         """
-        wanted = text.lower() if ignore_case else text
-        if not wanted or "\n" in wanted:
+        needle = text.lower() if ignore_case else text
+        if not needle or "\n" in needle:
             raise ChatLoopError("The text must be part of one line.")
         matches: list[str] = []
         characters = 0
@@ -307,7 +306,7 @@ class Workspace:
                 continue
             characters += len(whole)
             for number, line in enumerate(whole.split("\n"), 1):
-                if wanted in (line.lower() if ignore_case else line):
+                if needle in (line.lower() if ignore_case else line):
                     if len(matches) == MAX_MATCHES:
                         return "\n".join([*matches, f"[cut: the first {MAX_MATCHES} lines]"])
                     matches.append(f"{place.display_path}:{number}: {line.strip()[:MAX_LINE]}")
@@ -378,6 +377,11 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
 
 
 def _lines(text: str) -> list[str]:
-    """Return the lines of a text, with visible carriage returns."""
+    """Return the lines of a text, with visible carriage returns unless all lines have one."""
+    text = text.replace("\r\n", "\n") if _uses_crlf(text) else text
     lines = text.replace("\r", "␍").split("\n")
     return lines[:-1] if not lines[-1] else [*lines, "\\ No newline at end of file"]
+
+
+def _uses_crlf(text: str) -> bool:
+    return 0 < text.count("\n") == text.count("\r\n")

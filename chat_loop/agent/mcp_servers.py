@@ -192,8 +192,8 @@ class McpServers:
     def state(self, name: str) -> ServerState:
         """Return the state of a server. Raises UsageError for an unknown name."""
         if name not in self._configs:
-            known = ", ".join(self._configs)
-            raise UsageError(f"No MCP server named “{name[:40]}”.", f"The servers are: {known}.")
+            names = ", ".join(self._configs)
+            raise UsageError(f"No MCP server named “{name[:40]}”.", f"The servers are: {names}.")
         if name in self._connections:
             return self._connections[name].state
         config = self._configs[name]

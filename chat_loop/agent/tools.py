@@ -166,8 +166,8 @@ class Toolbox(Struct):
         """Return the tool and the arguments of a call. Raises ChatLoopError."""
         tool = self.tools.get(call.name)
         if tool is None:
-            known = f"The tools are: {', '.join(self.tools)}."
-            raise ChatLoopError(f"No tool named {call.name}.", known)
+            hint = f"The tools are: {', '.join(self.tools)}."
+            raise ChatLoopError(f"No tool named {call.name}.", hint)
         arguments = arguments_of(call.arguments)
         if arguments is None:
             again = "Call the tool again with valid JSON."
@@ -193,8 +193,8 @@ def call_text(title: str, arguments: Arguments) -> str:
         if isinstance(value, str) and "\n" in value:
             lines += [f"  {name}:", *(f"    {line}" for line in value.split("\n"))]
         else:
-            shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-            lines.append(f"  {name}: {shown}")
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            lines.append(f"  {name}: {text}")
     return "\n".join(lines)
 
 

@@ -80,7 +80,7 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
     folder, slash, start = word.rpartition("/")
     try:
         with os.scandir(os.path.expanduser(f"{folder}{slash}") or ".") as entries:  # noqa: PTH111
-            found = sorted(
+            children = sorted(
                 (entry.name, entry.is_dir())
                 for entry in islice(entries, MAX_ENTRIES)
                 if entry.name.startswith(start)
@@ -90,7 +90,7 @@ def completions(before: str) -> Iterator[tuple[str, int]]:
             )
     except (OSError, ValueError):
         return
-    for name, is_folder in found[:MAX_COMPLETIONS]:
+    for name, is_folder in children[:MAX_COMPLETIONS]:
         path = f"{folder}{slash}{name}{'/' * is_folder}"
         if quote or any(sign.isspace() for sign in path):
             path = f'"{path}' if is_folder else f'"{path}"'

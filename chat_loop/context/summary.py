@@ -9,9 +9,8 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import AsyncGenerator, Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import aclosing
-from typing import cast
 
 from msgspec import Struct, field
 from msgspec.structs import replace
@@ -191,7 +190,7 @@ class _Writer(Struct):
         try:
             async with (
                 asyncio.timeout(self.options.limit),
-                aclosing(cast(AsyncGenerator[Event], events)) as stream,
+                aclosing(events) as stream,
             ):
                 async for event in stream:
                     if isinstance(event, TextDelta):

@@ -143,8 +143,8 @@ def _call(call: records.Call, result: records.Result | None) -> str:
     failed = result is not None and result.failed
     title = f"<b>Tool: {escape(call.name)}</b> {_time(call.at)}"
     title += ' <span class="soft">it failed</span>' if failed else ""
-    shown = "<p>No result.</p>\n" if result is None else _result(result)
-    return _fold(title, code(call.arguments, "json") + shown, " failed" if failed else "")
+    outcome = "<p>No result.</p>\n" if result is None else _result(result)
+    return _fold(title, code(call.arguments, "json") + outcome, " failed" if failed else "")
 
 
 def _result(result: records.Result) -> str:

@@ -81,12 +81,8 @@ class Importer:
                 self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name)
             except OSError as error:
                 self._complain(file.name, [f"It cannot be read: {os_reason(error)}."])
-        self._read_images(path if is_folder else files[0].parent, before)
-
-    def _read_images(self, folder: Path, first: int) -> None:
-        """Read the images of the sessions from number `first` on that are beside them."""
-        store = ImageStore(folder, Files())
-        for entry in images_in(self.sessions[first:]):
+        store = ImageStore(path if is_folder else files[0].parent, Files())
+        for entry in images_in(self.sessions[before:]):
             with contextlib.suppress(ImageUnavailable):
                 self._images[entry.file] = store.data(entry.file)
 
@@ -109,11 +105,10 @@ class Importer:
         self._complain(name, problems)
 
     def _complain(self, name: str, problems: Sequence[str]) -> None:
-        shown = encode_line(name)[:100]
-        self.complaints += (f"{shown}: {problem}" for problem in problems[:_MAX_COMPLAINTS])
-        if len(problems) > _MAX_COMPLAINTS:
-            more = len(problems) - _MAX_COMPLAINTS
-            self.complaints.append(f"{shown}: There are {more:,} more problems.")
+        listed = [*problems[:_MAX_COMPLAINTS]]
+        if more := len(problems) - len(listed):
+            listed.append(f"{more:,} more problems.")
+        self.complaints += (f"{encode_line(name)[:100]}: {problem}" for problem in listed)
 
     def _read(self, data: bytes, name: str, problems: list[str]) -> list[Session]:
         """Return the sessions of a document, with valid ids. Raises ImportRefused."""
@@ -125,16 +120,13 @@ class Importer:
             self._images |= images
         elif start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:
             sessions = documents.read_markdown(data, problems)
-            if len(sessions) == 1 and not sessions[0].header.id:
-                header = replace(sessions[0].header, id=as_id(name))
-                sessions = [replace(sessions[0], header=header)]
         else:
             session, damage = legacy.read(data, Path(f"{as_id(name) or 'session'}.md"))
             if session is None:
                 raise ImportRefused("It is neither a JSON or markdown export nor a transcript.")
             problems += damage
             sessions = [session]
-        return list(map(with_valid_ids, sessions))
+        return [with_valid_ids(session, name) for session in sessions]
 
     def store(self, manager: SessionManager) -> list[StoredImport]:
         """Write the sessions, parents first, and their images; return what became of each.
@@ -150,19 +142,19 @@ class Importer:
         suffixes: Counter[str] = Counter()
         for original in sorted(self.sessions, key=_created):
             session = _with_links(original, renamed)
-            was = identity = session.header.id
+            original_id = identity = session.header.id
             changed = max(0.0, min(now, _last_used(session, now)))
             try:
-                while (written := manager.insert(session, changed)) is None:
-                    suffixes[was] += 1
-                    suffix = f"_{suffixes[was] + 1}"
-                    identity = was[: 64 - len(suffix)] + suffix
+                while (is_new := manager.insert(session, changed)) is None:
+                    suffixes[original_id] += 1
+                    suffix = f"_{suffixes[original_id] + 1}"
+                    identity = original_id[: 64 - len(suffix)] + suffix
                     session = replace(session, header=replace(session.header, id=identity))
             except OSError as error:
                 problem = f"{manager.session_file(identity)} cannot be written: {os_reason(error)}."
                 raise SaveError(problem, "What was imported until then stays.") from error
-            stored.append(StoredImport(was, identity, written))
-            renamed.setdefault(was, identity)
+            stored.append(StoredImport(original_id, identity, is_new))
+            renamed.setdefault(original_id, identity)
         missing: dict[str, None] = {}
         for entry in images_in(self.sessions):
             try:
@@ -182,10 +174,12 @@ def images_in(sessions: Iterable[Session]) -> list[Attachment]:
     return [entry for entry in entries if isinstance(entry, Attachment) and entry.is_image]
 
 
-def with_valid_ids(session: Session) -> Session:
-    """Return the session with ids that a file can have, for itself and its parent."""
+def with_valid_ids(session: Session, name: str = "") -> Session:
+    """Return the session with ids that a file can have, for itself and its parent. Without any, it
+    is called like the document.
+    """
     header = session.header
-    identity = as_id(header.id) or f"session_{header.created:%Y%m%d_%H%M%S}"
+    identity = as_id(header.id) or as_id(name) or f"session_{header.created:%Y%m%d_%H%M%S}"
     return replace(session, header=replace(header, id=identity, parent=as_id(header.parent)))
 
 

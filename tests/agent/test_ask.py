@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator
 from contextlib import aclosing
-from typing import cast
 
 import pytest
 
@@ -204,7 +202,7 @@ def test_closing_the_call_closes_the_providers_stream() -> None:
     model = Model(Says(("Hel", "lo.")))
 
     async def run() -> None:
-        async with aclosing(cast(AsyncGenerator[Event], ask(model, REQUEST))) as events:
+        async with aclosing(ask(model, REQUEST)) as events:
             assert await anext(events) == TextDelta("Hel")
         assert model.cancelled == 1
 
@@ -215,7 +213,7 @@ def test_cancelling_in_a_silence_closes_the_providers_stream() -> None:
     model = Model(Says(("Hel",), then="silence"))
 
     async def read() -> None:
-        async with aclosing(cast(AsyncGenerator[Event], ask(model, REQUEST))) as events:
+        async with aclosing(ask(model, REQUEST)) as events:
             async for _ in events:
                 pass
 

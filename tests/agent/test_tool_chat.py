@@ -273,8 +273,8 @@ def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopbac
     slow = ("run_command", {"command": "sleep 100"})
     server.enqueue(calling(slow), calling(slow), Reply(chunks=("I give up.",)))
     stopped = (
-        "The model called tools as often as it may for one reply (2). tools.max_steps in "
-        "the config allows more.\n"
+        "The model reached the limit of tool calls for one reply (2). tools.max_steps in "
+        "the config raises it.\n"
     )
     assert headless(tmp_path, server, "--yes", "-p", "Do it") == (3, "I give up.\n", stopped)
     _, second, third = (request.body for request in server.requests)

@@ -13,7 +13,7 @@ from tests.support.headless import run
 
 LENGTH = "The reply was cut off at the token limit."
 REFUSED = "The reply was refused, by the model or by a filter of its service."
-STEPS = "The model called tools as often as it may for one reply (1)."
+STEPS = "The model reached the limit of tool calls for one reply (1)."
 
 
 def at(server: Loopback) -> tuple[str, ...]:
