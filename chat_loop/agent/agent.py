@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from contextlib import aclosing
 from itertools import count
 
@@ -63,7 +63,7 @@ class Agent(Struct, frozen=True, kw_only=True):
         *,
         offer_tools: bool = True,
         first_call: int = 1,
-    ) -> AsyncIterator[Event]:
+    ) -> AsyncGenerator[Event]:
         """Yield the events of the next reply, from as many requests as its tool calls need.
 
         `max_tokens` limits each request. Calls get the ids `c1`, `c2` … from `first_call` on.

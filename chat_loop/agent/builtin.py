@@ -26,8 +26,6 @@ MAX_FILE_BYTES = 10_000_000
 MAX_LISTED = 1_000
 MAX_VISITED = 50_000
 MAX_MATCHES = 200
-MAX_SEARCHED = 200_000_000
-"""Characters of files that one search reads."""
 MAX_LINE = 300
 MAX_COMPARED = 2_000
 """Lines of a file; a diff of longer ones takes too long to be minimal."""
@@ -295,16 +293,14 @@ class Workspace:
         if not needle or "\n" in needle:
             raise ChatLoopError("The text must be part of one line.")
         matches: list[str] = []
-        characters = 0
         for place in self._files(folder, pattern):
-            if place is None or characters > MAX_SEARCHED:
+            if place is None:
                 matches.append("[cut: more files than can be searched; narrow the pattern]")
                 break
             try:
                 whole = place.read()
             except ChatLoopError:  # binary, too large, or gone
                 continue
-            characters += len(whole)
             for number, line in enumerate(whole.split("\n"), 1):
                 if needle in (line.lower() if ignore_case else line):
                     if len(matches) == MAX_MATCHES:

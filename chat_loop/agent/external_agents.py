@@ -20,6 +20,7 @@ from typing import Any
 from chat_loop.agent import functions
 from chat_loop.agent.agent_files import Definition
 from chat_loop.agent.isolation import CapturedError, describe, in_thread, on_loop
+from chat_loop.agent.tools import MAX_RESULT
 from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
 from chat_loop.providers.capabilities import window_of
@@ -27,8 +28,6 @@ from chat_loop.providers.replies import MAX_ARGUMENTS
 from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
-MAX_RESULT = 50_000
-"""Characters of a tool's result that are kept."""
 PREVIOUS_SECONDS = 10.0
 """How long an agent may take to finish a cancelled run."""
 _STOP_REASONS: Mapping[object, StopReason] = {

@@ -1,28 +1,23 @@
 """Run foreign functions so that nothing they do, print or raise disturbs the program: a function in
-its own thread, a coroutine on a separate event loop, without standard input.
+its own thread, a coroutine on a separate event loop, without standard streams.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-import contextvars
 import io
 import sys
 import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import Future
+from functools import cache
 from typing import Any, Self, TextIO, cast
 
 from msgspec import Struct
 
 from chat_loop.errors import ChatLoopError
 from chat_loop.text import one_line
-
-MAX_PRINTED = 100_000
-"""Characters of a function's output that are kept."""
-PING_SECONDS = 1.0
-"""How long the loop for coroutines may take to answer before it is replaced."""
 
 
 class CapturedError:
@@ -39,24 +34,19 @@ class CapturedError:
 
 
 class Outcome(Struct, frozen=True):
-    """The result, the output and the error of foreign code."""
+    """The result and the error of foreign code."""
 
     result: object
-    printed: str
     error: BaseException | None
 
     def text(self, name: str) -> str:
         """Return the result of a tool for the model. Raises ChatLoopError when it failed."""
-        text, error = str(self.result), self.error
-        if isinstance(error, ChatLoopError):
-            text = f"{error.message} {error.hint}".strip()
-        elif error is not None:
-            text = f"{name} failed: {describe(error, 2_000)}"
-        if self.printed.strip():
-            text = f"{text}\n\nIt printed:\n{self.printed.rstrip()}".lstrip("\n")
-        if error is not None:
-            raise ChatLoopError(text) from error
-        return text
+        if isinstance(self.error, ChatLoopError):
+            raise self.error
+        if self.error is not None:
+            failed = f"{name} failed: {describe(self.error, 2_000)}"
+            raise ChatLoopError(failed) from self.error
+        return str(self.result)
 
 
 def plain_line(text: str, length: int) -> str:
@@ -80,16 +70,15 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
 
     def run() -> None:
         result: object = None
-        with _redirected() as printed, CapturedError() as captured:
+        with _without_streams(), CapturedError() as captured:
             try:
                 result = work()
             except (asyncio.CancelledError, GeneratorExit) as error:  # here errors like any other
                 ordinary = RuntimeError(type(error).__name__)
                 raise ordinary.with_traceback(error.__traceback__) from error
-        future.set_result(Outcome(result, printed.getvalue(), captured.error))
+        future.set_result(Outcome(result, captured.error))
 
-    context = contextvars.copy_context()
-    threading.Thread(target=context.run, args=(run,), daemon=True, name="tool").start()
+    threading.Thread(target=run, daemon=True, name="tool").start()
     return await asyncio.wrap_future(future)
 
 
@@ -98,56 +87,50 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
     async def run() -> Outcome:
         result: object = None
-        with _redirected() as printed, CapturedError() as captured:
+        with _without_streams(), CapturedError() as captured:
             result = await work()
-        return Outcome(result, printed.getvalue(), captured.error)
+        return Outcome(result, captured.error)
 
-    # One loop for all: calls may share what they open on it. A loop that hangs is abandoned.
-    loop = _loops[-1] if _loops else None
-    if loop is not None:
-        answer: Future[None] = Future()
-        loop.call_soon_threadsafe(answer.set_result, None)
-        done, _ = await asyncio.wait({asyncio.wrap_future(answer)}, timeout=PING_SECONDS)
-        loop = loop if done else None
-    if loop is None:
-        loop = asyncio.new_event_loop()
-        threading.Thread(target=loop.run_forever, daemon=True, name="tools").start()
-        _loops.append(loop)
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), loop))
+    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), _loop()))
 
 
-_loops: list[asyncio.AbstractEventLoop] = []
-_output: contextvars.ContextVar[_Output] = contextvars.ContextVar("output")
+@cache
+def _loop() -> asyncio.AbstractEventLoop:
+    """Return the loop of all foreign coroutines, since calls may share what they open on it."""
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, daemon=True, name="tools").start()
+    return loop
+
+
 _redirecting = threading.Lock()
 _redirections = 0
 
 
-class _Output(io.StringIO):
-    """A text buffer with a maximum length."""
+class _Nowhere(io.StringIO):
+    """A stream that holds nothing and drops what is written."""
 
     def write(self, text: str) -> int:
-        super().write(text[: max(0, MAX_PRINTED - self.tell())])
         return len(text)
 
 
+_nowhere = _Nowhere()
+
+
 class _Stream:
-    """A standard stream while foreign code runs; other threads see a text buffer."""
+    """A standard stream while foreign code runs: only the main thread has it."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
 
     def __getattr__(self, name: str) -> Any:
-        if threading.current_thread() is threading.main_thread():
-            return getattr(self.real, name)
-        return getattr(_output.get(None) or _Output(), name)
+        is_main = threading.current_thread() is threading.main_thread()
+        return getattr(self.real if is_main else _nowhere, name)
 
 
 @contextlib.contextmanager
-def _redirected() -> Iterator[_Output]:
-    """Capture the output of this context; the last one to exit restores the real streams."""
+def _without_streams() -> Iterator[None]:
+    """Take the standard streams from other threads; the last one to exit restores them."""
     global _redirections  # noqa: PLW0603 - the streams are the process's, so is their count
-    output = _Output()
-    token = _output.set(output)
     with _redirecting:
         _redirections += 1
         if _redirections == 1:
@@ -155,9 +138,8 @@ def _redirected() -> Iterator[_Output]:
                 cast(TextIO, _Stream(stream)) for stream in (sys.stdin, sys.stdout, sys.stderr)
             )
     try:
-        yield output
+        yield
     finally:
-        _output.reset(token)
         with _redirecting:
             _redirections -= 1
             if not _redirections:

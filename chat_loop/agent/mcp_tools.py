@@ -6,7 +6,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from itertools import islice
 from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError
@@ -18,7 +17,6 @@ MAX_TEXT = 1_024
 MAX_SCHEMA = 8_192
 """Characters of JSON; of a longer schema only the names and types of the arguments are kept."""
 MAX_NAME = 256
-MAX_ARGUMENTS = 64
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """Keys that some wires refuse at the top level of a schema."""
 
@@ -48,7 +46,6 @@ def parameters(schema: Json) -> dict[str, Any]:
         for name, value in (properties.items() if isinstance(properties, dict) else ())
         if re.fullmatch(r"[A-Za-z0-9_.-]{1,64}", name)
     }
-    arguments = dict(islice(arguments.items(), MAX_ARGUMENTS))
     required = required if isinstance(required, list) else []
     basic = {
         name: {key: value[key] for key in ("type", "items") if key in value}

@@ -27,7 +27,6 @@ class Question(Struct, frozen=True, kw_only=True):
 
     file: AgentFile
     permissions: tuple[str, ...]
-    changed: bool = False
     lines: tuple[str, ...] = ()
 
 
@@ -140,7 +139,7 @@ class AgentRegistry:
             for source in (approved, file.source)
         )
         lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
-        return Question(file=file, permissions=permissions, changed=True, lines=lines)
+        return Question(file=file, permissions=permissions, lines=lines)
 
     def approve(self, file: AgentFile) -> None:
         """Approve this version. Raises AgentError when the approval cannot be written."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 from datetime import datetime, timedelta
-from typing import cast
 
 from chat_loop.agent.agent import Agent
 from chat_loop.context.messages import INTERRUPTED
@@ -60,7 +59,7 @@ class Turn:
             run = agent.run(
                 messages, max_tokens, offer_tools=self._number > 0, first_call=called + 1
             )
-            async with aclosing(cast(AsyncGenerator[Event], run)) as events:
+            async with aclosing(run) as events:
                 async for event in events:
                     self._take(event)
                     show(event)

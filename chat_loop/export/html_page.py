@@ -29,8 +29,6 @@ from chat_loop.values import Usage
 
 _MAX_TITLE = 80
 _MAX_ENTRY = 70
-_MAX_IMAGES = 40 << 20
-"""Characters of base64 in a page; of further images only the names are shown."""
 
 
 _FOLDER = files("chat_loop.export")
@@ -40,12 +38,7 @@ _PAGE = Template(_FOLDER.joinpath("page.html").read_text("utf-8"))
 
 def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> bytes:
     """Return the page of the sessions, the oldest first, with `images` by `Attachment.file`."""
-    encoded, room = {}, _MAX_IMAGES
-    for name, data in images.items():
-        image = b64encode(data).decode()
-        if len(image) <= room:
-            room -= len(image)
-            encoded[name] = image
+    encoded = {name: b64encode(data).decode() for name, data in images.items()}
     sessions = [loaded.session for loaded in chain]
     newest = sessions[-1:]
     last = max(len(chain), *(session.depth for session in newest), 0)

@@ -82,7 +82,7 @@ def open_with_consent(
         if trusted:
             return False
         if not can_ask:
-            state = "has changed since you approved it" if question.changed else "is not approved"
+            state = "has changed since you approved it" if question.lines else "is not approved"
             hint = f"chat-loop agents approve {path}; --trust-agent runs it this once."
             raise AgentError(f"The agent {path} {state}.", f"Look at it, then: {hint}")
         if instant is None:
@@ -115,7 +115,7 @@ def _ask(question: Question) -> None:
         _line(f"The agent {path} asks for:")
     for line in question.permissions if question.file.kind != "python" else ():
         _line(f"  {line}")
-    if question.changed:
+    if question.lines:
         _line("It has changed since you approved it:")
         for line in lines[:MAX_DIFF_LINES]:
             _line(f"  {line}")

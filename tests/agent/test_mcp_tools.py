@@ -159,7 +159,7 @@ def test_a_schema_that_is_nested_without_end_or_has_a_thousand_arguments() -> No
     made = parameters(deep)
     assert len(json.dumps(made)) < 1_000
     wide = parameters({"properties": {f"a{number}": {"type": "string"} for number in range(1_000)}})
-    assert list(wide["properties"]) == [f"a{number}" for number in range(64)]
+    assert wide == {"type": "object", "properties": {}}
 
 
 def test_a_list_of_tools_is_cleaned() -> None:
