@@ -67,9 +67,13 @@ class AnthropicProvider(wire.WireProvider):
                 system = ending_in_breakpoint(system)
             elif tools:
                 tools[-1]["cache_control"] = {"type": "ephemeral"}
+        # at most what the model writes and the window has left
+        window = self.window.tokens
+        left = window - 2 * sum(map(estimate, request.texts))
+        ceiling = min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
         body: dict[str, object] = {
             "model": self.model,
-            "max_tokens": request.max_tokens or self.entry.max_tokens or self._ceiling(request),
+            "max_tokens": request.max_tokens or self.entry.max_tokens or ceiling,
             "messages": messages,
             "stream": True,
         }
@@ -78,12 +82,6 @@ class AnthropicProvider(wire.WireProvider):
         if tools:
             body["tools"] = tools
         return body
-
-    def _ceiling(self, request: Request) -> int:
-        """Return the tokens of a reply: at most what the model writes and the window has left."""
-        window = self.window.tokens
-        left = window - 2 * sum(map(estimate, request.texts))
-        return min(self.reply_tokens or MIN_REPLY, max(min(MIN_REPLY, window // 5), left))
 
     def _read(self, event: Mapping[str, object], reply: Reply) -> None:
         match event.get("type"):

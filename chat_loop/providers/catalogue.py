@@ -59,12 +59,6 @@ class Entry(Struct, frozen=True, kw_only=True):
         hint = f"{' or '.join(self.keys)} to a valid key." if self.keys else f"a valid {setting}"
         return self.key_hint or f"Set {hint}"
 
-    @property
-    def model_refused(self) -> str:
-        """The hint for a model or an address that the service does not know."""
-        address = "" if self.needs_key else " The server's address usually ends in /v1."
-        return self.model_hint or f"Check the model's name; --model {self.name}:NAME.{address}"
-
     def key(self, environment: Mapping[str, str]) -> str:
         """Return the key that is set, or ""."""
         return next(filter(None, (environment.get(name, "") for name in self.keys)), "")

@@ -59,7 +59,11 @@ class LocalProvider:
         async with aclosing(self._answer(body)) as chunks:
             async for chunk in chunks:
                 if value_at(chunk, "error"):
-                    raise self._refusal(chunk)
+                    error = SERVICE.refusal_error(None, chunk)
+                    if isinstance(error, errors.ContextTooLong) and error.window:
+                        # it was trained for less than the config says
+                        self.window = Window(error.window)
+                    raise error
                 read_chunk(chunk, reply)
                 for delta in reply.take_deltas():
                     yield delta
@@ -169,12 +173,6 @@ class LocalProvider:
         child.kill()
         with suppress(OSError), child:  # what was not sent is lost with its reader
             pass
-
-    def _refusal(self, chunk: object) -> ProviderError:
-        error = SERVICE.refusal_error(None, chunk)
-        if isinstance(error, errors.ContextTooLong) and error.window:
-            self.window = Window(error.window)  # it was trained for less than the config says
-        return error
 
 
 def _send(child: subprocess.Popen[bytes], body: dict[str, object] | None) -> None:

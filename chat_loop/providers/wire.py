@@ -156,11 +156,14 @@ class WireProvider:
                 what = f"{short(str(address))} is not the address of a server."
                 raise NoProvider(what, "Write it as http://HOST:PORT/v1.")
             is_local = is_local_address(self.entry.base_url) and not self.entry.needs_key
+            model_hint = f"Check the model's name; --model {self.name}:NAME."
+            if not self.entry.needs_key:
+                model_hint += " The server's address usually ends in /v1."
             absent = f"Start {self.entry.title}, or set providers.{self.name}.base_url."
             self._service = Service(
                 host=address.netloc.decode("ascii"),
                 key_hint=self.entry.key_refused,
-                model_hint=self.entry.model_refused,
+                model_hint=self.entry.model_hint or model_hint,
                 absent_hint=absent if is_local else "",
                 stream=self.stream_type,
             )
