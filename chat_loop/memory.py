@@ -138,8 +138,8 @@ class ProjectMemory:
     @property
     def notice(self) -> str:
         """The line that a chat begins with; empty when nobody but the user can have written it."""
-        usual = not self.state.facts or self.state.own
-        return "" if usual and not self.warning else self.line
+        from_others = bool(self.state.facts) and not self.state.own
+        return self.line if from_others or self.warning else ""
 
     @property
     def warning(self) -> str:
@@ -152,16 +152,18 @@ class ProjectMemory:
         state = self.state
         if not state.facts:
             return f"Memory: none. {state.problem}" if state.problem else "Memory: none"
-        path, count = self.place.display_path(state.path), plural(len(state.facts), "fact")
-        line = f"Memory: {count} from {path}"
-        left_out = f"; {plural(len(state.left_out), 'fact')} left out (memory is full) (/memory)"
-        return line + (left_out if state.left_out else "")
+        line = (
+            f"Memory: {plural(len(state.facts), 'fact')} from {self.place.display_path(state.path)}"
+        )
+        if state.left_out:
+            line += f"; {plural(len(state.left_out), 'fact')} left out (memory is full) (/memory)"
+        return line
 
     def target(self, *, project: bool) -> Path:
         """Return the file for a new fact. Raises ChatLoopError when it cannot be used."""
         self.reload()
         if self.state.problem:
-            raise ChatLoopError(self.state.problem, "Nothing is noted while it is so.")
+            raise ChatLoopError(self.state.problem, "Fix the file first: nothing is saved.")
         if project and self.state.own:
             return locate(self.place.directory, self.place.home)[1] / NAME
         return self.state.path
@@ -185,7 +187,7 @@ class ProjectMemory:
             for fact in find_facts(text):
                 if fact.text == self.state.facts[number]:
                     return text[: fact.start] + text[fact.end :]
-            raise ChatLoopError("That fact is not in the file any more.", "/memory shows what is.")
+            raise ChatLoopError("That fact is no longer in the file.", "/memory lists the facts.")
 
         self._change(self.state.path, edit)
 
@@ -263,7 +265,7 @@ def _read(path: Path) -> str:
         reason = "it is not a regular file" if special else os_reason(error)
     if reason:
         message = f"{path} is not used as memory: {reason}."
-        raise ChatLoopError(message, "Set it right, or take it away.")
+        raise ChatLoopError(message, "Fix it, or remove it.")
     return text
 
 

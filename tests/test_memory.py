@@ -439,7 +439,7 @@ def test_a_fact_is_forgotten_where_it_stands_now(tmp_path: Path) -> None:
     book.remove(1)
     assert path.read_text("utf-8") == "# New\n\n- c\n- x\n"
     book.state = Memory(path=path, own=False, facts=("gone",))
-    with pytest.raises(ChatLoopError, match="not in the file any more"):
+    with pytest.raises(ChatLoopError, match="no longer in the file"):
         book.remove(0)
     written(path, "- d\n- e\n- d\n")
     book.reload()

@@ -7,7 +7,7 @@ session's own. Earlier messages never change, so that a provider's prompt cache 
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from itertools import groupby
@@ -90,8 +90,23 @@ class Thread(Struct, frozen=True):
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return a thread's messages. Without `tools`, calls and results become text of the user."""
-    return merge_neighbors(message for _, message in pieces(thread, tools=tools))
+    """Return a thread's messages. Without `tools`, calls and results become text of the user.
+    Neighbors of one role are joined: a query without a reply is sent together with the next one.
+    """
+    messages: list[Message] = []
+    for _, piece in pieces(thread, tools=tools):
+        if messages and messages[-1].role == piece.role:
+            last = messages[-1]
+            messages[-1] = Message(
+                piece.role,
+                "\n\n".join(filter(None, (last.text, piece.text))),
+                (*last.calls, *piece.calls),
+                (*last.results, *piece.results),
+                (*last.images, *piece.images),
+            )
+        else:
+            messages.append(piece)
+    return tuple(messages)
 
 
 def pieces(thread: Thread, *, tools: bool = True) -> Iterator[tuple[str, Message]]:
@@ -162,24 +177,6 @@ def _step(
         verb = "failed" if answer.failed else "gave"
         text = f"[{call.name} {call.arguments} {verb}: {answer.text}]"
         yield budget.USED, Message("user", text)
-
-
-def merge_neighbors(pieces: Iterable[Message]) -> tuple[Message, ...]:
-    """Join neighbors of one role: a query that got no reply is sent together with the next one."""
-    messages: list[Message] = []
-    for piece in pieces:
-        if messages and messages[-1].role == piece.role:
-            last = messages[-1]
-            messages[-1] = Message(
-                piece.role,
-                "\n\n".join(filter(None, (last.text, piece.text))),
-                (*last.calls, *piece.calls),
-                (*last.results, *piece.results),
-                (*last.images, *piece.images),
-            )
-        else:
-            messages.append(piece)
-    return tuple(messages)
 
 
 def query_message(text: str, attached: Sequence[Attachment]) -> Message:

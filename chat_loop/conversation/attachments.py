@@ -57,7 +57,7 @@ def save_files(
             try:
                 sessions.images.keep(entry.file, file.data)
             except OSError as error:
-                problem = f"{entry.name} is not kept: {os_reason(error)}."
+                problem = f"{entry.name} cannot be saved: {os_reason(error)}."
                 show(Warned(problem, "It is sent now, and may be missing later."))
         add(entry)
     show(Attached(tuple(file.description for file in files)))
@@ -84,7 +84,7 @@ def with_images(
                     raise ImageUnavailable("this model takes no images")
                 encoded = load(image)
                 if images >= MAX_IMAGES or data + len(encoded) > MAX_DATA:
-                    raise ImageUnavailable("newer ones take the room")
+                    raise ImageUnavailable("newer images fill the request")
             except ImageUnavailable as reason:
                 notes.append(f"[{image.name} is not shown: {reason}.]")
                 problems.append(f"The image {image.name} is not sent: {reason}.")

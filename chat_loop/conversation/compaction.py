@@ -207,7 +207,7 @@ class Compaction:
             await self.cancel()
         if not limits.enabled or waiting > budget.room(conversation.window):
             return  # what alone is too long is refused, and the context stays as it is
-        thread, used = conversation.thread, conversation.meter.budget().used + waiting
+        thread, used = conversation.thread, conversation.budget.used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         full = limits.max_messages and messages >= limits.max_messages
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
@@ -227,7 +227,7 @@ class Compaction:
         before it. Return False when nothing does.
         """
         conversation = self._conversation
-        last, used = conversation.session.exchanges[-1], conversation.meter.budget().used
+        last, used = conversation.session.exchanges[-1], conversation.budget.used
         if all(exchange.ref == last.ref for exchange in conversation.thread.fresh):
             return False
         conversation.add(records.Undo(number=last.query.number, at=conversation.sessions.now()))
@@ -243,7 +243,7 @@ class Compaction:
             return
         if self._failures >= MAX_FAILURES:
             return
-        thread, used = conversation.thread, conversation.meter.budget().used
+        thread, used = conversation.thread, conversation.budget.used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
         if share < budget.EARLY or used < self._not_below or self._task:
@@ -260,7 +260,7 @@ class Compaction:
         conversation, limits = self._conversation, self._conversation.options.limits
         if conversation.on_exit == "later" or self._task or self._failures >= MAX_FAILURES:
             return
-        thread, used = conversation.thread, conversation.meter.budget().used
+        thread, used = conversation.thread, conversation.budget.used
         if limits.enabled and used >= budget.EARLY * conversation.trigger:
             return
         done = len(self.prepared(thread.fresh).covered)
@@ -287,7 +287,7 @@ class Compaction:
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
-        used = conversation.meter.budget().used
+        used = conversation.budget.used
         thread = conversation.thread
         plan = await asyncio.to_thread(self._plan, thread)
         draft = await summaries.draft(thread, plan, Outcome(), used, acknowledge=True)

@@ -23,7 +23,7 @@ from chat_loop.conversation.compaction import (
     run_to_completion,
     uncancel,
 )
-from chat_loop.conversation.meter import MARGIN, ContextMeter
+from chat_loop.conversation.meter import ContextMeter
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
@@ -193,7 +193,7 @@ class Conversation:
         if restoration is None or not self.options.attach_from_archive or self.agent.calls_tools:
             return
         # 400 tokens, less on a small window
-        free = budget.room(self.window) - self.budget.used - MARGIN
+        free = budget.room(self.window) - self.budget.used - 20
         limit = min(400, self.window // 16, free)
         block, shown = restoration.block, self.context_refs()
         excerpts, refs = await asyncio.to_thread(archive.recall, text, shown, limit, block)
@@ -229,7 +229,7 @@ class Conversation:
         self, agent: Agent, number: int, messages: tuple[Message, ...], limit: int | None = None
     ) -> Reply:
         """Stream one reply of at most `limit` tokens into the file. Raises as `Turn.run` does."""
-        expected = self.meter.budget().used
+        expected = self.budget.used
 
         def estimate(text: str) -> Usage:
             return Usage(input=expected, output=self.count(text), estimated=True)

@@ -22,9 +22,6 @@ from chat_loop.wording import plural, window_text
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
 
-MARGIN = 20
-"""Tokens left free where separately counted sizes are added up."""
-
 
 class ContextMeter:
     """Fits the thread of a conversation into its model's window, and counts its tokens."""
@@ -123,7 +120,7 @@ class ContextMeter:
             text = f"The model no longer gets the oldest {plural(left_out, 'exchange')}: automatic"
             text += f" compaction is off, and {setting} is "
             text += f"{limits.max_messages or limits.max_tokens:,}."
-            conversation.show(Warned(text, "They are saved; compact keeps what matters in them."))
+            conversation.show(Warned(text, "They are saved; compact summarizes them."))
         room = budget.room(conversation.window)
         used = self.budget().used
         if used > room:  # by our own count too: a server may count too much

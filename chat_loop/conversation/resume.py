@@ -274,7 +274,7 @@ class ChildPlanner:
             said.query.number <= shared[1] for said in session.exchanges[-1:]
         ):
             whole, part = second.session.header.id, session.header.id
-            text = f"{whole} goes on from {part}: there is nothing to merge."
+            text = f"{whole} continues {part}: there is nothing to merge."
             raise UsageError(text, f"/resume {whole} has both.")
         self._covers_all = True  # a merge carries no words
         summary = merge.merge(

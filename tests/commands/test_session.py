@@ -580,7 +580,7 @@ You: /tree 1
   3  └─● “The gateway listens on… #home
          Nov 21, 23:30 · 2 queries, 220…
 You: /merge 1 2
-✗ sally_20261122_003015 goes on from sally_20261121_223015: there is nothing to merge.
+✗ sally_20261122_003015 continues sally_20261121_223015: there is nothing to merge.
   /resume sally_20261122_003015 has both.
 Goodbye!
 """

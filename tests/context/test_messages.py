@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from chat_loop.context.budget import PARTS, Budget, parts, reported, weigh
 from chat_loop.context.messages import (
     Thread,
-    merge_neighbors,
     messages_of,
     pieces,
     restoration_text,
@@ -38,7 +37,7 @@ from chat_loop.sessions.records import (
     Use,
 )
 from chat_loop.sessions.writer import render
-from chat_loop.values import Message, Role, StopReason, ToolCall, ToolResult, Usage, Window
+from chat_loop.values import Message, StopReason, ToolCall, ToolResult, Usage, Window
 from tests.support.scripted_chat import START, said, words
 from tests.support.strategies import entries as any_entries
 from tests.support.strategies import sessions, texts
@@ -122,7 +121,6 @@ Keep your response concise."""
 
 
 EXCHANGES = st.lists(st.tuples(texts, st.one_of(st.none(), texts)), max_size=5)
-TURNS = st.lists(st.builds(Message, st.sampled_from(get_args(Role)), texts))
 IDS = st.sampled_from(("c1", "c2", "c3"))
 STEPS = st.lists(
     st.one_of(
@@ -151,12 +149,13 @@ def test_messages_begin_and_end_with_the_user_and_alternate(
     assert messages[-1].text.endswith(text)
 
 
-@given(TURNS)
-def test_joining_neighbours_loses_no_word(turns: list[Message]) -> None:
-    messages = merge_neighbors(turns)
-    assert all(one.role != two.role for one, two in pairwise(messages))
+@given(sessions, st.booleans())
+def test_joining_neighbors_loses_no_word(value: Session, tools: bool) -> None:
+    thread = Thread(value)
+    messages = messages_of(thread, tools=tools)
+    assert all(first.role != second.role for first, second in pairwise(messages))
     assert "\n\n".join(filter(None, (message.text for message in messages))) == "\n\n".join(
-        filter(None, (turn.text for turn in turns))
+        piece.text for _, piece in pieces(thread, tools=tools) if piece.text
     )
 
 

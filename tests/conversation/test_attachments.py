@@ -204,7 +204,7 @@ def test_the_newest_images_go_first(number: int, width: int) -> None:
     assert [bool(message.images) for message in found] == [False] * (number - shown) + [
         True
     ] * shown
-    assert found[0].text == "[0 is not shown: newer ones take the room.]\n\n0"
+    assert found[0].text == "[0 is not shown: newer images fill the request.]\n\n0"
     assert len(problems) == number - shown
 
 
@@ -533,7 +533,7 @@ def test_an_image_that_cannot_be_kept_is_sent_all_the_same(tmp_path: Path, here:
 
     talk = seeing(Talk(tmp_path / "sessions", "I see.", files=Full()))
     asyncio.run(say(talk, "Look at @photo.png"))
-    assert warnings(talk.events) == ["photo.png is not kept: no space left on device."]
+    assert warnings(talk.events) == ["photo.png cannot be saved: no space left on device."]
     assert talk.sent[0][0].images == (SHOWN,)
 
 

@@ -490,11 +490,11 @@ async def _empty(home: Machine, work: Machine) -> tuple[str, str]:
         (_itself, "Both are sally_20261121_223015."),
         (
             _parent,
-            "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge.",
+            "sally_20261121_223017 continues sally_20261121_223015: there is nothing to merge.",
         ),
         (
             _child,
-            "sally_20261121_223017 goes on from sally_20261121_223015: there is nothing to merge.",
+            "sally_20261121_223017 continues sally_20261121_223015: there is nothing to merge.",
         ),
         (_empty, "Session sally_20261126_023015 has no exchanges: it can't be resumed."),
     ],
