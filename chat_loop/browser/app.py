@@ -36,7 +36,7 @@ from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 
 ESCAPE_SECONDS = 0.1
-"""How long an escape character waits for the rest of a key before it is the key Esc."""
+"""The wait for the rest of a key before an escape character counts as Esc."""
 MIN_LINES_BOTH = 16
 """From this many lines on there is room for the list and a preview."""
 MIN_LINES_TITLE = 6

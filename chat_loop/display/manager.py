@@ -36,8 +36,7 @@ if TYPE_CHECKING:
 MAX_CALL = 160
 """Characters of a tool call's arguments."""
 MAX_VALUE = 60
-MAX_RESULT_TEXT = 60
-"""Characters of a tool's result that are shown; of a longer one also how much it is."""
+"""Characters of one argument, and of a result; the size of a longer result is shown as well."""
 
 
 class DisplayManager:
@@ -133,7 +132,7 @@ class DisplayManager:
                 self._summary_started(event)
             case events.SummaryProgress():
                 part = f"part {event.part} of {event.parts}, " if event.parts > 1 else ""
-                self.waiting.more = f" {part}{event.characters} characters"
+                self.waiting.progress = f" {part}{event.characters} characters"
             case events.SummaryEnded():
                 self._summary_ended(event)
             case events.SummaryPrepared():
@@ -239,7 +238,7 @@ class DisplayManager:
     def begin_waiting(
         self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False
     ) -> None:
-        """Start to wait for a reply, or for the work that `text` names; `hint` names a key."""
+        """Start waiting for a reply, or for the work that `text` names; `hint` names a key."""
         self._in_reply = self._in_thinking = False
         self._close_line()
         self.waiting.begin(text, hint=hint, at_once=at_once)
@@ -247,10 +246,10 @@ class DisplayManager:
 
     def progress(self, done: int, of: int) -> None:
         """Show the progress of a long read on a terminal; safe in any thread."""
-        if done < of or (of and self.waiting.more):
-            if not self.waiting.lasts:
+        if done < of or (of and self.waiting.progress):
+            if not self.waiting.is_active:
                 self.waiting.begin("Reading sessions:", hint="")
-            self.waiting.more = f" {done:,} of {of:,}"
+            self.waiting.progress = f" {done:,} of {of:,}"
             self.out.repaint()
 
     def use_theme(self, name: str) -> None:
@@ -258,7 +257,7 @@ class DisplayManager:
         self.theme = name
 
     def stop_waiting(self) -> None:
-        """Stop to wait: the work was cancelled, or the user is asked."""
+        """Stop waiting: the work was cancelled, or the user is asked."""
         self.waiting.end()
         self._close_line()
 
@@ -272,8 +271,7 @@ class DisplayManager:
         self.out.flush()
 
     def _notice(self, columns: int) -> str:
-        default = f"{one_line(self.agent, 60)} …"
-        return self.waiting.line(default, columns)
+        return self.waiting.line(f"{one_line(self.agent, 60)} …", columns)
 
     def _close_line(self) -> None:
         self._reply.finish()
@@ -301,7 +299,7 @@ class DisplayManager:
             label = f"\x1b[{theme_of(self.theme).name}m{name}\x1b[0m" if self.theme else f"{name} "
             self._write(label)
             self._in_reply, self._line_open, self._in_thinking = True, True, False
-        self.waiting.put_off()
+        self.waiting.postpone()
         self._reply.feed(text)
 
     def _thinking(self, text: str) -> None:
@@ -310,7 +308,7 @@ class DisplayManager:
         if not self._in_thinking:
             self._close_line()
             self._in_thinking = self._line_open = True
-        self.waiting.put_off()
+        self.waiting.postpone()
         self.console.print(printable(text), style="dim", end="")
         self.out.flush()
 
@@ -328,9 +326,9 @@ class DisplayManager:
         reason, attempt = one_line(event.reason, 300), f"{event.attempt}/{event.attempts}"
         when = f" in {ceil(event.seconds)} s" if event.seconds else ""
         if self._redraws:
-            if self._in_reply or self._in_thinking or not self.waiting.lasts:
+            if self._in_reply or self._in_thinking or not self.waiting.is_active:
                 self.begin_waiting()
-            self.waiting.more = f" Trying again{when} ({attempt}): {reason}"
+            self.waiting.progress = f" Trying again{when} ({attempt}): {reason}"
         elif event.attempt == events.FIRST_RETRY:
             text = f"{reason} Trying again{when} ({attempt}); Ctrl-C stops."
             self.prose(text, "yellow", indent=2)
@@ -347,8 +345,8 @@ class DisplayManager:
             text = text.strip("\n")
             lines = text.count("\n") + 1
             size = f" ({plural(lines, 'line')}, {compact_number(len(text))} characters)"
-            size = "" if lines == 1 and len(text) <= MAX_RESULT_TEXT else size
-            first = one_line(text.partition("\n")[0], MAX_RESULT_TEXT)
+            size = "" if lines == 1 and len(text) <= MAX_VALUE else size
+            first = one_line(text.partition("\n")[0], MAX_VALUE)
             self.line(f"  {event.name}: {first}{size}{took}", "dim")
 
     def _session_found(self, event: events.SessionFound) -> None:
@@ -389,7 +387,7 @@ class DisplayManager:
     def _summary_ended(self, event: events.SummaryEnded) -> None:
         """End the line, or say why the summary was made otherwise, or not at all."""
         text = self.waiting.text
-        self.waiting.text = self.waiting.more = self.waiting.hint = ""
+        self.waiting.text = self.waiting.progress = self.waiting.hint = ""
         self.waiting.end()
         if event.source == "background":
             self.prose("Summary continues in the background.", "dim", symbol="📝")
@@ -437,6 +435,6 @@ def _arguments(text: str) -> str:
         return one_line(text, MAX_CALL)
     parts = []
     for name, value in arguments.items():
-        shown = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-        parts.append(f"{one_line(name, MAX_VALUE)}={one_line(shown, MAX_VALUE)}")
+        value_text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+        parts.append(f"{one_line(name, MAX_VALUE)}={one_line(value_text, MAX_VALUE)}")
     return one_line(", ".join(parts), MAX_CALL)

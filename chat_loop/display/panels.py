@@ -14,7 +14,6 @@ from chat_loop.wording import compaction_text, dollars_text, plural, window_text
 BAR = 30
 MIN_BAR_COLUMNS = 80
 TOPICS = 8
-"""How many topics a panel lists."""
 FIRST_WORDS = 70
 
 
@@ -141,13 +140,13 @@ def show_history(
             continue
         for name in ("topics", "decisions", "pending"):
             items = getattr(summary, name)
-            shown = items if full else items[:3]
+            listed = items if full else items[:3]
             title = "" if name == "topics" else f"{name.capitalize()}: "
-            for item in shown:
+            for item in listed:
                 text = printable(item) if full else one_line(item, 300)
                 display.prose(f"  {title}{text}", indent=4)
-            if len(shown) < len(items):
-                display.line(f"  … {len(items) - len(shown)} more", "dim")
+            if len(listed) < len(items):
+                display.line(f"  … {len(items) - len(listed)} more", "dim")
     if recent:
         display.line()
         display.line(f"[Recent] Messages {recent[0][0]}-{total}:", "bold")

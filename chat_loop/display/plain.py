@@ -30,8 +30,8 @@ def out(text: str | bytes) -> None:
     """
     try:
         if sys.stdout.isatty():
-            shown = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
-            sys.stdout.write(printable(shown))
+            decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
+            sys.stdout.write(printable(decoded))
         elif isinstance(text, bytes):
             sys.stdout.flush()
             sys.stdout.buffer.write(text)

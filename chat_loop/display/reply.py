@@ -77,8 +77,8 @@ class ReplyText:
         if self._stream is None:
             self._write(text)
             return
-        if shown := self._stream.feed(text):
-            self._write(shown)
+        if rendered := self._stream.feed(text):
+            self._write(rendered)
         self._preview(self._stream.preview())
         try:
             loop = asyncio.get_running_loop()

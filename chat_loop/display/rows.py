@@ -165,22 +165,15 @@ _LEFT = ("project", "agent", "state", "id")
 
 def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:
     """Return the cost of models' usage in US dollars; None when a price or the usage is unknown."""
-    if spent is None:
-        return None
-    total = 0.0
-    for model, usage in spent:
-        price = cost(model, usage)
-        if price is None:
-            return None
-        total += price
-    return total
+    prices = [cost(model, usage) for model, usage in spent or ()]
+    return None if spent is None or None in prices else sum(filter(None, prices))
 
 
 def unlisted_text(names: Sequence[str]) -> str:
     """Return a sentence about unlisted files of a sessions folder, and how to list them."""
-    shown = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
+    first = ", ".join(one_line(name, 100) for name in names[:3]) + (" …" if len(names) > 3 else "")
     rule = "Names of session files have letters, digits, _ and - only."
-    return f"{plural(len(names), 'file')} not listed: {shown}. {rule}"
+    return f"{plural(len(names), 'file')} not listed: {first}. {rule}"
 
 
 def nothing_text(*, filtered: bool, hidden: bool) -> str:

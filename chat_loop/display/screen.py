@@ -15,7 +15,7 @@ from typing import TextIO
 
 from chat_loop.display.text import cells, cut_to
 
-SIGNS = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
+SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURN_SECONDS = 0.12
 SOON_SECONDS = 0.3
 """The delay before the waiting line appears."""
@@ -26,30 +26,30 @@ _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Waiting:
-    """The work in progress: `text` names it, `more` its progress, `hint` a key that helps."""
+    """The work that is waited for: its name, its progress, and a key that helps."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
-        self.text = self.more = self.hint = ""
-        self.lasts = False
+        self.text = self.progress = self.hint = ""
+        self.is_active = False
         self._clock = clock
         self._since = self._delay = 0.0
 
     def begin(self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False) -> None:
-        """Start to wait; the line appears after a short delay, or at once."""
-        self.text, self.more, self.hint, self.lasts = text, "", hint, True
+        """Start waiting; the line appears after a short delay, or at once."""
+        self.text, self.progress, self.hint, self.is_active = text, "", hint, True
         self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
 
-    def put_off(self) -> None:
+    def postpone(self) -> None:
         """Hide the line until nothing has come for a while: a part of the reply is here."""
-        self.more, self._since, self._delay = "", self._clock(), PAUSE_SECONDS
+        self.progress, self._since, self._delay = "", self._clock(), PAUSE_SECONDS
 
     def end(self) -> None:
-        """Stop to wait."""
-        self.text, self.more, self.hint, self.lasts = "", "", "", False
+        """Stop waiting."""
+        self.text, self.progress, self.hint, self.is_active = "", "", "", False
 
     def next_turn(self) -> float | None:
         """Return after how many seconds the line changes; None when nothing is waited for."""
-        if not self.lasts:
+        if not self.is_active:
             return None
         return max(TURN_SECONDS, self._since + self._delay - self._clock())
 
@@ -58,10 +58,10 @@ class Waiting:
         where there is none.
         """
         seconds = self._clock() - self._since
-        if not self.lasts or seconds < self._delay:
+        if not self.is_active or seconds < self._delay:
             return ""
-        text = f"{self.text or default}{self.more}"
-        spinner = f" {SIGNS[int(seconds / TURN_SECONDS) % len(SIGNS)]}"
+        text = f"{self.text or default}{self.progress}"
+        spinner = f" {SPINNER[int(seconds / TURN_SECONDS) % len(SPINNER)]}"
         passed = f"{spinner} {int(seconds)} s" if seconds >= 1 else spinner
         if cells(text) + len(passed) + len(self.hint) < columns:
             return text + passed + self.hint

@@ -123,12 +123,12 @@ def test_a_look_that_was_stopped_tells_nothing_any_more(tmp_path: Path) -> None:
     async def run() -> tuple[bool, bool]:
         task = asyncio.ensure_future(chat_.look(look))
         await asyncio.to_thread(begun.wait, 20)
-        before = chat_.display.waiting.lasts
+        before = chat_.display.waiting.is_active
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         stopped.set()
         await asyncio.to_thread(told.wait, 20)
-        return before, chat_.display.waiting.lasts
+        return before, chat_.display.waiting.is_active
 
     assert asyncio.run(run()) == (True, False)
 

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.screen import (
     PAUSE_SECONDS,
-    SIGNS,
     SOON_SECONDS,
+    SPINNER,
     TURN_SECONDS,
     Screen,
     Waiting,
@@ -67,10 +67,10 @@ def test_the_waiting_line_never_fills_the_terminal(text: str, seconds: float, co
 
 def test_the_sign_turns_and_the_seconds_come_with_the_first() -> None:
     assert waited(SOON_SECONDS / 2) == ""
-    lines = [waited(number * TURN_SECONDS + 0.01) for number in (3, 4, len(SIGNS))]
-    turns = [f"Sally … {SIGNS[3]}", f"Sally … {SIGNS[4]}", f"Sally … {SIGNS[0]} 1 s"]
+    lines = [waited(number * TURN_SECONDS + 0.01) for number in (3, 4, len(SPINNER))]
+    turns = [f"Sally … {SPINNER[3]}", f"Sally … {SPINNER[4]}", f"Sally … {SPINNER[0]} 1 s"]
     assert lines == [f"{turn} · Esc to stop" for turn in turns]
-    assert waited(61.9, columns=20) == f"Sally … {SIGNS[int(61.9 / TURN_SECONDS) % 10]} 61 s"
+    assert waited(61.9, columns=20) == f"Sally … {SPINNER[int(61.9 / TURN_SECONDS) % 10]} 61 s"
 
 
 def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
@@ -79,7 +79,7 @@ def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
     assert waiting.next_turn() is None
     waiting.begin()
     clock.seconds = 5.0
-    waiting.put_off()
+    waiting.postpone()
     clock.seconds += PAUSE_SECONDS - 0.5
     assert waiting.line("Sally …", 80) == ""
     assert waiting.next_turn() == pytest.approx(0.5)
@@ -96,7 +96,7 @@ def test_another_attempt_is_named_until_the_reply_begins() -> None:
     display.show(Retrying(reason="It is overloaded.", seconds=4.0, attempt=2, attempts=5))
     line = display.out.live(120, 8)
     assert line.startswith("Sally … Trying again in 4 s (2/5): It is overloaded. ")
-    display.waiting.put_off()
+    display.waiting.postpone()
     assert "overloaded" not in display.waiting.line("Sally …", 120)
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.display.screen import SIGNS
+from chat_loop.display.screen import SPINNER
 from tests.support.terminal_chat import chat, compatible, leave, saved
 
 
@@ -23,17 +23,17 @@ def test_in_a_terminal_it_turns_and_leaves_nothing(tmp_path: Path, cols: int) ->
             terminal.wait_for(
                 re.compile(f"^Assistant … [{sign}]( . s)?( · Esc to stop)?$", re.MULTILINE)
             )
-            for sign in SIGNS[:3]
+            for sign in SPINNER[:3]
         ]
         assert len(signs) == 3
         terminal.wait_for(
-            re.compile(f"^Assistant … [{SIGNS}] [1-9] s( · Esc to stop)?$", re.MULTILINE)
+            re.compile(f"^Assistant … [{SPINNER}] [1-9] s( · Esc to stop)?$", re.MULTILINE)
         )
         assert terminal.text().count("Assistant") == 1
         server.release()
         terminal.wait_for(re.compile(r"Time: \d.*You:", re.DOTALL), output=True)
         text = terminal.text()
-        assert not set(SIGNS) & {*text}
+        assert not set(SPINNER) & {*text}
         assert text.count("Assistant") == 1
         assert text.count("\nYou: go\nAssistant: Hi.\nTime: ") == 1
         leave(terminal)
@@ -47,8 +47,8 @@ def test_ctrl_c_before_the_first_word_takes_the_line_back(tmp_path: Path) -> Non
         server.enqueue(Reply(chunks=("one", " two"), stall_after=0))
         terminal.mark()
         terminal.line("go")
-        terminal.wait_for(re.compile(f"^Assistant … [{SIGNS}]", re.MULTILINE))
+        terminal.wait_for(re.compile(f"^Assistant … [{SPINNER}]", re.MULTILINE))
         terminal.ctrl("c")
         terminal.wait_for(re.compile(r"Interrupted.*You:", re.DOTALL), output=True)
-        assert not set(SIGNS) & {*terminal.text()}
+        assert not set(SPINNER) & {*terminal.text()}
         leave(terminal)

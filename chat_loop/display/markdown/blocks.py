@@ -22,26 +22,26 @@ _CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")
 
 
 class Line(Struct):
-    """A line of text before it is broken. `first` stands before it, `rest` before the lines that it
-    is broken into. `source` is the number of the source's line that it begins on, `blank` says that
-    an empty line stands above it. `whole` is False where more of the line may follow.
+    """A line of text before it is broken. `prefix` stands before it, `next_prefix` before the lines
+    that it is broken into. `source` is the number of the source's line that it begins on, `blank`
+    says that an empty line stands above it. It is not `complete` where more of it may follow.
     """
 
     source: int
     spans: Sequence[Span]
-    first: tuple[Span, ...] = ()
-    rest: tuple[Span, ...] = ()
+    prefix: tuple[Span, ...] = ()
+    next_prefix: tuple[Span, ...] = ()
     blank: bool = False
     wraps: bool = False
-    whole: bool = True
+    complete: bool = True
     is_text: bool = False
 
 
 class _Container(Struct):
-    """A quote, or an item: its `marker`, which is shown once, and what stands before the rest."""
+    """A quote, or an item: its `marker`, which is shown once, and the `indent` of further lines."""
 
     marker: tuple[Span, ...]
-    rest: tuple[Span, ...]
+    indent: tuple[Span, ...]
     is_quote: bool = False
 
 
@@ -128,23 +128,23 @@ class Blocks:
         source: int,
         spans: Sequence[Span],
         *,
-        begins: bool = True,
-        indents: bool = True,
+        starts_block: bool = True,
+        indented: bool = True,
         **more: bool,
     ) -> Line:
-        """Return a line within the containers that are open; the markers of items are used up.
-        `begins` says that a block begins with it, which an empty line may part from the last one.
+        """Return a line within the open containers, whose markers are used up. An empty line may
+        stand above one that `starts_block`.
         """
-        first: list[Span] = []
-        rest: list[Span] = []
+        prefix: list[Span] = []
+        next_prefix: list[Span] = []
         for container in self._containers:
-            if indents or container.is_quote or container.marker:
-                first += container.marker or container.rest
-                rest += container.rest
+            if indented or container.is_quote or container.marker:
+                prefix += container.marker or container.indent
+                next_prefix += container.indent
                 container.marker = ()
-        above = self._lines[source - 1] if begins and source else "-"
+        above = self._lines[source - 1] if starts_block and source else "-"
         blank = not _CONTAINER.sub("", above, count=1).strip()
-        return Line(source, spans, tuple(first), tuple(rest), blank, **more)
+        return Line(source, spans, tuple(prefix), tuple(next_prefix), blank, **more)
 
     def _text(self, token: Token, opening: Token) -> Iterator[Line]:
         """Return the lines of a paragraph or a heading, as far as they are certain."""
@@ -169,16 +169,16 @@ class Blocks:
                     lines[-1].append(Span(text, span.style))
         for number, spans in enumerate(lines):
             line = self._line(
-                token.map[0] + number, spans, begins=not number, wraps=True, is_text=not style
+                token.map[0] + number, spans, starts_block=not number, wraps=True, is_text=not style
             )
-            line.whole = not grows or number < len(lines) - 1
+            line.complete = not grows or number < len(lines) - 1
             yield line
         if underlined and opening.markup == "-":
-            yield self._rule(token.map[1] - 1, begins=False)
+            yield self._rule(token.map[1] - 1, starts_block=False)
 
-    def _rule(self, source: int, *, begins: bool = True) -> Line:
+    def _rule(self, source: int, *, starts_block: bool = True) -> Line:
         spans = [Span("─" * max(1, min(_RULE, self._columns - 1)), DIM)]
-        return self._line(source, spans, begins=begins, indents=False)
+        return self._line(source, spans, starts_block=starts_block, indented=False)
 
     def _verbatim(self, token: Token) -> Iterator[Line]:
         """Return the lines of code or HTML."""
@@ -191,15 +191,15 @@ class Blocks:
         colors = CodeColors(token.info.split(" ")[0] if fenced else "")
         if fenced:
             opening = Span(f"─── {token.info.strip()}".rstrip(), DIM)
-            yield self._line(begin, [opening], indents=False)
+            yield self._line(begin, [opening], indented=False)
         words, indent = self._theme.words, "    " if token.type == "code_block" else ""
         for number, text in enumerate(texts, begin + fenced):
             spans = [Span(part, words.get(kind, "")) for part, kind in colors.line(indent + text)]
-            yield self._line(number, spans, begins=number == begin, indents=False)
+            yield self._line(number, spans, starts_block=number == begin, indented=False)
         closing = _CONTAINER.sub("", self._lines[end - 1], count=1).strip()
         closed = end - 1 > begin and closing.startswith(token.markup) and not closing.strip("`~")
         if fenced and (closed or self._ended or end < self._last):
-            yield self._line(end - 1, [Span("───", DIM)], begins=False, indents=False)
+            yield self._line(end - 1, [Span("───", DIM)], starts_block=False, indented=False)
 
     def _table(self, token: Token) -> Iterator[Line]:
         """Return the lines of a table, once its columns are known."""
@@ -218,10 +218,10 @@ class Blocks:
             shown += [(number, spans) for spans in layout.lines(row, first=number == begin + 2)]
         for number, (below, spans) in enumerate(shown):
             line = self._line(
-                below if number else begin, spans, begins=not number, wraps=not layout.widths
+                below if number else begin, spans, starts_block=not number, wraps=not layout.widths
             )
             if not layout.widths:
-                line.rest = (*line.rest, Span("  ", ""))
+                line.next_prefix = (*line.next_prefix, Span("  ", ""))
             yield line
 
 

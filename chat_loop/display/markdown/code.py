@@ -17,7 +17,7 @@ _CHANGES = {"+": "added", "-": "removed", "@": "name"}
 """The kinds of the lines of a diff by their first character."""
 
 Block = tuple[str, str, str]
-"""What goes over lines: its beginning, its end and its kind."""
+"""A comment or a string that may go over lines: its opening, its closing and its kind."""
 
 
 class Language(msgspec.Struct, frozen=True):
@@ -59,19 +59,19 @@ class CodeColors:
             self._open = self._open if end < 0 else None
             pieces.append((text[:done], kind))
         for match in self._pattern.finditer(text, done):
-            sign, kind = match[0], match.lastgroup or ""
+            part, kind = match[0], match.lastgroup or ""
             if kind == "word":
-                word = sign.lower() if self._language.any_case else sign
+                word = part.lower() if self._language.any_case else part
                 is_call = text[match.end() : match.end() + 1] == "("
                 kind = "keyword" if word in self._keywords else "name" if is_call else ""
             elif kind.startswith("block"):
                 block = self._language.blocks[int(kind.removeprefix("block"))]
                 opening, closing, kind = block
-                if not sign.endswith(closing) or len(sign) < len(opening + closing):
+                if not part.endswith(closing) or len(part) < len(opening + closing):
                     self._open = block
             if kind:
                 pieces.append((text[done : match.start()], ""))
-                pieces.append((sign, kind))
+                pieces.append((part, kind))
                 done = match.end()
         pieces.append((text[done:], ""))
         return [piece for piece in pieces if piece[0]]
@@ -94,7 +94,7 @@ def _scanner(language: Language) -> tuple[re.Pattern[str], frozenset[str]]:
         parts[f"block{number}"] = rf"{re.escape(opening)}(?:.*?{re.escape(closing)}|.*)"
     if language.comment:
         parts["comment"] = rf"(?<![\w$&]){re.escape(language.comment)}.*"
-    parts["string"] = "|".join(rf"{one}(?:[^{one}\\]|\\.)*{one}" for one in language.quotes)
+    parts["string"] = "|".join(rf"{quote}(?:[^{quote}\\]|\\.)*{quote}" for quote in language.quotes)
     parts["number"] = r"\b\d[\w.]*"
     parts["word"] = r"[^\W\d]\w*"
     pattern = "|".join(f"(?P<{name}>{part})" for name, part in parts.items())

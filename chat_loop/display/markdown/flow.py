@@ -67,26 +67,26 @@ def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[
     """
     runs: list[Run] = []
     if columns is None or not line.wraps:
-        _add(runs, gap, (*line.first, *line.spans))
+        _add(runs, gap, (*line.prefix, *line.spans))
         return runs
     room = max(1, columns - 1)
     longest = min(LONGEST_WORD, room * 2 // 3)
-    rest, indent = line.rest, sum(cells(span.text) for span in line.rest)
+    prefix, indent = line.next_prefix, sum(cells(span.text) for span in line.next_prefix)
     if 2 * indent > room:
-        rest, indent = (), 0
-    gap = _add(runs, gap, line.first)
-    column += sum(cells(span.text) for span in line.first)
+        prefix, indent = (), 0
+    gap = _add(runs, gap, line.prefix)
+    column += sum(cells(span.text) for span in line.prefix)
     begin = column
     words = words_of(line)
-    grows = not line.whole and words and not line.spans[-1].text.endswith(" ")
+    growing = not line.complete and words and not line.spans[-1].text.endswith(" ")
     for word in words:
         is_full = column > begin and column + word.blanks + word.width > room
-        moves = is_full and word.width <= longest
-        late = column + word.blanks > room - longest
-        if grows and word is words[-1] and (moves or late):
+        breaks = is_full and word.width <= longest
+        near_end = column + word.blanks > room - longest
+        if growing and word is words[-1] and (breaks or near_end):
             break
-        if moves:
-            gap, column = _add(runs, "\n", rest), indent
+        if breaks:
+            gap, column = _add(runs, "\n", prefix), indent
         else:
             gap, column = gap + " " * word.blanks, column + word.blanks
         gap = _add(runs, gap, word.parts)

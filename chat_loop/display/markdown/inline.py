@@ -28,7 +28,7 @@ _OPEN = re.compile(
     r"|[!?].*)?\Z",
     re.DOTALL,
 )
-"""What may become a link, a picture or a tag as the text grows."""
+"""The start of a link, a picture or a tag that more text may complete."""
 _SIGNS = {"backticks": "`", "link": "[", "image": "!", "autolink": "", "html_inline": "<"}
 """The signs that the rules begin with; of `<` the second rule decides."""
 _STYLES = {"em_open": ITALIC, "strong_open": BOLD, "s_open": STRUCK, "link_open": UNDERLINED}
@@ -190,8 +190,8 @@ def _delimiter_rule(rule: Rule) -> Rule:
         if not rule(state, silent):
             return False
         width = (state.pos - start) // max(1, len(state.delimiters) - first)
-        for number, found in enumerate(state.delimiters[first:]):
-            state.tokens[found.token].meta["at"] = start + number * width
+        for number, delimiter_run in enumerate(state.delimiters[first:]):
+            state.tokens[delimiter_run.token].meta["at"] = start + number * width
         return True
 
     return delimiter

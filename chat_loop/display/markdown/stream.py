@@ -44,7 +44,7 @@ class MarkdownStream:
         """The text from the last block on that may still grow."""
         self._printed = 0
         """The characters of its runs that were sent."""
-        self._held = 0
+        self._unsent = 0
         """The characters that came since something was sent."""
         self._dropped = False
         self._style = ""
@@ -54,7 +54,7 @@ class MarkdownStream:
         """Return what the terminal is sent for the next piece."""
         self._source += text
         sent = self._advance(ended=False)
-        self._held = 0 if sent else self._held + len(text)
+        self._unsent = 0 if sent else self._unsent + len(text)
         return sent
 
     def finish(self) -> str:
@@ -63,14 +63,14 @@ class MarkdownStream:
         """
         sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
         self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
-        self._held = self._waiting_rows = 0
+        self._unsent = self._waiting_rows = 0
         return sent
 
     def preview(self) -> str:
         """Return the text that is held back, as it would be sent if it ended: the rows of a table,
         or a paragraph with a sign that nothing closes.
         """
-        if self._waiting_rows < 2 and self._held < PREVIEWED:
+        if self._waiting_rows < 2 and self._unsent < PREVIEWED:
             return ""
         return copy(self)._advance(ended=True)
 
@@ -113,7 +113,7 @@ class MarkdownStream:
         gap, column = f"{empty}\n\n" if line.blank else f"{empty}\n", 0
         if begins:
             gap = ""
-            if self._leads and line.is_text and not line.first:
+            if self._leads and line.is_text and not line.prefix:
                 gap, column = " ", self._leads + 1
             elif self._leads:
                 gap = "\n"
