@@ -200,6 +200,7 @@ UNTOLD = {
 
 @pytest.mark.parametrize("text", UNTOLD.values(), ids=UNTOLD)
 def test_a_long_paste_that_the_terminal_does_not_tell(tmp_path: Path, text: str) -> None:
+    (tmp_path / "config.yaml").write_text("models: {echo: {window: 10000000}}\n")
     with chat(tmp_path) as terminal:
         typing = threading.Thread(target=terminal.send, args=(text,))
         typing.start()
@@ -239,6 +240,7 @@ def test_an_untold_paste_that_comes_in_parts_and_is_given_up(tmp_path: Path) -> 
 
 
 def test_a_paste_of_one_long_line(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("models: {echo: {window: 10000000}}\n")
     text = "漢x" * 250_000  # 1 MB
     with chat(tmp_path) as terminal:
         typing = threading.Thread(target=terminal.send, args=(f"\x1b[200~{text}\x1b[201~",))

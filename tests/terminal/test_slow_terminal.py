@@ -66,6 +66,7 @@ def stopped(home: Path) -> Iterator[tuple[Loopback, PtyChat]]:
     """A chat whose reply has come whole, but for its end, while the terminal read next to nothing
     of it.
     """
+    (home / "config.yaml").write_text("models: {m: {window: 1000000}}\n")  # the reply is long
     with Loopback() as server, chatting(home, server) as (chat, _):
         server.enqueue(STALLED)
         chat.mark()
