@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.library import archive_text
+from chat_loop.library.archive_text import MAX_HITS
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
@@ -47,16 +48,15 @@ class Archive:
         self._count = count
         self._semantic = semantic
 
-    def search(
-        self, text: str, limit: int = archive_text.MAX_HITS, without: Collection[str] = ()
-    ) -> list[Hit]:
+    def search(self, text: str, without: Collection[str] = ()) -> list[Hit]:
         """Return the hits by words, best first; none where the index cannot be used."""
-
-        def hits(index: Index) -> list[Hit]:
-            return self._hits(index, self._ancestors(index), text, limit, without)
-
         try:
-            return self._ask(hits, RECALL_SECONDS)
+            return self._ask(
+                lambda index: search_chain(
+                    index, text, self._ancestors(index), self._depth, MAX_HITS, without
+                ),
+                RECALL_SECONDS,
+            )
         except (SessionError, TimeoutError, MemoryError):
             return []
 
@@ -68,9 +68,7 @@ class Archive:
         known: str = "",
     ) -> tuple[str, tuple[str, ...]]:
         """Return what to attach to a new query, as `recall_text` does."""
-        return archive_text.recall_text(
-            self.search(text, without=without), self._count, room, known
-        )
+        return archive_text.recall_text(self.search(text, without), self._count, room, known)
 
     def call(
         self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()
@@ -88,8 +86,9 @@ class Archive:
                 return NO_ARCHIVE
             if name == READ:
                 return self._read_parent(ancestors, text)
-            most, semantic = archive_text.MAX_HITS, self._semantic
-            hits = self._hits(index, ancestors, text, most, without, semantic)
+            hits = search_chain(
+                index, text, ancestors, self._depth, MAX_HITS, without, self._semantic
+            )
             return archive_text.search_text(hits, archive_text.ROOM, self._count)
 
         try:
@@ -120,25 +119,6 @@ class Archive:
         ancestors = last_queries(self._link.id, links)
         del ancestors[self._link.id]
         return ancestors
-
-    def _hits(
-        self,
-        index: Index,
-        ancestors: Mapping[str, int],
-        text: str,
-        limit: int,
-        without: Collection[str],
-        semantic: SemanticIndex | None = None,
-    ) -> list[Hit]:
-        """Return the hits under their references in the chain, except those of `without`."""
-        depth = max(self._depth, len(ancestors) + 1)
-        depths = {identity: depth - back for back, identity in enumerate(ancestors, 1)}
-        hits = []
-        for hit in search_chain(index, text, ancestors, limit + len(without), semantic):
-            exchange = replace(hit.exchange, depth=depths[hit.row.id])
-            if exchange.ref not in without:
-                hits.append(replace(hit, exchange=exchange))
-        return hits[:limit]
 
     def _read_parent(self, ancestors: Mapping[str, int], request: str) -> str:
         """Return queries of the session before, word for word from its transcript."""

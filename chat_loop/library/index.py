@@ -26,7 +26,7 @@ from chat_loop.sessions.partial import Stamp
 from chat_loop.sessions.records import SessionRow
 
 FILE = ".index.sqlite"
-VERSION = 12
+VERSION = 13
 """The version of `schema.sql`. An index of another version is rebuilt: there are no migrations."""
 BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process that writes
 
@@ -325,8 +325,8 @@ def _columns(session: IndexedSession) -> tuple[object, ...]:
     agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
     items = session.summary.items if session.summary is not None else ""
     searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
-    ties = row.compacted, row.until, row.queries, row.mode, row.answered
-    link = msgspec.json.encode(Link(row.id, row.parent, row.merged, *ties)).decode()
+    ties = row.parent, row.merged, row.until, row.queries, row.mode, row.answered
+    link = msgspec.json.encode(Link(row.id, *ties)).decode()
     used = row.updated.timestamp() if row.updated else None
     stamp = row.id, session.size, session.changed, used, row.state
     text = msgspec.json.encode(row, enc_hook=lambda path: None).decode()

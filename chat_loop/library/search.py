@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 
@@ -98,16 +98,27 @@ def search_chain(
     index: Index,
     text: str,
     last_queries: Mapping[str, int],
+    depth: int,
     limit: int,
+    without: Collection[str] = (),
     semantic: SemanticIndex | None = None,
 ) -> list[Hit]:
-    """Return at most `limit` exchanges of these sessions up to their last queries, best first."""
+    """Return at most `limit` exchanges of these ancestors, nearest first, of a session at `depth`,
+    up to their last queries: best first, under their references, and not those of `without`.
+    """
     keys = index.keys([*last_queries])
     where = f"AND e.session IN ({', '.join(map(str, keys.values()))})"
     for identity, last in last_queries.items():
         if last != ALL and identity in keys:
             where += f" AND NOT (e.session = {keys[identity]} AND e.number > {last})"
-    return _hits(index, search(index, text, semantic, where)[:limit])
+    depth = max(depth, len(last_queries) + 1)
+    depths = {identity: depth - back for back, identity in enumerate(last_queries, 1)}
+    ranked = search(index, text, semantic, where)[: limit + len(without)]
+    hits = [
+        replace(hit, exchange=replace(hit.exchange, depth=depths[hit.row.id]))
+        for hit in _hits(index, ranked)
+    ]
+    return [hit for hit in hits if hit.exchange.ref not in without][:limit]
 
 
 def search(

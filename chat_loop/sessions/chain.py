@@ -22,7 +22,6 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
     id: str
     parent: str = ""
     merged: str = ""
-    compacted: bool = False
     until: str = ""
     """The reference of the last query of its parent that it continues; empty: all of them."""
     queries: int | None = None

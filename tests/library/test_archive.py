@@ -60,7 +60,6 @@ def test_what_the_ancestors_said_is_found_under_its_reference(tmp_path: Path) ->
         ["port of the live session"],
     )
     assert refs(archive.search("staging port")) == ["1.2", "2.2"]
-    assert refs(archive.search("staging port", limit=1)) == ["1.2"]
     assert refs(archive.search("staging port", without={"1.2"})) == ["2.2"]
 
 

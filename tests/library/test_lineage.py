@@ -27,7 +27,7 @@ def graphs(draw: st.DrawFn) -> dict[str, Link]:
     """
     there = draw(st.lists(st.sampled_from(NAMES), unique=True, max_size=len(NAMES)))
     one = st.sampled_from(("", "missing", *NAMES))
-    return {name: Link(name, draw(one), draw(one), draw(st.booleans())) for name in there}
+    return {name: Link(name, draw(one), draw(one)) for name in there}
 
 
 def above(identity: str, links: dict[str, Link]) -> set[str]:
