@@ -29,7 +29,7 @@ class BedrockProvider(AnthropicProvider):
     stream_type = "application/vnd.amazon.eventstream"
 
     def _connect(self) -> Any:
-        region = check(self.entry, os.environ, ask_machine=True)
+        region = check_access(self.entry, os.environ, ask_machine=True)
         import anthropic
         from botocore.exceptions import BotoCoreError
 
@@ -69,7 +69,7 @@ class BedrockProvider(AnthropicProvider):
             raise ValueError("not an event stream") from error
 
 
-def check(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
+def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
     """Return the region, or raise what is missing; `ask_machine` for a role over the network."""
     if find_spec(PACKAGE) is None:
         raise NoProvider(

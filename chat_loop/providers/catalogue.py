@@ -130,9 +130,9 @@ def missing_requirement(entry: Entry, environment: Mapping[str, str]) -> Provide
         entry.address(environment)
         entry.request_headers(environment)
         if entry.kind == "bedrock":
-            from chat_loop.providers.bedrock import check  # loads AWS's library
+            from chat_loop.providers.bedrock import check_access  # loads AWS's library
 
-            check(entry, environment)
+            check_access(entry, environment)
     except ProviderError as error:
         return error
     return None

@@ -103,10 +103,10 @@ def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
     candidates += _candidates(config, machine)
     installed = store.installed_models(machine.models)
     candidates += [Candidate(f"local:{model.name}", "embedded") for model in installed]
-    first: dict[str, Candidate] = {}
+    by_reference: dict[str, Candidate] = {}
     for candidate in candidates:
-        first.setdefault(candidate.reference, candidate)
-    return [*first.values()]
+        by_reference.setdefault(candidate.reference, candidate)
+    return [*by_reference.values()]
 
 
 def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
@@ -117,10 +117,10 @@ def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
             key = next((name for name in entry.keys if machine.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
             yield Candidate(f"{entry.name}:{entry.model}", note)
-    other = entry_of("compatible", config.providers)
-    if other.base_url:
-        model = f":{other.model}" if other.model else ""
-        yield Candidate(f"{other.name}{model}", f"at {without_credentials(other.base_url)}")
+    entry = entry_of("compatible", config.providers)
+    if entry.base_url:
+        model = f":{entry.model}" if entry.model else ""
+        yield Candidate(f"{entry.name}{model}", f"at {without_credentials(entry.base_url)}")
     for name in machine.servers:
         entry = with_local_port(entry_of(name, config.providers), machine)
         if server := server_at(entry.base_url, entry.key(machine.environment)):
@@ -206,7 +206,7 @@ def _build(entry: Entry, model: str, config: Config, machine: Machine) -> Provid
     if entry.kind == "scripted":
         return EchoProvider(window, takes_images=bool(images))
     entry = replace(entry, base_url=entry.address(machine.environment))
-    # None leaves the SDK to its own variables
+    # with None, the SDK reads its own variables
     by_sdk = entry.name in ("anthropic", "openai") and entry.keys == CATALOGUE[entry.name].keys
     key = None if by_sdk else entry.key(machine.environment)
     return ADAPTERS[entry.kind](model, entry, window=window, images=images, api_key=key)
