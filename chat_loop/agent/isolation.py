@@ -91,14 +91,18 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
             result = await work()
         return Outcome(result, captured.error)
 
-    return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), _loop()))
+    return await asyncio.wrap_future(
+        asyncio.run_coroutine_threadsafe(run(), background_loop("tools"))
+    )
 
 
 @cache
-def _loop() -> asyncio.AbstractEventLoop:
-    """Return the loop of all foreign coroutines, since calls may share what they open on it."""
+def background_loop(name: str) -> asyncio.AbstractEventLoop:
+    """Return the event loop with this name, which runs in a thread of its own. There is one for
+    each name, since calls may share what they open on it.
+    """
     loop = asyncio.new_event_loop()
-    threading.Thread(target=loop.run_forever, daemon=True, name="tools").start()
+    threading.Thread(target=loop.run_forever, daemon=True, name=name).start()
     return loop
 
 

@@ -1,5 +1,5 @@
-"""The MCP servers of an agent, in a thread with its own event loop: the SDK is slow to load
-and to read, and its scopes do not survive the shutdown of the main loop.
+"""The MCP servers of an agent, on an event loop in the background: the SDK is slow to load and to
+read, and its scopes do not survive the shutdown of the main loop.
 """
 
 from __future__ import annotations
@@ -9,11 +9,12 @@ import json
 import os
 import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
+from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from msgspec import Struct
 
-from chat_loop.agent.isolation import plain_line
+from chat_loop.agent.isolation import background_loop, plain_line
 from chat_loop.agent.tools import Arguments, Tool, call_text
 from chat_loop.config import McpServer
 from chat_loop.errors import ChatLoopError, UsageError
@@ -53,10 +54,8 @@ class McpServers:
         self._environment = environment
         self._connections: dict[str, McpConnection] = {}
         self._package_missing = False
-        self._loop: asyncio.AbstractEventLoop | None = None
-        self._thread: threading.Thread | None = None
+        self._running = False
         self._lock = threading.Lock()
-        self._started, self._closing = asyncio.Event(), asyncio.Event()
         self._locks = {name: asyncio.Lock() for name in self._configs}
         self._reported: set[str] = set()
         self._omitted = 0
@@ -66,26 +65,16 @@ class McpServers:
     def start(self) -> None:
         """Connect in the background; safe in any thread, and more than once."""
         with self._lock:
-            if self._thread is None:
-                loop = self._loop = asyncio.new_event_loop()
+            if not self._running:
+                self._running = True
+                asyncio.run_coroutine_threadsafe(self._connect_all(), background_loop("mcp"))
 
-                def work() -> None:
-                    with asyncio.Runner(loop_factory=lambda: loop) as runner:
-                        runner.run(self._serve())
-
-                self._thread = threading.Thread(target=work, daemon=True, name="mcp")
-                self._thread.start()
-
-    async def _serve(self) -> None:
-        """Connect all servers in this thread until `close` is called."""
+    async def _connect_all(self) -> None:
         try:
             for name in self._configs:
                 self._connect(name)
         except ImportError:
             self._package_missing = True
-        self._started.set()
-        await self._closing.wait()
-        await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
 
     def _connect(self, name: str) -> McpConnection:
         from chat_loop.agent.mcp_connection import McpConnection
@@ -107,33 +96,33 @@ class McpServers:
 
     async def close(self) -> None:
         """End all connections, and the processes with them."""
+
+        async def stop() -> None:
+            await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
+
         with self._lock:
-            thread, self._thread = self._thread, None
-        if thread is not None:
-            assert self._loop is not None
-            self._loop.call_soon_threadsafe(self._closing.set)
-            await asyncio.shield(asyncio.to_thread(thread.join, 10.0))
+            was_running, self._running = self._running, False
+        if was_running:
+            stopped = asyncio.run_coroutine_threadsafe(stop(), background_loop("mcp"))
+            await asyncio.shield(asyncio.to_thread(wait, [stopped], 10.0))
 
-    async def _in_thread(self, act: Callable[[], Coroutine[Any, Any, T]]) -> T:
+    async def _in_thread(self, work: Coroutine[Any, Any, T]) -> T:
         """Run a coroutine in the servers' thread; cancelling it here cancels it there."""
-
-        async def run() -> T:
-            await self._started.wait()
-            return await act()
-
-        if self._loop is None or self._thread is None:
+        if not self._running:
+            work.close()
             raise ChatLoopError("The MCP servers are not running.")
-        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(run(), self._loop))
+        future = asyncio.run_coroutine_threadsafe(work, background_loop("mcp"))
+        return await asyncio.wrap_future(future)
 
     async def wait_ready(self) -> None:
         """Wait until every server is connected or has failed."""
 
-        async def wait() -> None:
+        async def ready() -> None:
             for connection in self._connections.values():
                 await connection.ready.wait()
 
         self.start()
-        await self._in_thread(wait)
+        await self._in_thread(ready())
 
     async def tools(
         self,
@@ -165,7 +154,7 @@ class McpServers:
             async def call() -> str:
                 return await (await self._connected(server)).call(tool.name, arguments)
 
-            return await self._in_thread(call)
+            return await self._in_thread(call())
 
         def preview(arguments: Arguments) -> str:
             title = f"{plain_line(tool.name, 64)} of the MCP server {server}"
@@ -182,7 +171,7 @@ class McpServers:
                 await self._connected(name, again=True)
 
         self.start()
-        await self._in_thread(reconnect)
+        await self._in_thread(reconnect())
         return self.state(name)
 
     def states(self) -> tuple[ServerState, ...]:
@@ -202,7 +191,7 @@ class McpServers:
             problem = f"{MISSING} {install_hint('mcp')}"
             return ServerState(name=name, where=where, state="failed", problem=problem)
         return ServerState(
-            name=name, where=where, state="connecting" if self._thread else "not started"
+            name=name, where=where, state="connecting" if self._running else "not started"
         )
 
     def needs_approval(self, name: str, tool: str) -> bool:
