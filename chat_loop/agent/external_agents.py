@@ -92,8 +92,7 @@ class ExternalProvider:
                 yield event
             if task.cancelled():
                 raise RequestRejected(f"The agent {self.model} stopped by itself.")
-            error = task.result().error
-            if error is not None:
+            if (error := task.result().error) is not None:
                 failed = f"The agent {self.model} failed: {describe(error)}."
                 raise RequestRejected(failed) from error
         finally:

@@ -106,8 +106,8 @@ def background_loop(name: str) -> asyncio.AbstractEventLoop:
     return loop
 
 
-_redirecting = threading.Lock()
-_redirections = 0
+_streams_lock = threading.Lock()
+_foreign_runs = 0
 
 
 class _Nowhere(io.StringIO):
@@ -134,19 +134,19 @@ class _Stream:
 @contextlib.contextmanager
 def _without_streams() -> Iterator[None]:
     """Take the standard streams from other threads; the last one to exit restores them."""
-    global _redirections  # noqa: PLW0603 - the streams are the process's, so is their count
-    with _redirecting:
-        _redirections += 1
-        if _redirections == 1:
+    global _foreign_runs  # noqa: PLW0603 - the streams belong to the process, and so does the count
+    with _streams_lock:
+        _foreign_runs += 1
+        if _foreign_runs == 1:
             sys.stdin, sys.stdout, sys.stderr = (
                 cast(TextIO, _Stream(stream)) for stream in (sys.stdin, sys.stdout, sys.stderr)
             )
     try:
         yield
     finally:
-        with _redirecting:
-            _redirections -= 1
-            if not _redirections:
+        with _streams_lock:
+            _foreign_runs -= 1
+            if not _foreign_runs:
                 for name in ("stdin", "stdout", "stderr"):
                     stream = getattr(sys, name)
                     if isinstance(stream, _Stream):  # nobody else has put another one in its place

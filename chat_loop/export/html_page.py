@@ -29,8 +29,6 @@ from chat_loop.values import Usage
 
 _MAX_TITLE = 80
 _MAX_ENTRY = 70
-
-
 _FOLDER = files("chat_loop.export")
 STYLE = _FOLDER.joinpath("page.css").read_text("utf-8")
 _PAGE = Template(_FOLDER.joinpath("page.html").read_text("utf-8"))

@@ -2,8 +2,7 @@
 stdio.
 
 The script is JSON: `pages` of the list of tools, `results` by tool, `junk` that is written before
-anything else. A call of `change` has the pages in `after` from then on; `quit` ends the process; a
-tool without a result hangs. `RECORD` in the environment names a file for the process id and every
+anything else. A call of `quit` ends the process; a tool without a result hangs. `RECORD` in the environment names a file for the process id and every
 message that comes.
 """
 
