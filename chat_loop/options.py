@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from difflib import get_close_matches
 from functools import partial
 from typing import Any, NoReturn
@@ -106,29 +106,15 @@ def parser(arguments: Sequence[str] = COMMANDS) -> argparse.ArgumentParser:
     commands = made.add_subparsers(
         dest="command", metavar="COMMAND", title="commands", prog="chat-loop"
     )
+    codes = "Exit codes: 0 done, 1 failed or nothing found, 2 wrong usage."
     text = "list, search, show, branch and share saved sessions"
-    more = "Exit codes: 0 done, 1 failed or nothing found, 2 wrong usage."
-    sessions = _command(commands, "sessions", text, f"Without ACTION: list. {more}")
+    sessions = _command(commands, "sessions", text, more=f"Without ACTION: list. {codes}")
     if "sessions" in arguments:  # a chat does not wait for them
         actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
-        _add_reading(actions)
-        _add_changing(actions)
-        _add_keeping(actions)
-    _add_other_commands(commands)
-    return made
-
-
-def _chat_parser() -> _Parser:
-    made = _Parser(
-        prog="chat-loop",
-        usage=USAGE,
-        description=DESCRIPTION,
-        epilog=EPILOG,
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=30),
-    )
-    made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
-    made.set_defaults(resume="", message="", command=None)
-    _add_chat_options(made)
+        _add_reading(partial(_command, actions))
+        _add_changing(partial(_command, actions))
+        _add_keeping(partial(_command, actions))
+    _add_other_commands(partial(_command, commands))
     return made
 
 
@@ -146,6 +132,10 @@ def _json(made: Any) -> None:
     _flag(made, "--json", "print JSON", dest="as_json")
 
 
+def _session(made: argparse.ArgumentParser, name: str = "reference") -> None:
+    made.add_argument(name, metavar="SESSION", help=SESSION)
+
+
 def _count(text: str) -> int:
     if not (text.isascii() and text.isdigit() and 0 < len(text) < 10 and int(text)):
         raise argparse.ArgumentTypeError(f"“{text[:40]}” is not a number above 0")
@@ -153,45 +143,53 @@ def _count(text: str) -> int:
 
 
 def _command(
-    commands: Any, name: str, text: str, more: str = "", epilog: str | None = None
+    commands: Any, name: str, text: str, *examples: str, more: str = "", epilog: str = ""
 ) -> argparse.ArgumentParser:
-    """Add a command that is described by its help and by `more`."""
+    """Add a command or an action that is described by its help and by `more`; `examples` of an
+    action of `sessions` work as they stand.
+    """
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
     made: argparse.ArgumentParser
     made = commands.add_parser(name, help=text, description=description, epilog=epilog)
+    if examples:
+        shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
+        made.epilog = f"For example:\n{shown}"
+        made.formatter_class = argparse.RawDescriptionHelpFormatter
     return made
 
 
-def _action(actions: Any, name: str, text: str, *examples: str) -> argparse.ArgumentParser:
-    """Add an action of `sessions`, with examples that work as they stand."""
-    shown = "\n".join(f"  chat-loop sessions {example}" for example in examples)
-    made = _command(actions, name, text, epilog=f"For example:\n{shown}" if examples else None)
-    made.formatter_class = argparse.RawDescriptionHelpFormatter
-    return made
+def _chat_parser() -> _Parser:
+    made = _Parser(
+        prog="chat-loop",
+        usage=USAGE,
+        description=DESCRIPTION,
+        epilog=EPILOG,
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, max_help_position=30),
+    )
+    made.add_argument("--version", action="version", version=f"chat-loop {__version__}")
+    made.set_defaults(resume="", message="", command=None)
 
-
-def _add_chat_options(made: argparse.ArgumentParser) -> None:
-    who = made.add_argument_group("model")
+    model = made.add_argument_group("model")
     text = "e.g. anthropic:NAME or gpt-5, or gemini for its default model"
-    _value(who, "-m --model", "MODEL", text)
-    _value(who, "--agent", "NAME|PATH", "use this agent", dest="agent_reference")
-    _flag(who, "--trust-agent", "run that agent this time without asking")
-    _value(who, "--base-url", "URL", "the server for --model compatible:NAME")
-    _flag(who, "--local", "use the embedded model; offers to download one")
-    _value(who, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)
-    _value(who, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command")
-    _value(who, "--config", "FILE", "read settings from this file")
+    _value(model, "-m --model", "MODEL", text)
+    _value(model, "--agent", "NAME|PATH", "use this agent", dest="agent_reference")
+    _flag(model, "--trust-agent", "run that agent this time without asking")
+    _value(model, "--base-url", "URL", "the server for --model compatible:NAME")
+    _flag(model, "--local", "use the embedded model; offers to download one")
+    _value(model, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)
+    _value(model, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command")
+    _value(model, "--config", "FILE", "read settings from this file")
 
-    which = made.add_argument_group("conversation")
-    one_of = which.add_mutually_exclusive_group()
+    conversation = made.add_argument_group("conversation")
+    start = conversation.add_mutually_exclusive_group()
     text = "continue the last session"
     last: dict[str, Any] = {"dest": "resume", "action": "store_const", "const": LAST}
-    one_of.add_argument("-c", "--continue", help=text, **last)
+    start.add_argument("-c", "--continue", help=text, **last)
     text = "continue a saved session; without a value, choose one"
-    one_of.add_argument("-r", "--resume", nargs="?", const=BROWSE, metavar="N|ID", help=text)
-    _flag(one_of, "--new-session", "start a new session even with sessions.auto_resume")
-    _value(which, "--name", "NAME", "name the conversation", dest="title")
-    _value(which, "--sessions-dir", "DIR", "keep sessions in this folder")
+    start.add_argument("-r", "--resume", nargs="?", const=BROWSE, metavar="N|ID", help=text)
+    _flag(start, "--new-session", "start a new session even with sessions.auto_resume")
+    _value(conversation, "--name", "NAME", "name the conversation", dest="title")
+    _value(conversation, "--sessions-dir", "DIR", "keep sessions in this folder")
 
     terminal = made.add_argument_group("terminal")
     _flag(terminal, "--plain", "whole lines, no colors, nothing redrawn: for screen readers")
@@ -203,29 +201,16 @@ def _add_chat_options(made: argparse.ArgumentParser) -> None:
     _flag(question, "--yes", "run tools without asking", dest="allow")
     _value(question, "--system", "TEXT", "replace the agent's system prompt", default=None)
     _flag(question, "--no-save", "don't save the session", dest="save", action="store_false")
+    return made
 
 
-def _session(made: argparse.ArgumentParser, name: str = "reference") -> None:
-    made.add_argument(name, metavar="SESSION", help=SESSION)
-
-
-def _filters(made: argparse.ArgumentParser) -> None:
-    _value(made, "--agent", "A", "a part of the agent's name")
-    _value(made, "--tag", "T", "with this tag")
-    _value(made, "--project", "P", "a part of the working directory's path")
-    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for the last 30 days")
-    _value(made, "--before", "DATE", "not used since that date")
-    _json(made)
-
-
-def _add_reading(actions: Any) -> None:
-    add = partial(_action, actions)
+def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("list", "list conversations, most recent first", "list --tag work --since 30d")
     _value(made, "words", "WORDS", "in the name, id, agent, tags, project or summary", nargs="*")
     _flag(made, "--unfold", "list each session of a conversation separately")
     _flag(made, "--all", "include -p runs and conversations without a reply")
     _value(made, "--limit", "N", "show at most N", type=_count, default=None)
-    _filters(made)
+    _add_filters(made)
 
     made = add("show", "print one session as its file has it", "show 1", "show last --json")
     _session(made)
@@ -237,7 +222,7 @@ def _add_reading(actions: Any) -> None:
     _value(made, "words", "WORDS", "words, or exact ids and numbers", nargs="+")
     _flag(made, "--text", "by words only, not by meaning: faster")
     _value(made, "--limit", "N", "show at most N hits (10)", type=_count, default=10)
-    _filters(made)
+    _add_filters(made)
 
     made = add("tree", "show where a session comes from and where it branches", "tree 2")
     _session(made)
@@ -247,8 +232,16 @@ def _add_reading(actions: Any) -> None:
     _value(made, "words", "WORDS", "initial filter", nargs="*")
 
 
-def _add_changing(actions: Any) -> None:
-    add = partial(_action, actions)
+def _add_filters(made: argparse.ArgumentParser) -> None:
+    _value(made, "--agent", "A", "a part of the agent's name")
+    _value(made, "--tag", "T", "with this tag")
+    _value(made, "--project", "P", "a part of the working directory's path")
+    _value(made, "--since", "DATE", "used since 2026-11-21, or 30d for the last 30 days")
+    _value(made, "--before", "DATE", "not used since that date")
+    _json(made)
+
+
+def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("tag", "tag a session", "tag 1 work urgent", "tag 1 urgent --remove")
     _session(made)
     _value(made, "tags", "TAG", "letters, digits and _ . / + -", nargs="+")
@@ -278,8 +271,7 @@ def _add_changing(actions: Any) -> None:
     _session(add("delete-summary", text, "delete-summary 3"))
 
 
-def _add_keeping(actions: Any) -> None:
-    add = partial(_action, actions)
+def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     text = "export a conversation as an HTML page, markdown or JSON"
     made = add("export", text, "export 1 talk.html", "export 1 - --as json > talk.json")
     _session(made)
@@ -309,52 +301,40 @@ def _add_keeping(actions: Any) -> None:
     add("reindex", "rebuild the search index")
 
 
-def _add_agents(made: argparse.ArgumentParser) -> None:
-    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
-    add = partial(_command, actions)
-    _json(add("list", "list named agents"))
-    made = add("add", "give an agent a name")
-    _value(made, "name", "NAME", "up to 60 letters, digits and _ . + -")
-    path = "its file, or the folder of its agent.py, agent.md or agent.yaml"
-    _value(made, "path", "PATH", path)
-    made = add("remove", "remove a name; the file stays")
-    _value(made, "name", "NAME", "as the list has it")
-    made = add("show", "show an agent's file without running it")
-    _value(made, "name", "NAME|PATH", "the agent")
-    _json(made)
-    made = add("approve", "approve an agent as it is now: it runs without asking")
-    _value(made, "name", "NAME|PATH", "the agent")
-
-
-def _add_other_commands(commands: Any) -> None:
-    add = partial(_command, commands)
+def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     text = "connect to the configured MCP servers and list their tools"
-    made = add("mcp", text, "Exit codes: 0 all are connected, 1 one failed, 2 misused.")
-    _json(made)
+    add("mcp", text, more="Exit codes: 0 all are connected, 1 one failed, 2 misused.")
 
-    text = "list, show, name and approve agents"
-    _add_agents(add("agents", text, "Without ACTION: list."))
+    made = add("agents", "list, show, name and approve agents", more="Without ACTION: list.")
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _json(_command(actions, "list", "list named agents"))
+    made = _command(actions, "add", "give an agent a name")
+    _value(made, "name", "NAME", "up to 60 letters, digits and _ . + -")
+    text = "its file, or the folder of its agent.py, agent.md or agent.yaml"
+    _value(made, "path", "PATH", text)
+    made = _command(actions, "remove", "remove a name; the file stays")
+    _value(made, "name", "NAME", "as the list has it")
+    made = _command(actions, "show", "show an agent's file without running it")
+    _value(made, "name", "NAME|PATH", "the agent")
+    made = _command(actions, "approve", "approve an agent as it is now: it runs without asking")
+    _value(made, "name", "NAME|PATH", "the agent")
 
-    text = "list, install and remove embedded models"
-    actions = add("models", text).add_subparsers(dest="action", required=True, metavar="ACTION")
-    text = "list embedded models and which are installed"
-    _command(actions, "list", text)
+    made = add("models", "list, install and remove embedded models")
+    actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _command(actions, "list", "list embedded models and which are installed")
     made = _command(actions, "install", "download a model, or resume an interrupted download")
     _value(made, "name", "NAME", "which one (the recommended one)", nargs="?")
     made = _command(actions, "remove", "delete a model's file")
-    _value(made, "name", "NAME", "which one", nargs="?")
+    _value(made, "name", "NAME", "which one")
 
     text = "show which providers are available and what the others need"
     more = "Looks for model servers on this machine; no key is shown."
-    _json(add("providers", text, more))
-
-    text = "check the installation and suggest fixes"
-    made = add("doctor", text, DOCTOR)
+    _json(add("providers", text, more=more))
+    made = add("doctor", "check the installation and suggest fixes", more=DOCTOR)
     _flag(made, "--online", "send the model one small question")
     _json(made)
-
     text = "print a shell completion script"
-    made = add("completion", text, "Exit codes: 0 done, 2 misused.", COMPLETION)
+    made = add("completion", text, more="Exit codes: 0 done, 2 misused.", epilog=COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 
@@ -364,11 +344,8 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     place = _first_word(chat, words)
     name, after = [*words[place:], "", ""][:2]
     if name in COMMANDS or not HELP.isdisjoint(words):
-        if (
-            name in ("sessions", "models", "agents")
-            and after[:1] in ("", "-")
-            and after not in HELP
-        ):
+        lists = name in ("sessions", "models", "agents")
+        if lists and after[:1] in ("", "-") and after not in HELP:
             words.insert(place + 1, "list")
         options = parser(words).parse_args(words)
     else:

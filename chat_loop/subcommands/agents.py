@@ -1,6 +1,4 @@
-"""`chat-loop agents …`: the agents that have a name, their approval, and the question before one
-may run.
-"""
+"""`chat-loop agents …`: named agents, their approval, and the question before one may run."""
 
 from __future__ import annotations
 
@@ -8,7 +6,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from chat_loop.agent.agent_files import AgentFile, Definition
+from chat_loop.agent.agent_files import Definition
 from chat_loop.agent.registry import AgentRegistry, Question
 from chat_loop.commands.tools import NO_AGENTS, agent_lines, agent_rows
 from chat_loop.config import Config, Paths
@@ -30,9 +28,15 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
             _line(f"{options.name} is {path}. Talk to it with: chat-loop --agent {options.name}")
         case "remove":
             agent = registry.remove(options.name)
-            _line(f"{agent.name} is no longer the name of an agent. Its file is kept: {agent.path}")
+            _line(f"Removed the name {agent.name}. The agent's file stays: {agent.path}")
         case "show":
-            _show(registry, registry.read(options.name), as_json=options.as_json)
+            file = registry.read(options.name)
+            _line(f"Path:     {file.path}")
+            if permissions := file.permissions():
+                approved = registry.question(file) is None
+                _line(f"Approved: {'yes, as it is now' if approved else 'no'}")
+                _line(f"Asks for: {one_line('; '.join(permissions), 2_000)}")
+            out(f"\n{file.source.decode('utf-8', 'replace').rstrip()}\n")
         case "approve":
             file = registry.read(options.name)
             if file.permissions():
@@ -40,41 +44,22 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
                 _line(f"Approved {file.path} as it is now. Any change asks again.")
             else:
                 _line(f"{file.path} runs nothing: it needs no approval.")
+        case "list" if options.as_json:
+            out_json(agent_rows(registry))
         case _:
             rows = agent_rows(registry)
-            if options.as_json:
-                out_json(rows)
-            for line in () if options.as_json else agent_lines(rows):
+            for line in agent_lines(rows):
                 _line(line)
-            if not (rows or options.as_json):
+            if not rows:
                 _line(f"{NO_AGENTS} So does a file in {registry.folder}.")
     return 0
-
-
-def _show(registry: AgentRegistry, file: AgentFile, *, as_json: bool) -> None:
-    """Print whether an agent may run, what it asks for, and its file; or its values as JSON."""
-    permissions, approved = file.permissions(), registry.question(file) is None
-    if as_json:
-        values: dict[str, object] = {"path": file.path, "kind": file.kind}
-        values["description"] = file.description()
-        if file.kind != "python":
-            definition = file.definition()
-            keys = ("name", "model", "system_prompt", "summary_instructions", "tools", "mcp")
-            values |= {key: getattr(definition, key) for key in keys} | {"asks_for": permissions}
-        out_json({**values, "approved": approved, "files": {file.path.name: len(file.source)}})
-        return
-    _line(f"Path:     {file.path}")
-    if permissions:
-        _line(f"Approved: {'yes, as it is now' if approved else 'no'}")
-        _line(f"Asks for: {one_line('; '.join(permissions), 2_000)}")
-    out(f"\n{file.source.decode('utf-8', 'replace').rstrip()}\n")
 
 
 def open_with_consent(
     reference: str, paths: Paths, instant: InstantPrompt | None, *, can_ask: bool, trusted: bool
 ) -> Definition:
-    """Return the agent with this name or path, once the user lets it run; `trusted`: this once.
-    Raises AgentError, ConfigError, and KeyboardInterrupt when the user stops it.
+    """Return the agent with this name or path once the user approved it; a `trusted` one runs this
+    time without approval. Raises AgentError, ConfigError, and KeyboardInterrupt when stopped.
     """
 
     def consent(question: Question) -> bool:
@@ -107,26 +92,27 @@ def open_with_consent(
 
 def _ask(question: Question) -> None:
     """Ask whether an agent may run, as it is now. Raises AgentError when the answer is no."""
-    path, lines = question.file.path, question.lines
+    path, changes = question.file.path, question.lines
     if question.file.kind == "python":
         _line(f"The agent {path} is Python code, {len(question.file.source):,} bytes.")
         _line("It would run with your rights, and can do whatever you can.")
     else:
         _line(f"The agent {path} asks for:")
-    for line in question.permissions if question.file.kind != "python" else ():
-        _line(f"  {line}")
+        for permission in question.permissions:
+            _line(f"  {permission}")
     if question.lines:
         _line("It has changed since you approved it:")
-        for line in lines[:MAX_DIFF_LINES]:
-            _line(f"  {line}")
-        if more := len(lines[MAX_DIFF_LINES:]):
+        for change in changes[:MAX_DIFF_LINES]:
+            _line(f"  {change}")
+        if more := len(changes[MAX_DIFF_LINES:]):
             _line(f"  ({more} more lines)")
     out("Run it, now and as long as it stays as it is? (y/N) ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        hint = f"chat-loop agents show {path} shows it."
-        raise AgentError(f"The agent {path} was not run.", hint)
+        raise AgentError(
+            f"The agent {path} was not run.", f"Look at it: chat-loop agents show {path}"
+        )
 
 
 def _line(text: str) -> None:
-    """Print one line, whole: what is approved is neither cut nor broken by what stands in it."""
+    """Print one line in full, with its newlines visible: the user approves what it says."""
     out(text.replace("\n", "␊") + "\n")

@@ -30,7 +30,7 @@ LATE_SECONDS = 120
 
 
 def fork(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Begin a session that goes on from a query of another one; it is resumed later."""
+    """Begin a session that continues another one after a query; it is resumed later."""
     loaded = actions.load(options.reference)
     numbers = [exchange.query.number for exchange in loaded.session.exchanges]
     if not numbers:
@@ -45,7 +45,7 @@ def fork(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def merge(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Begin a session that goes on from two."""
+    """Begin a session that continues two others."""
     first, second = actions.load(options.first), actions.load(options.second)
 
     async def work(conversation: Conversation) -> str:
@@ -60,7 +60,7 @@ def merge(actions: SessionActions, options: argparse.Namespace) -> int:
 
 
 def compact(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Make the summary of a stored session, or make it anew."""
+    """Make or remake the summary of a stored session."""
     loaded = actions.load(options.reference)
     header, seal = loaded.session.header, loaded.session.seal
     if options.late and hasattr(signal, "alarm"):
@@ -88,8 +88,8 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
 def _in_conversation(
     actions: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
 ) -> T:
-    """Do `work` with a conversation that only makes summaries and begins sessions, in the name of
-    the agent of `header`. Raises NoProvider.
+    """Return what `work` makes of a conversation under the agent's name of `header`. Raises
+    NoProvider.
     """
     app = actions.app
     agent, summarizer = app.agent_and_summarizer()
@@ -113,29 +113,25 @@ def _in_conversation(
 
 def export(actions: SessionActions, options: argparse.Namespace) -> int:
     """Write a conversation as one document: to a file, or (-) to standard output."""
-    loaded, target = actions.load(options.reference), options.file
-    to_output = target == "-"
+    loaded, target, to_output = actions.load(options.reference), options.file, options.file == "-"
     form = exporting.export_format(options.form or "markdown" * to_output, target)
-    chain, broken = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
-    complaints = [broken] if broken else []
-    if target == "-":
-        images, lost = exporting.images_of(chain)
+    chain, problem = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
+    if to_output:
+        images, complaints = exporting.images_of(chain)
         out(exporting.export_bytes(chain, form, secrets=options.secrets, images=images))
-        complaints += lost
         if images and form == "markdown":
             count = plural(len(images), "image")
             complaints.append(f"{count} cannot be in it: export to a file, or as json.")
     else:
-        report, lost = exporting.write_export(chain, target, form, secrets=options.secrets)
+        report, complaints = exporting.write_export(chain, target, form, secrets=options.secrets)
         err(report)
-        complaints += lost
-    for complaint in complaints:
+    for complaint in filter(None, (problem, *complaints)):
         err(one_line(complaint, 300))
     return 0
 
 
 def import_(actions: SessionActions, options: argparse.Namespace) -> int:
-    """Take in exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
+    """Import exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
     importer, has_empty = importing.Importer(), False
     for name in options.files:
         before = len(importer.sessions)
@@ -148,7 +144,8 @@ def import_(actions: SessionActions, options: argparse.Namespace) -> int:
     stored = importer.store(actions.sessions)
     for complaint in importer.complaints:
         err(one_line(complaint, 300))
-    for one in stored:
-        state = "imported" if one.is_new else "there already"
-        out(f"{one.original_id}  {state}{f' as {one.id}' if one.id != one.original_id else ''}\n")
+    for session in stored:
+        state = "imported" if session.is_new else "there already"
+        state += f" as {session.id}" if session.id != session.original_id else ""
+        out(f"{session.original_id}  {state}\n")
     return int(has_empty)

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import locale
 import os
 import platform
 import shutil
@@ -16,7 +15,6 @@ import time
 from collections.abc import Iterator
 from functools import partial
 from importlib import metadata
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Literal
 
@@ -24,7 +22,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop import __version__, errors
-from chat_loop.agent import mcp_servers
 from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
@@ -76,14 +73,13 @@ class Installation(Struct, frozen=True):
 
 
 def run(options: argparse.Namespace) -> int:
-    """Print each finding as soon as it is there; return 1 when there is a problem."""
+    """Print each finding as soon as it is made; return 1 when there is a problem."""
     columns, report = plain.terminal_columns(), []
-    for option in findings(options):
-        report.append(option)
-        lines = [
-            f"{SIGNS[option.state]} {one_line(option.name, 60):<15} {one_line(option.text, 1_000)}"
-        ]
-        lines += [f"{'':18}→ {one_line(option.hint, 1_000)}"] if option.hint else []
+    for finding in findings(options):
+        report.append(finding)
+        text, hint = one_line(finding.text, 1_000), one_line(finding.hint, 1_000)
+        lines = [f"{SIGNS[finding.state]} {finding.name:<15} {text}"]
+        lines += [f"{'':18}→ {hint}"] if hint else []
         for line in () if options.as_json else lines:
             plain.out((wrapped(line, columns - 1, 18) if columns else line) + "\n")
     problems = sum(finding.state == "problem" for finding in report)
@@ -121,17 +117,18 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
     installation = Installation(options, config, paths, folder, machine)
-    for check in (folders, sessions, keys, model, servers, terminal):
+    for check in (check_folders, check_sessions, check_keys, check_model):
+        name = check.__name__.removeprefix("check_").capitalize()
         try:
             yield from check(installation)
         except errors.ChatLoopError as error:
             hint = error.hint if "\n" not in error.hint else FIRST_STEPS  # a list of models
-            yield problem(check.__name__.capitalize(), error.message, hint)
+            yield problem(name, error.message, hint)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
-            yield problem(check.__name__.capitalize(), f"This cannot be checked: {error}.")
+            yield problem(name, f"Could not be checked: {error}.")
 
 
-def folders(installation: Installation) -> Iterator[Finding]:
+def check_folders(installation: Installation) -> Iterator[Finding]:
     """Check that the folders can be written to, and by the user alone."""
     for name, folder, private in (
         ("Sessions folder", installation.sessions, 0o077),
@@ -145,7 +142,7 @@ def folders(installation: Installation) -> Iterator[Finding]:
             text = f"{above} is not a folder that you can read and write."
             yield problem(name, text, f"chmod u+rwx {above}")
         elif above != folder:
-            yield passed(name, f"{folder} is not there yet: it is made when it is needed.")
+            yield passed(name, f"{folder} does not exist yet; it is created when needed")
         elif sys.platform != "win32" and (mode := folder.stat().st_mode) & private:
             act = "changed" if mode & 0o022 else "read"
             yield warning(name, f"{folder} can be {act} by other users.", f"chmod go= {folder}")
@@ -153,11 +150,11 @@ def folders(installation: Installation) -> Iterator[Finding]:
             yield passed(name, f"{folder}, {size_text(shutil.disk_usage(folder).free)} free")
 
 
-def sessions(installation: Installation) -> Iterator[Finding]:
+def check_sessions(installation: Installation) -> Iterator[Finding]:
     """Check the sessions, of which the newest are read whole, and their index."""
     folder = installation.sessions
     stamps = listing.newest_first(folder) if folder.is_dir() else []
-    manager, damaged = SessionManager(folder), []
+    manager, damaged = SessionManager(folder), list[str]()
     for stamp in stamps[:MAX_LOADED]:
         try:
             loaded = manager.load(folder / f"{stamp.id}.md")
@@ -166,23 +163,22 @@ def sessions(installation: Installation) -> Iterator[Finding]:
         except errors.SessionError as error:
             damaged.append(error.message)
     if unlisted := listing.misnamed_files(folder):
-        hint = "Sync tools leave such copies where two machines wrote."
-        yield warning("Not listed", unlisted_text(unlisted), hint)
+        yield warning("Not listed", unlisted_text(unlisted), "Sync tools leave such copies.")
     size = size_text(sum(stamp.size for stamp in stamps))
     yield passed("Sessions", f"{plural(len(stamps), 'session')}, {size}")
     for text in damaged[:MAX_DAMAGED]:
-        yield warning("Damaged", text, "What can be read of it can still be resumed and shown.")
+        yield warning("Damaged", text, "Its readable part can still be resumed and shown.")
     try:
         stale = stale_count(folder, stamps)
     except errors.IndexUnavailable as error:
         yield warning("Index", str(error), "chat-loop sessions reindex rebuilds it.")
     else:
         text = f"{plural(stale, 'session')} behind" if stale else "up to date"
-        missing = "none yet: it is made when sessions are first listed"
+        missing = "none yet; it is created when sessions are first listed"
         yield passed("Index", missing if stale is None else text)
 
 
-def keys(installation: Installation) -> Iterator[Finding]:
+def check_keys(installation: Installation) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(installation.config.providers).values()
     environment = installation.machine.environment
@@ -192,7 +188,7 @@ def keys(installation: Installation) -> Iterator[Finding]:
         yield passed("Keys", "none is set", "chat-loop providers lists what there is.")
 
 
-def model(installation: Installation) -> Iterator[Finding]:
+def check_model(installation: Installation) -> Iterator[Finding]:
     """Check the model that would answer now; with --online ask it one small question."""
     options, config, machine = installation.options, installation.config, installation.machine
     reference = options.model or ("local" if options.local else "")
@@ -233,27 +229,6 @@ def model(installation: Installation) -> Iterator[Finding]:
         asyncio.run(ask())
         yield passed("Online", f"{name} answered in {time.monotonic() - began:.1f} s")
     except TimeoutError:
-        yield problem("Online", f"{name} gave no whole reply in {ONLINE_SECONDS:.0f} s.")
+        yield problem("Online", f"{name} did not answer in {ONLINE_SECONDS:.0f} s.")
     except errors.ChatLoopError as error:
         yield problem("Online", f"{name}: {error.message}", error.hint)
-
-
-def servers(installation: Installation) -> Iterator[Finding]:
-    """Check that the MCP servers of the config could be connected."""
-    configs = installation.config.mcp
-    if not configs:
-        yield passed("MCP", "no server in the config")
-    elif find_spec("mcp") is None or find_spec("jsonschema") is None:
-        yield problem("MCP", mcp_servers.MISSING, install_hint("mcp"))
-    else:
-        yield passed("MCP", f"{plural(len(configs), 'server')}; chat-loop mcp connects to them")
-
-
-def terminal(installation: Installation) -> Iterator[Finding]:
-    """Check that text is UTF-8, and that a terminal can edit lines."""
-    encoding = locale.getpreferredencoding(False)
-    if encoding.replace("-", "").lower() != "utf8":
-        text = f"Text is {encoding}, not UTF-8: other characters are shown as codes."
-        yield warning("Terminal", text, "export LANG=C.UTF-8")
-    else:
-        yield passed("Terminal", encoding)

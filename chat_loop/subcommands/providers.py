@@ -15,13 +15,13 @@ from chat_loop.wording import install_hint
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
-    """Print what each provider needs."""
+    """Print whether each provider can be used now, and what it needs."""
     machine = this_machine(paths.models, discover=config.discover_servers)
     return providers(config, machine, as_json=options.as_json)
 
 
 def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
-    """Print what each provider needs. Servers without a key are asked whether they are there."""
+    """Print what each provider needs. Servers that take no key are contacted."""
     rows, lines, usable = [], [], ""
     for known in entries(config.providers).values():
         entry = with_local_port(known, machine)
@@ -32,16 +32,14 @@ def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
         if not missing:
             lines.append(f"✓ {entry.name:<13} {model or 'name a model'}\n")
             usable = usable or f"{entry.name}:{model or 'MODEL'}"
-        elif hint.startswith(("export ", "Start ")):  # the sentence says it already
-            lines.append(f"· {entry.name:<13} {missing}\n")
         else:
-            lines.append(f"· {entry.name:<13} {missing} {hint}".rstrip() + "\n")
+            is_said = hint.startswith(("export ", "Start "))  # by the sentence before it
+            lines.append(f"· {entry.name:<13} {missing} {'' if is_said else hint}".rstrip() + "\n")
     if as_json:
         out_json(rows)
         return 0
-    out("".join(lines))
-    out(f"\nUse one with --model {usable or 'PROVIDER:MODEL'}; those with ✓ can be used now, with ")
-    out("the model that is shown by default.\n")
+    usage = f"Use one with --model {usable or 'PROVIDER:MODEL'}; those with ✓ can be used now"
+    out(f"{''.join(lines)}\n{usage}, with the model that is shown by default.\n")
     return 0
 
 

@@ -97,14 +97,12 @@ class SessionActions:
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
         if options.as_json:
-            printed: list[object] = []
-            for row in rows:
-                price = drawn.cost_of(row.spent, cost)
-                values = {**row_values(row, numbers.get(row.id)), "cost": price}
+            printed = [row_values(row, numbers.get(row.id)) for row in rows]
+            for values, row in zip(printed, rows, strict=True):
+                values["cost"] = drawn.cost_of(row.spent, cost)
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
                     values["branch"] = row.branch
-                printed.append(values)
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
@@ -112,8 +110,8 @@ class SessionActions:
             hidden = bool(newest_first(self.sessions.directory))
             err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
         width, now = terminal_columns(), self.sessions.now()
-        named = [str(numbers.get(row.id, "")) for row in rows]
-        table = drawn.RowTable(rows, now, cost, numbers=named, exact=not width)
+        labels = [str(numbers.get(row.id, "")) for row in rows]
+        table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
         lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]
         out("".join("".join(text for text, _ in line) + "\n" for line in lines))
         if more:
@@ -128,7 +126,8 @@ class SessionActions:
         loaded = self.sessions.load(path)
         session = loaded.session
         if options.show_summaries:
-            return self._show_summaries(session, as_json=options.as_json)
+            self._show_summaries(session, as_json=options.as_json)
+            return 0
         if not options.as_json:
             out(read_part(path)[0])
             return 0
@@ -140,29 +139,28 @@ class SessionActions:
         out_json({**values, "seal": session.seal})
         return 0
 
-    def _show_summaries(self, session: Session, *, as_json: bool) -> int:
+    def _show_summaries(self, session: Session, *, as_json: bool) -> None:
         """Print the summaries of a chain and what its compactions came to, the oldest first."""
         chain = read_chain(self.sessions, session)
         if chain.problem:
             err(chain.problem)
         sessions = [*(loaded.session for loaded in reversed(chain.ancestors)), session]
+        seals = [(session.header.id, session.seal) for session in sessions]
         if as_json:
-            out_json([{"session": session.header.id, "seal": session.seal} for session in sessions])
-            return 0
-        for session in sessions:
-            seal = session.seal
+            out_json([{"session": identity, "seal": seal} for identity, seal in seals])
+            return
+        for identity, seal in seals:
             if seal is None or seal.summary is None:
-                out(f"{session.header.id}: no summary\n\n")
+                out(f"{identity}: no summary\n\n")
                 continue
-            out(f"{session.header.id}: {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n")
-            if (made := seal.compaction) is not None:
-                price = dollars_text(made.cost)
-                out(f"{compaction_text(made)} · {made.model or 'no model'} · {price}\n")
+            out(f"{identity}: {seal.at:%Y-%m-%d %H:%M}, by {WRITERS[seal.source]}\n")
+            if (audit := seal.compaction) is not None:
+                model, price = audit.model or "no model", dollars_text(audit.cost)
+                out(f"{compaction_text(audit)} · {model} · {price}\n")
             out(f"\n{summary_block.render(seal.summary)}\n\n")
-        return 0
 
     def search(self, options: argparse.Namespace) -> int:
-        """Print the exchanges that fit, the best first."""
+        """Print the exchanges that match, the best first."""
         from chat_loop.library.archive_text import excerpts_of
         from chat_loop.library.search import search_all
         from chat_loop.library.semantic import SemanticIndex
@@ -178,12 +176,15 @@ class SessionActions:
         rows = []
         for hit in hits:
             row, query, excerpts = hit.row, hit.exchange.query, excerpts_of(hit, estimate)
-            values = row_values(row, hit.listed)
-            values = {name: values[name] for name in ("number", "name", "tags", "path")}
+            values: dict[str, object] = {
+                "number": hit.listed,
+                "name": row.name,
+                "tags": row.tags,
+                "path": row.path,
+            }
             values |= {"session": row.id, "query": query.number, "at": query.at}
             values |= {"strength": round(hit.strength, 3), "related": hit.related}
-            values["excerpts"] = {who.lower(): text for who, text in excerpts}
-            rows.append(values)
+            rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
             if not options.as_json:
                 related = " · related" if hit.related else ""
                 at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{related}"
@@ -205,13 +206,14 @@ class SessionActions:
             return 0
         for node in nodes:
             row = rows[node.id]
-            parts = [_date(row), _counts(row), row.compaction, one_line(row.name, 60)]
+            counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
+            parts = [_date(row), counts, row.compaction, one_line(row.name, 60)]
             about = "as above" if node.again else " · ".join(filter(None, parts))
             out(f"{node.stem}● {row.id}  {about}\n")
         return 0
 
     def stats(self, options: argparse.Namespace) -> int:
-        """Print what the sessions of the folder come to."""
+        """Print totals over the sessions of the folder."""
         figures = self.library.figures() if self.library.listed() else dict.fromkeys(FIGURES, 0)
         if options.as_json:
             out_json(figures)
@@ -248,7 +250,7 @@ class SessionActions:
         return 0
 
     def delete_summary(self, options: argparse.Namespace) -> int:
-        """Take the summary out of a session; its words and the audit of its compaction stay."""
+        """Delete the summary of a session; its words and the audit of its compaction stay."""
         loaded = self.load(options.reference)
         identity, seal = loaded.session.header.id, loaded.session.seal
         if seal is None or seal.summary is None:
@@ -260,7 +262,7 @@ class SessionActions:
         return 0
 
     def trash(self, options: argparse.Namespace) -> int:
-        """Move sessions to the trash; without any, list what is there."""
+        """Move sessions to the trash; without any, list the trash."""
         if not options.references:
             _print_rows(trash.list_trash(self.sessions.directory), as_json=options.as_json)
             return 0
@@ -282,18 +284,13 @@ class SessionActions:
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
         ids = dict.fromkeys(options.ids)
-        back = [
-            identity
-            for identity in ids
-            if _try_each(trash.restore, self.sessions.directory, identity)
-        ]
-        out("".join(f"{identity} is restored.\n" for identity in back))
-        return int(len(back) < len(ids))
+        folder = self.sessions.directory
+        restored = [identity for identity in ids if _try_each(trash.restore, folder, identity)]
+        out("".join(f"{identity} is restored.\n" for identity in restored))
+        return int(len(restored) < len(ids))
 
     def clean(self, options: argparse.Namespace) -> int:
-        """Move what was not used for long to the trash: whole chains, or with --originals what
-        summaries stand for.
-        """
+        """Move old conversations to the trash, or with --originals old sessions with summaries."""
         now = self.sessions.now()
         before = moment_of(options.older_than, now)
         if before > now:
@@ -302,13 +299,14 @@ class SessionActions:
         asking = not (options.dry_run or options.yes)
         if asking and not sys.stdin.isatty():
             hint = "--yes skips the question, --dry-run only shows what would be moved."
-            raise UsageError("This needs your consent, and there is no terminal to ask on.", hint)
+            raise UsageError("There is no terminal to ask for your consent on.", hint)
         (rows, _), links = self.library.rows(fold=False), self.library.links()
-        chosen = lineage.old_chains(rows, links, before)
         if options.originals:
             candidates = {row.id for row in lineage.old_originals(rows, links, before)}
             needed = {*self._needed(candidates, links)}
             chosen = lineage.old_originals(rows, links, before, needed)
+        else:
+            chosen = lineage.old_chains(rows, links, before)
         _print_rows(chosen, as_json=options.as_json)
         count = plural(len(chosen), "session")
         if options.dry_run or not chosen:
@@ -319,7 +317,7 @@ class SessionActions:
             return 1
         staying: set[str] = set()
         moved = 0
-        for row in chosen:  # children first: what a session that stays goes on from stays as well
+        for row in chosen:  # children first: the ancestors of a session that stays stay as well
             if row.id in staying:
                 err(f"{row.id} stays: another session that stays continues it.")
             elif _try_each(trash.move_to_trash, row.path):
@@ -331,9 +329,7 @@ class SessionActions:
         return int(moved < len(chosen))
 
     def _needed(self, candidates: set[str], links: Mapping[str, Link]) -> Iterator[str]:
-        """Yield the sessions whose own words may be needed, as no whole summary stands for them or
-        for one that goes on from them.
-        """
+        """Yield the sessions whose words are needed: no complete summary covers them or a child."""
         for identity in links:
             family = lineage.ancestry([identity], links)
             if not candidates.isdisjoint(family):
@@ -360,10 +356,6 @@ def row_values(row: SessionRow, number: int | None = None) -> dict[str, object]:
 
 def _date(row: SessionRow) -> str:
     return f"{'unknown':<16}" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
-
-
-def _counts(row: SessionRow) -> str:
-    return "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
 
 
 def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:

@@ -265,7 +265,6 @@ def test_a_chat_does_not_wait_for_its_servers_before_it_asks(tmp_path: Path) -> 
 
 
 def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
-    assert outcome(tmp_path, "mcp", "--json") == (0, "[]\n", "")
     nothing = "There are no MCP servers. Add servers under mcp: in config.yaml.\n"
     assert outcome(tmp_path, "mcp") == (0, "", nothing)
     configured(tmp_path, unasked=["echo"], ask=True, tools=["echo", "gone"])
@@ -275,17 +274,6 @@ def test_the_servers_on_the_command_line(tmp_path: Path) -> None:
         (f"raw: connected · 1 tool · {where}\n  echo (not asked about): It is echo.\n"),
         "",
     )
-    code, out, err = outcome(tmp_path, "mcp", "--json")
-    assert (code, err) == (0, "")
-    tools = [{"name": "echo", "description": "It is echo.", "asks": False}]
-    state = {
-        "name": "raw",
-        "state": "connected",
-        "where": where,
-        "problem": "",
-        "tools": tools,
-    }
-    assert json.loads(out) == [state]
     configured(tmp_path, command="/does/not/exist")
     assert outcome(tmp_path, "mcp")[:2] == (
         1,

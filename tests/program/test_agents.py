@@ -251,9 +251,6 @@ poet    Rhymes [2J
     assert run(home, "agents", "show", "poet").stdout.decode() == (
         f"Path:     {poet}\n\n{poet.read_text().rstrip()}\n"
     )
-    assert json.loads(run(home, "agents", "show", "poet", "--json").stdout)["tools"] == [
-        "read_file"
-    ]
     assert told(run(home, "agents", "approve", "poet")) == (
         0,
         f"{poet} runs nothing: it needs no approval.\n",

@@ -187,7 +187,7 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
             2,
             "The address of a compatible server is not set.",
         ),
-        (("--local", "-p", "x"), 2, "Fetch one: chat-loop models install qwen2.5-coder-1.5b"),
+        (("--local", "-p", "x"), 2, "To download one: chat-loop models install qwen2.5-coder-1.5b"),
         (
             ("--model", "anthropic:m", "-p", "x"),
             1,

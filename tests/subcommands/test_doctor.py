@@ -230,19 +230,6 @@ def test_the_index_as_it_stands(tmp_path: Path) -> None:
         assert index.read_bytes() == damage
 
 
-def test_mcp_servers_are_looked_at_and_not_started(tmp_path: Path) -> None:
-    mark = tmp_path / "started"
-    (tmp_path / "config.yaml").write_text(
-        f"""
-mcp:
-  here: {{command: touch, args: [{mark}]}}
-"""
-    )
-    found = examined(tmp_path, *ECHO)
-    assert one(found, "MCP")[1] == "1 server; chat-loop mcp connects to them"
-    assert not mark.exists()
-
-
 def _file_for_folder(home: Path) -> None:
     home.rmdir()
     home.write_text("in the way")
