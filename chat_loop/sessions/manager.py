@@ -143,7 +143,7 @@ class SessionManager:
             data, _ = read_part(path)
         except FileNotFoundError as error:
             message = f"Session {path.stem} is not in {path.parent}."
-            raise SessionNotFound(message, "sessions shows what is.") from error
+            raise SessionNotFound(message, "sessions lists them.") from error
         except OSError as error:
             reason = "it is a symbolic link" if error.errno == errno.ELOOP else os_reason(error)
             raise SessionError(f"{path} cannot be read: {reason}.") from error

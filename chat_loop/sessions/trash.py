@@ -25,7 +25,7 @@ def move_to_trash(path: Path) -> Path:
                 target = target.with_name(f"{path.stem[:58]}_{count}.md")
             return path.rename(target)
     except FileNotFoundError as error:
-        raise SessionNotFound(f"There is no session {path.stem} any more.") from error
+        raise SessionNotFound(f"Session {path.stem} is gone.") from error
     except OSError as error:
         raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
 
@@ -34,11 +34,10 @@ def restore(directory: Path, identity: str) -> Path:
     """Move a session out of the trash. Raises SessionNotFound and SaveError."""
     source, target = directory / FOLDER / f"{identity}.md", directory / f"{identity}.md"
     if not ID_PATTERN.fullmatch(identity) or not (source.is_file() or source.is_symlink()):
-        message = f"There is no session {identity[:80]} in the trash."
+        message = f"No session named {identity[:80]} in the trash."
         raise SessionNotFound(message, "chat-loop sessions trash lists what is.")
     if os.path.lexists(target):
-        message = f"There is a session {identity} already: nothing is brought back."
-        raise SaveError(message, "Rename one of the files.")
+        raise SaveError(f"Session {identity} exists already.", "Rename one of the files.")
     try:
         return source.rename(target)
     except OSError as error:

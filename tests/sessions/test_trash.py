@@ -47,7 +47,7 @@ def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_pat
     [path] = put(tmp_path, OLD)
     move_to_trash(path)
     path.symlink_to("nowhere")
-    with pytest.raises(SaveError, match="already: nothing is brought back"):
+    with pytest.raises(SaveError, match="exists already"):
         restore(tmp_path, OLD.header.id)
     assert path.is_symlink()
     (tmp_path / FOLDER / f"{OLD.header.id}_2.md").symlink_to("nowhere")
@@ -75,7 +75,7 @@ def test_what_is_not_there(tmp_path: Path, identity: str) -> None:
 
 
 def test_a_session_that_went_away_meanwhile(tmp_path: Path) -> None:
-    with pytest.raises(SessionNotFound, match="no session gone any more"):
+    with pytest.raises(SessionNotFound, match="gone is gone"):
         move_to_trash(tmp_path / "gone.md")
 
 

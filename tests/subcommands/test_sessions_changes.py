@@ -423,7 +423,7 @@ def test_trash_and_restore(home: Path) -> None:
         for identity in (OPEN.header.id, OLD.header.id)
     ]
     assert failure(home, "restore", "nope") == (
-        "There is no session nope in the trash. chat-loop sessions trash lists what is.\n"
+        "No session named nope in the trash. chat-loop sessions trash lists what is.\n"
     )
     both = run(home, "sessions", "restore", "../x", OLD.header.id, OPEN.header.id)
     assert (both.returncode, both.stdout.decode()) == (
@@ -441,11 +441,7 @@ def test_an_id_that_is_taken_again_is_not_overwritten(home: Path) -> None:
     put(home / "sessions", simple(OLD.header.id, at(11, 1)))
     new = path.read_bytes()
     told = failure(home, "restore", OLD.header.id)
-    assert (
-        told
-        == f"There is a session {OLD.header.id} already: nothing is brought back. Rename one of "
-        "the files.\n"
-    )
+    assert told == f"Session {OLD.header.id} exists already. Rename one of the files.\n"
     assert path.read_bytes() == new
     done(home, "trash", OLD.header.id)
     assert {row["id"] for row in json.loads(run(home, "sessions", "trash", "--json").stdout)} == {
