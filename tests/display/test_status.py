@@ -101,6 +101,7 @@ def test_what_is_cut_fits_and_what_fits_is_not_cut_to(text: str, width: int) -> 
 
 def test_wide_characters_take_two_columns() -> None:
     assert [cells("日本"), cells("é"), cells("e\u0301"), cells("👍")] == [4, 1, 1, 2]
+    assert [cells("⚠️ x"), cells("👨‍👩‍👧‍👦")] == [4, 2]
     assert cut_to("日本語", 5) == "日本…"
 
 

@@ -177,6 +177,9 @@ def test_the_first_start_greets_and_no_other(tmp_path: Path, cols: int) -> None:
         assert terminal.text().count("You:") == 1
         answered(terminal, "hello")
         leave(terminal)
+        printed = terminal.raw.decode()
+        assert "\x1b[2mchat-loop " in printed, "the banner is dim"
+        assert "\x1b[1;32mYou: \x1b[0mhello" in printed, "the prompt stands out in the scrollback"
     with chat(tmp_path, cols=cols) as terminal:
         assert "Welcome" not in terminal.text()
         leave(terminal)
