@@ -202,7 +202,6 @@ class DisplayManager:
     def table(
         self,
         rows: Sequence[Sequence[str]],
-        style: str = "",
         *,
         numbers: Collection[int] = (),
         gap: str = "  ",
@@ -214,7 +213,7 @@ class DisplayManager:
             for at, (text, width) in enumerate(zip(row, widths, strict=True)):
                 blanks = " " * (width - cells(text))
                 texts.append(f"{blanks}{text}" if at in numbers else f"{text}{blanks}")
-            self.line(gap.join(texts).rstrip(), style)
+            self.line(gap.join(texts).rstrip())
 
     def lines(self, pairs: Iterable[tuple[str, str]]) -> None:
         """Print aligned label-value lines."""

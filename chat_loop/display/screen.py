@@ -20,7 +20,7 @@ TURN_SECONDS = 0.12
 SOON_SECONDS = 0.3
 """The delay before the waiting line appears."""
 PAUSE_SECONDS = 2.0
-"""A reply without a word for so long gets the waiting line again."""
+"""The silence in a reply after which the waiting line appears again."""
 STOP_HINT = " · Esc to stop"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -40,7 +40,7 @@ class Waiting:
         self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
 
     def postpone(self) -> None:
-        """Hide the line until nothing has come for a while: a part of the reply is here."""
+        """Hide the line until a reply that arrives pauses."""
         self.progress, self._since, self._delay = "", self._clock(), PAUSE_SECONDS
 
     def end(self) -> None:

@@ -83,12 +83,12 @@ class MarkdownStream:
         before_last: int | None = None
         sent: list[str] = []
         total = 0
-        empty, begins = "", not self._dropped
+        empty, is_first = "", not self._dropped
         for line in blocks.lines():
             if line.source >= last_start and before_last is None:
                 before_last = total
-            runs = self._runs(line, empty, columns, begins=begins)
-            begins = begins and not runs
+            runs = self._runs(line, empty, columns, is_first=is_first)
+            is_first = is_first and not runs
             empty = "" if runs else f"{empty}\n"
             for run in runs:
                 skip = max(0, self._printed - total)
@@ -106,12 +106,12 @@ class MarkdownStream:
             self._dropped = True
         return "".join(sent)
 
-    def _runs(self, line: Line, empty: str, columns: int, *, begins: bool) -> list[Run]:
-        """Return the runs of a line behind the newlines of `empty` lines. `begins` says that it is
-        the first one of the text.
+    def _runs(self, line: Line, empty: str, columns: int, *, is_first: bool) -> list[Run]:
+        """Return the runs of a line, the first of the text or not, behind the newlines of `empty`
+        lines.
         """
         gap, column = f"{empty}\n\n" if line.blank else f"{empty}\n", 0
-        if begins:
+        if is_first:
             gap = ""
             if self._leads and line.is_text and not line.prefix:
                 gap, column = " ", self._leads + 1
@@ -134,13 +134,10 @@ class MarkdownStream:
 
 
 def _stable_length(source: str) -> int:
-    """Return how much of a text is read as far as more of it cannot change what its last line
-    begins.
-    """
+    """Return the length of the text in which more of it cannot change what the last line begins."""
     begin = source.rfind("\n") + 1
-    half = _INCOMPLETE_MARKUP.search(source, begin)
-    end = half.start() if half else len(source)
-    undecided = _UNDECIDED_LINE.fullmatch(source, begin) or _UNDECIDED_LINE.fullmatch(
-        source, begin, end
-    )
-    return begin if undecided else end
+    markup = _INCOMPLETE_MARKUP.search(source, begin)
+    end = markup.start() if markup else len(source)
+    ends = (len(source), end)
+    is_undecided = any(_UNDECIDED_LINE.fullmatch(source, begin, stop) for stop in ends)
+    return begin if is_undecided else end
