@@ -152,9 +152,8 @@ class ProjectMemory:
         state = self.state
         if not state.facts:
             return f"Memory: none. {state.problem}" if state.problem else "Memory: none"
-        line = (
-            f"Memory: {plural(len(state.facts), 'fact')} from {self.place.display_path(state.path)}"
-        )
+        where = self.place.display_path(state.path)
+        line = f"Memory: {plural(len(state.facts), 'fact')} from {where}"
         if state.left_out:
             line += f"; {plural(len(state.left_out), 'fact')} left out (memory is full) (/memory)"
         return line

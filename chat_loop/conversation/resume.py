@@ -276,12 +276,12 @@ class ChildPlanner:
             whole, part = second.session.header.id, session.header.id
             text = f"{whole} continues {part}: there is nothing to merge."
             raise UsageError(text, f"/resume {whole} has both.")
-        self._covers_all = True  # a merge carries no words
+        self._covers_all, conversation = True, self._conversation  # a merge carries no words
         summary = merge.merge(
             (await self._summary_of(first, self._thread(first)))[0],
             (await self._summary_of(second, self._thread(second)))[0],
-            self._summaries.ledger_room,
-            self._conversation.count,
+            budget.ledger_room(conversation.window, conversation.options.limits),
+            conversation.count,
             fork=fork,
             shift=depth - fork,
         )

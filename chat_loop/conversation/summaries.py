@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -30,11 +30,6 @@ class SummaryWriter:
     def __init__(self, conversation: Conversation) -> None:
         self._conversation = conversation
 
-    @property
-    def ledger_room(self) -> int:
-        """The tokens that the ledger of a block may take."""
-        return budget.ledger_room(self._conversation.window, self._conversation.options.limits)
-
     async def narrate(
         self,
         thread: Thread,
@@ -52,7 +47,7 @@ class SummaryWriter:
         await compaction.cancel()
         if rest := span[len(outcome.covered) :]:
             more = await self.ask(rest, thread.inherited, focus, optional=optional)
-            outcome = self.join(outcome, more)
+            outcome = summary.join_outcomes(outcome, more)
         problem = outcome.problem.removesuffix(".")
         if problem:
             problem = f"Summary failed: {problem}. {fallback or 'It is made without the model.'}"
@@ -76,25 +71,19 @@ class SummaryWriter:
     ) -> Outcome:
         """Ask the models for the narrative of `span`; when `quiet`, show nothing of it."""
         conversation, own = self._conversation, self._conversation.agent.provider
-        first = self._conversation.options.summarizer
+        first = conversation.options.summarizer
         routes = (own,) if first is None else (first, own)
-        options, limits = self._conversation.options.summary, conversation.agent.limits
-        options = replace(options, limits=limits, optional=optional)
+        limits = conversation.agent.limits
+        options = replace(conversation.options.summary, limits=limits, optional=optional)
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
             options = replace(options, limit=max(options.limit, 600.0))
-
-        def show(event: Event) -> None:
-            if not quiet:
-                conversation.show(event)
-
+        show: Callable[[Event], None] = (lambda event: None) if quiet else conversation.show
         count = conversation.count
         return await summary.summarize(
             routes, span, parent, count=count, show=show, options=options, focus=focus
         )
 
-    def join(self, first: Outcome, second: Outcome) -> Outcome:
-        """Return the outcome of a span's beginning and rest as one; the first may be empty."""
-        return summary.join_outcomes(first, second) if first.covered else second
+    join = staticmethod(summary.join_outcomes)
 
     def cover(self, thread: Thread, outcome: Outcome | None = None) -> Summary:
         """Return the final block of a session, which covers everything in it."""
@@ -115,8 +104,9 @@ class SummaryWriter:
         rest = span[len(outcome.covered) :]
         if rest or not parts:
             parts.append(summary.extract(rest, parent))
-        narrative, count = summary.join(parts, parent), self._conversation.count
-        return ledger.ledger(parent, narrative, span, tail, pins, self.ledger_room, count)
+        conversation, narrative = self._conversation, summary.join(parts, parent)
+        room = budget.ledger_room(conversation.window, conversation.options.limits)
+        return ledger.ledger(parent, narrative, span, tail, pins, room, conversation.count)
 
     async def draft(
         self,
