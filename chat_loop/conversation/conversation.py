@@ -153,18 +153,18 @@ class Conversation:
 
     async def _ask(self, text: str, files: Sequence[QueryFile], waiting: int) -> Reply:
         """Ask; the query takes `waiting` tokens."""
-        stopped: asyncio.CancelledError | None = None
+        cancellation: asyncio.CancelledError | None = None
         try:
             await self.compaction.make_room(waiting)
         except asyncio.CancelledError as error:
-            stopped = error
+            cancellation = error
         number, now = self.live.next_number, self.sessions.now
         self.add(records.Query(number=number, at=now(), text=text))
         if files:
             attachments.save_files(files, number, self.sessions, self.add, self.show)
-        if stopped is not None:
+        if cancellation is not None:
             self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
-            raise stopped
+            raise cancellation
         if self.archive is not None:
             await self._recall(self.archive, number, text)
         if self._servers is not None and self.agent.provider.calls_tools:
@@ -195,8 +195,8 @@ class Conversation:
         # 400 tokens, less on a small window
         free = budget.room(self.window) - self.budget.used - 20
         limit = min(400, self.window // 16, free)
-        block, shown = restoration.block, self.context_refs()
-        excerpts, refs = await asyncio.to_thread(archive.recall, text, shown, limit, block)
+        block, in_context = restoration.block, self.context_refs()
+        excerpts, refs = await asyncio.to_thread(archive.recall, text, in_context, limit, block)
         if excerpts:
             at = self.sessions.now()
             self.add(records.ArchiveContext(number=number, at=at, text=redact_text(excerpts)))
@@ -391,7 +391,7 @@ class Conversation:
         await run_to_completion(self._leave(reason))
 
     async def _leave(self, reason: SealReason, plan: ChildPlan | None = None) -> None:
-        was = self.live.header.id
+        old_id = self.live.header.id
         if self.live.is_empty:
             self.live.close()
         else:
@@ -410,11 +410,12 @@ class Conversation:
             self.remember()
             self._start()
             return
-        if (now := self.live.header.id) != was:  # changed from outside, it went into another file
-            if plan.parent.header.id == was:
-                parent = replace(plan.parent, header=replace(plan.parent.header, id=now))
+        new_id = self.live.header.id
+        if new_id != old_id:  # changed from outside, it went into another file
+            if plan.parent.header.id == old_id:
+                parent = replace(plan.parent, header=replace(plan.parent.header, id=new_id))
                 plan = replace(plan, parent=parent, path=self.live.path)
-            plan = replace(plan, merged=now if plan.merged == was else plan.merged)
+            plan = replace(plan, merged=new_id if plan.merged == old_id else plan.merged)
         self.begin_child(plan, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:

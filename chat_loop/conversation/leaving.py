@@ -67,8 +67,8 @@ async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal 
     if await conversation.meter.size(rest) > min(REST_TOKENS, conversation.window // 8):
         return None
     block = compaction.summaries.block
-    made = await asyncio.to_thread(block, thread, ready, ready.covered, rest)
-    seal = ready.seal(conversation.sessions.now(), reason, made.summary)
+    covered = await asyncio.to_thread(block, thread, ready, ready.covered, rest)
+    seal = ready.seal(conversation.sessions.now(), reason, covered.summary)
     return replace(seal, covers=rest[0].query.number - 1 if rest else None)
 
 

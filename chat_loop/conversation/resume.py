@@ -194,17 +194,16 @@ class ChildPlanner:
         outcome = Outcome()
         if thread.fresh and stored is None and session.seal and session.seal.summary is not None:
             show(Warned("The session's summary has an invalid format; making a new one."))
-        if self._quick or not thread.fresh:
-            return self._summaries.cover(thread), ()
-        if self._conversation.options.use_ai_summary:
+        is_final = bool(thread.fresh) and not self._quick
+        if is_final and self._conversation.options.use_ai_summary:
             try:
                 outcome = await self._summaries.narrate(thread, thread.fresh, optional=True)
             except asyncio.CancelledError:
                 uncancel()
                 show(SummaryEnded(source="extracted", problem="Summary skipped."))
-                return self._summaries.cover(thread), ()
+                is_final = False
         summary = self._summaries.cover(thread, outcome)
-        if loaded.is_sealable:
+        if is_final and loaded.is_sealable:
             try:
                 self._seal(loaded, "resume", summary, outcome)
             except (SaveError, SessionLocked) as error:

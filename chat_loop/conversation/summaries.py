@@ -46,8 +46,8 @@ class SummaryWriter:
         outcome = Outcome() if focus else compaction.prepared(span)
         await compaction.cancel()
         if rest := span[len(outcome.covered) :]:
-            more = await self.ask(rest, thread.inherited, focus, optional=optional)
-            outcome = summary.join_outcomes(outcome, more)
+            second = await self.ask(rest, thread.inherited, focus, optional=optional)
+            outcome = summary.join_outcomes(outcome, second)
         problem = outcome.problem.removesuffix(".")
         if problem:
             problem = f"Summary failed: {problem}. {fallback or 'It is made without the model.'}"
@@ -130,8 +130,8 @@ class SummaryWriter:
 
         def build() -> Draft:
             span = thread.uncovered(plan.compact)
-            made = self.block(thread, outcome, span, plan.keep)
-            whole, block = made.summary, summary_block.render(made.summary)
+            child = self.block(thread, outcome, span, plan.keep)
+            whole, block = child.summary, summary_block.render(child.summary)
             after = size_with(block)
             if after > room:
                 block = shorten_block(block, count(block) - after + room, count)
@@ -139,7 +139,7 @@ class SummaryWriter:
             cost: float | None = 0.0
             if outcome.usage is not None:
                 cost = self._conversation.options.cost(outcome.model, outcome.usage)
-            archived = {value for line in made.archived for value in ledger.read(line.text).values}
+            archived = {value for line in child.archived for value in ledger.read(line.text).values}
             compaction = Compaction(
                 first=(span or plan.compact)[0].ref,
                 last=(span or plan.compact)[-1].ref,
@@ -152,7 +152,7 @@ class SummaryWriter:
                 pins=len(whole.pinned),
                 facts=len(whole.key_facts),
                 archived=len(archived),
-                superseded=made.superseded,
+                superseded=child.superseded,
             )
             return Draft(
                 plan=plan, span=span, outcome=outcome, summary=whole, compaction=compaction

@@ -368,7 +368,7 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: 
 
     asyncio.run(run())
     (warned,) = (event for event in talk.events if isinstance(event, Warned))
-    assert warned == not_saved(talk, "file exists")
+    assert warned == not_saved(talk, "not a directory")
     assert talk.sent[1] == said("Hi", "Hello.", "How are you?")
 
 
