@@ -31,17 +31,17 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
     answered = any(exchange.reply and exchange.reply.text.strip() for exchange in fresh)
     if mode == "later" or not answered:
         return await asyncio.to_thread(free_seal, conversation, "exit")
-    is_quick = mode == "background" and can_detach
+    has_deadline = mode == "background" and can_detach
     try:
-        async with asyncio.timeout(EXIT_SECONDS if is_quick else None):
-            if is_quick and compaction.state in (MAKING, "ready"):
+        async with asyncio.timeout(EXIT_SECONDS if has_deadline else None):
+            if has_deadline and compaction.state in (MAKING, "ready"):
                 conversation.show(SummaryStarted(parts=1, optional=True))
                 await compaction.wait()
                 if seal := await prepared_seal(conversation, "exit"):
                     ended = SummaryEnded(source="model", usage=seal.usage, seconds=seal.seconds)
                     conversation.show(ended)
                     return seal
-            if is_quick and await conversation.meter.size(fresh) > QUICK_TOKENS:
+            if has_deadline and await conversation.meter.size(fresh) > QUICK_TOKENS:
                 return None
             outcome = await compaction.summaries.narrate(
                 thread, fresh, fallback=SUMMARY_ON_RESUME, optional=True

@@ -45,13 +45,11 @@ class ContextMeter:
 
     def budget(self) -> Budget:
         """Return the tokens of the next request without a query: the number shown everywhere."""
-        agent, thread = self._conversation.agent, self._conversation.thread
-        session, window = (
-            (thread.session.header.id, len(thread.session.entries)),
-            agent.provider.window,
-        )
+        conversation, session = self._conversation, self._conversation.session
+        agent, window = conversation.agent, conversation.agent.provider.window
         encoding = self._count("0123456789")  # another number once the encoding is loaded
-        state = (session, agent, window, self._conversation.options.limits, encoding)
+        length, limits = len(session.entries), conversation.options.limits
+        state = (session.header.id, length, agent, window, limits, encoding)
         if self._budget is None or self._budget[0] != state:
             used = reported = self._reported()
             if used is None:
@@ -80,7 +78,7 @@ class ContextMeter:
         size = weights[SYSTEM] + weights[MEMORY]
         if agent.provider.calls_tools:
             specs = {tool.spec.name: tool.spec for tool in agent.tools}
-            specs |= {name: ToolSpec(name, *one) for name, one in archive_tools.TOOLS.items()}
+            specs |= {name: ToolSpec(name, *spec) for name, spec in archive_tools.TOOLS.items()}
             size += self._tools_size(tuple(specs.values()))
         if block:
             session, path = self._conversation.session, self._conversation.live.path

@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 class Options(Struct, frozen=True, kw_only=True):
-    """The settings of a conversation. The `summarizer` is asked for summaries before the agent's
-    model. `cost(provider:model, usage)` is in US dollars, None when the price is unknown.
+    """The settings of a conversation. An empty `on_exit` depends on the model. The `summarizer` is
+    asked before the agent's model. `cost(provider:model, usage)` is in US dollars, None if unknown.
     """
 
     acknowledge: bool = True
