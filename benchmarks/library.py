@@ -55,7 +55,7 @@ from datetime import datetime
 from pathlib import Path
 from chat_loop.library.library import Library
 from chat_loop.library.filters import SessionFilter
-library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+library = Library(Path(sys.argv[1]))
 {}
 assert not library.trouble, library.trouble
 """
@@ -76,7 +76,7 @@ def kibibytes(name):
     lines = Path("/proc/self/status").read_text().split("\\n")
     return next(int(line.split()[1]) for line in lines if line.startswith(name))
 before = kibibytes("VmRSS")
-indexer = Indexer(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+indexer = Indexer(Path(sys.argv[1]))
 indexer.start()
 indexer.wait()
 print((kibibytes("VmHWM") - before) / 1024)
@@ -151,7 +151,7 @@ def searched(folder: Path) -> float:
         "Question 4711",
         "what is a sentence in a monoid",
     ):
-        library = Library(folder, _now)
+        library = Library(folder)
         started = time.perf_counter()
         found = search_all(library, question, SessionFilter(), 10)
         taken.append((time.perf_counter() - started) * 1000)
@@ -191,7 +191,7 @@ def followed(folder: Path, session: Session) -> list[float]:
     live = replace(session, seal=None, entries=session.entries[: -2 * ROUNDS])
     path = folder / f"{session.header.id}.md"
     path.write_bytes(render(live))
-    library = Library(folder, _now)
+    library = Library(folder)
     library.update_index()
     found = []
     for number in range(1, ROUNDS + 1):
@@ -219,10 +219,6 @@ def started(home: Path, bare: Path) -> tuple[float, float]:
     return median(times["full"]) / editor, median(times["empty"]) / editor
 
 
-def _now() -> datetime:
-    return datetime.now().astimezone()
-
-
 def main() -> int:
     """Measure, print, judge."""
     given = parser("library", __doc__).parse_args()
@@ -246,7 +242,7 @@ def main() -> int:
             f"of {sizes[1]:.0f} MB"
         )
 
-        indexer = Indexer(folder, lambda: AT)
+        indexer = Indexer(folder)
         seconds, longest = held_up(indexer)
         indexer.close()
         index = (folder / ".index.sqlite").stat().st_size / 1e6

@@ -163,7 +163,7 @@ class Run:
         and UsageError for a session of another agent's file.
         """
         sessions, agent = self._app.sessions, conversation.agent
-        library = Library(sessions.directory, sessions.now)
+        library = Library(sessions.directory)
         try:
             loaded = sessions.load(find_session(sessions, library, reference, library.listed))
         finally:

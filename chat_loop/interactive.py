@@ -97,7 +97,7 @@ class Interactive:
                 refreshes=lambda: self._conversation.compaction.state == MAKING,
             )
         semantic = SemanticIndex() if config.search.meaning else None
-        self._indexer = Indexer(sessions.directory, sessions.now, embeds=semantic is not None)
+        self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
         memory, servers = app.memory(agent, self._show), app.servers()
         self._conversation = Conversation(
             replace(agent, approve=tool_approval(self._display, self._reader)),
@@ -120,7 +120,7 @@ class Interactive:
                 ("Config", app.options.config or str(app.paths.config)),
             ),
             models=app.models(),
-            library=Library(sessions.directory, sessions.now),
+            library=Library(sessions.directory),
             semantic=semantic,
             memory=memory,
             servers=servers,

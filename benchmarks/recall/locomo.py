@@ -122,7 +122,7 @@ def measured(dialogue: Dialogue, folder: Path, seconds: dict[str, list[float]]) 
     store(dialogue, folder)
     ranks: dict[str, list[int]] = {"plain windows": plain(dialogue), "text": [], "both": []}
     semantic = SemanticIndex()
-    with closing(Library(folder, lambda: datetime.now(UTC))) as library:
+    with closing(Library(folder)) as library:
         library.update_index()
         with closing(Index(folder)) as index:
             while semantic.embed_batch(index):

@@ -137,7 +137,7 @@ class Chat(Struct, kw_only=True):
                 self.display.progress(done, of)
 
         def work() -> tuple[T, str]:
-            library = Library(self.sessions.directory, self.sessions.now, progress)
+            library = Library(self.sessions.directory, progress)
             with contextlib.closing(library):
                 return look(library), library.trouble
 

@@ -150,7 +150,7 @@ class CommandCompleter:
         def load() -> list[SessionRow]:
             sessions = self._chat.sessions
             # one for this thread
-            with contextlib.closing(Library(sessions.directory, sessions.now)) as library:
+            with contextlib.closing(Library(sessions.directory)) as library:
                 return library.rows(10 * MAX_CHOICES)[0]
 
         rows: list[SessionRow] = self._recent("rows", 3, load)

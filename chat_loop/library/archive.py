@@ -109,7 +109,7 @@ class Archive:
                 raise TimeoutError
 
         sessions = self._sessions
-        library = Library(sessions.directory, sessions.now, check, thorough=True)
+        library = Library(sessions.directory, check, thorough=True)
         with closing(library):
             return library.ask(question)
 

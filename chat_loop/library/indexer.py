@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
-from collections.abc import Callable
-from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -25,10 +23,8 @@ CLOSE_SECONDS = 0.1
 class Indexer:
     """The thread of one folder's index, and the process that embeds what has no vectors."""
 
-    def __init__(
-        self, directory: Path, now: Callable[[], datetime], *, embeds: bool = False
-    ) -> None:
-        self._library = Library(directory, now, self._pause, thorough=True)
+    def __init__(self, directory: Path, *, embeds: bool = False) -> None:
+        self._library = Library(directory, self._pause, thorough=True)
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()

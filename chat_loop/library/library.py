@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
 
 SOON_FILES, SOON_BYTES = 100, 1 << 20
 """The most that is indexed while a chat waits; of more, only the rows are read, into memory."""
-AHEAD = timedelta(days=1)  # a later date comes from a wrong clock, and is taken for none
 LONG = 4 << 20  # bytes; a part of a longer session is not counted
 TRIES = 12  # attempts at an index that other processes keep changing
 
@@ -42,13 +40,11 @@ class Library:
     def __init__(
         self,
         directory: Path,
-        now: Callable[[], datetime],
         progress: Callable[[int, int], None] | None = None,
         *,
         thorough: bool = False,
     ) -> None:
         self.directory = directory
-        self.now = now
         self.trouble = ""
         self._progress = progress
         self._thorough = thorough
@@ -153,8 +149,7 @@ class Library:
         from chat_loop.library import index, refresh
 
         memory = self._in_memory = self._in_memory or index.Index(self.directory, in_memory=True)
-        stale, latest = memory.stale(files), self.now() + AHEAD
-        refresh.refresh(memory, stale, latest, rows_only=True, progress=self._progress)
+        refresh.refresh(memory, memory.stale(files), rows_only=True, progress=self._progress)
         return question(memory)
 
     def _ask_folder(
@@ -189,7 +184,7 @@ class Library:
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
                 progress = self._progress if much else None
-                self._count += refresh(index, stale, self.now() + AHEAD, progress=progress)
+                self._count += refresh(index, stale, progress=progress)
             except IndexUnavailable as error:
                 if self._index is not None:
                     self._index.close()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -39,15 +38,11 @@ MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in 
 def refresh(
     index: Index,
     stale: Stale,
-    latest: datetime | None = None,
     *,
     rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
 ) -> int:
-    """Read what is stale, or its `rows_only`, in short transactions; return how many files it was.
-
-    A date after `latest` is taken for none. Raises IndexUnavailable.
-    """
+    """Read what is stale, or its `rows_only`, in short transactions; return the number of files."""
     if stale.gone:
         index.drop(stale.gone)
     batch: list[IndexedSession] = []
@@ -59,10 +54,7 @@ def refresh(
             session = IndexedSession(row=row, size=stamp.size, changed=stamp.changed)
         else:
             session = _read(path, stamp)
-        row = without_secrets(session.row)
-        if latest and row.updated and row.updated > latest:
-            row = replace(row, updated=None)
-        batch.append(replace(session, row=row))
+        batch.append(replace(session, row=without_secrets(session.row)))
         size += stamp.size
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale.files):
             index.put(batch)

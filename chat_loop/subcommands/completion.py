@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import contextlib
 import re
-from datetime import datetime
 from functools import partial
 
 import argcomplete
@@ -71,7 +70,7 @@ def _values(kind: str, prefix: str, parsed_args: argparse.Namespace, **_: object
             found = [agent.name for agent in AgentRegistry(paths).all()]
         else:
             folder = paths.sessions(config, parsed_args.sessions_dir)
-            library = Library(folder, lambda: datetime.now().astimezone(), thorough=True)
+            library = Library(folder, thorough=True)
             with contextlib.closing(library):
                 found = ["last", *library.listed()[:MAX_CHOICES]]
     except (ChatLoopError, OSError):

@@ -72,7 +72,7 @@ class SessionActions:
     def __init__(self, app: App) -> None:
         self.app, self.sessions, self.config = app, app.sessions, app.config
         progress = partial(Meter().count, what="sessions read")
-        self.library = Library(self.sessions.directory, self.sessions.now, progress, thorough=True)
+        self.library = Library(self.sessions.directory, progress, thorough=True)
 
     def path(self, reference: str) -> Path:
         """Return the file of the session that is meant. Raises SessionNotFound."""

@@ -14,7 +14,7 @@ from chat_loop.sessions.manager import SessionManager
 from tests.support.imported_chain import imported
 from tests.support.saved_sessions import ALL, FIRST, SECOND, at, put, simple
 from tests.support.screens import Line, Screen
-from tests.support.scripted_chat import SUMMARY, Clock, Step, names
+from tests.support.scripted_chat import SUMMARY, Step, names
 
 
 @pytest.fixture(autouse=True)
@@ -179,7 +179,7 @@ def test_a_chain_with_a_fork_and_a_merge_is_the_same_tree_elsewhere(tmp_path: Pa
 
 
 def shape(where: Path, identity: str) -> list[tuple[str, str]]:
-    library = Library(where, Clock().now)
+    library = Library(where)
     try:
         return [(node.id, node.stem) for node in tree(identity, library.links())]
     finally:

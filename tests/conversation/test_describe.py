@@ -199,7 +199,7 @@ def test_a_sealed_session_that_is_renamed_keeps_every_other_byte(tmp_path: Path)
 def test_a_renamed_file_looks_changed_even_when_its_size_is_the_same(tmp_path: Path) -> None:
     sessions, loaded = stored(tmp_path)
     sessions.describe(loaded, name="Wood")
-    library = Library(tmp_path, sessions.now)
+    library = Library(tmp_path)
     assert [row.name for row in library.rows()[0]] == ["Wood"]
     before = loaded.path.stat()
     sessions.describe(sessions.load(loaded.path), name="Tree")

@@ -113,7 +113,7 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
         display=display,
         reader=reader,
         models=models(()),
-        library=Library(directory, clock.now),
+        library=Library(directory),
     )
     return ChatLoop(chat)
 

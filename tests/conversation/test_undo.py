@@ -17,7 +17,7 @@ from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ArchiveContext, Call, Query, Reply, Result, Undo
 from chat_loop.values import Usage, Window
-from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Step, Talk, said
+from tests.support.scripted_chat import START, SUMMARY, Says, Step, Talk, said
 
 SECRET = "The vault in Tromsø opens with 77-19-03."
 ANSWER = "Noted: Tromsø, 77-19-03."
@@ -86,7 +86,7 @@ def test_everything_can_be_undone_one_by_one(tmp_path: Path) -> None:
 
     asyncio.run(run())
     [path] = tmp_path.glob("*.md")
-    assert [row.name for row in Library(tmp_path, Clock().now).rows()[0]] == [""]
+    assert [row.name for row in Library(tmp_path).rows()[0]] == [""]
     talk = Talk(tmp_path)
     with pytest.raises(Exception, match="has no exchanges: it can't be resumed"):
         asyncio.run(talk.resume(path.stem))
@@ -238,7 +238,7 @@ def test_the_library_does_not_find_it(tmp_path: Path) -> None:
     from chat_loop.library.search import search_all
 
     talk = Talk(tmp_path, "Oak.", ANSWER)
-    library = Library(tmp_path, talk.clock.now)
+    library = Library(tmp_path)
 
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")

@@ -96,7 +96,7 @@ def test_a_broken_chain_is_searched_as_far_as_it_goes(tmp_path: Path) -> None:
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Let nobody read or write the index of a folder, as another process that writes does."""
-    with closing(Library(folder, lambda: START, thorough=True)) as library:
+    with closing(Library(folder, thorough=True)) as library:
         library.update_index()
     with closing(sqlite3.connect(folder / FILE, isolation_level=None)) as database:
         database.execute("BEGIN EXCLUSIVE")

@@ -53,7 +53,7 @@ def _started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def embedding(index: Index) -> Indexer:
-    return Indexer(index.directory, lambda: START, embeds=True)
+    return Indexer(index.directory, embeds=True)
 
 
 def exchanges(indexer: Indexer, index: Index, count: int) -> None:

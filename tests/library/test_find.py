@@ -40,7 +40,7 @@ def _close() -> Iterator[None]:
 
 
 def library(folder: Path) -> Library:
-    LIBRARIES.append(Library(folder, lambda: START))
+    LIBRARIES.append(Library(folder))
     return LIBRARIES[-1]
 
 

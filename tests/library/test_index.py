@@ -14,7 +14,6 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +31,11 @@ from chat_loop.sessions.partial import newest_first
 from tests.support.index_tables import contents, fill, held, up_to_date
 from tests.support.session_folders import Made, files, session, write
 
-NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 ANEW = "The index was damaged: a new one is made from the sessions."
 
 
 def library(folder: Path) -> Library:
-    return Library(folder, lambda: NOW)
+    return Library(folder)
 
 
 def listed(folder: Path) -> object:
@@ -484,7 +482,7 @@ from datetime import datetime
 from pathlib import Path
 from chat_loop.library.library import Library
 for _ in range(int(sys.argv[2])):
-    library = Library(Path(sys.argv[1]), lambda: datetime.now().astimezone())
+    library = Library(Path(sys.argv[1]))
     try:
         library.update_index()
     finally:

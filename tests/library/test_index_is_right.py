@@ -8,7 +8,6 @@ import random
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -21,8 +20,6 @@ from chat_loop.library.ranking import Position
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available
 from tests.support.session_folders import session, write
-
-NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 
 
 @pytest.fixture(name="folder")
@@ -38,7 +35,7 @@ def _folder(tmp_path: Path) -> Path:
 
 @pytest.fixture(name="shelf")
 def _shelf(folder: Path) -> Iterator[Library]:
-    with closing(Library(folder, lambda: NOW)) as shelf:
+    with closing(Library(folder)) as shelf:
         shelf.update_index()
         yield shelf
 
@@ -108,7 +105,7 @@ def test_bytes_that_flip_never_break_a_search(folder: Path, shelf: Library) -> N
         for _ in range(chance.choice((1, 4, 60))):
             some[chance.randrange(len(some))] ^= 1 << chance.randrange(8)
         (folder / FILE).write_bytes(some)
-        with closing(Library(folder, lambda: NOW)) as other:
+        with closing(Library(folder)) as other:
             hits(other, "wombat3 about")
         (folder / f"{FILE}-journal").unlink(missing_ok=True)
 

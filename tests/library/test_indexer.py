@@ -7,7 +7,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -31,13 +31,12 @@ from tests.support.headless import run
 from tests.support.index_tables import contents, fill, held, up_to_date
 from tests.support.session_folders import START, session, write
 
-NOW = datetime(2026, 6, 1, 12, 30, tzinfo=UTC)
 PATIENCE = 20.0
 
 
 @contextmanager
 def indexer(folder: Path) -> Iterator[Indexer]:
-    made = Indexer(folder, lambda: NOW)
+    made = Indexer(folder)
     try:
         yield made
     finally:
@@ -172,7 +171,7 @@ def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monke
 
 def test_it_stops_between_two_transactions(tmp_path: Path) -> None:
     fill(tmp_path, 300)
-    kept = Indexer(tmp_path, lambda: NOW)
+    kept = Indexer(tmp_path)
     kept.start()
     while not (tmp_path / FILE).exists():
         assert not kept.wait(0.001)

@@ -37,7 +37,7 @@ SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics
 
 
 def library(folder: Path) -> Library:
-    return Library(folder, lambda: NOW)
+    return Library(folder)
 
 
 def without_index(folder: Path) -> Library:
@@ -153,7 +153,7 @@ def chain(folder: Path) -> None:
 @pytest.mark.parametrize("make", [library, without_index])
 def test_chains_are_folded_to_their_newest_session(tmp_path: Path, make: type[Library]) -> None:
     chain(tmp_path)
-    shelf = make(tmp_path)  # type: ignore[call-arg]
+    shelf = make(tmp_path)
     rows, left = shelf.rows()
     assert [(row.id, row.folded, row.compactions) for row in rows] == [
         ("d", 2, 1),
@@ -187,7 +187,7 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
     write(tmp_path, session("a", name="Trip to Oslo", tags=("travel",), project="/home/me/oslo"), 1)
     write(tmp_path, session("b", agent="Bot", text="Trip plans"), 2)
     write(tmp_path, session("c", text="Bread"), 3)
-    shelf = make(tmp_path)  # type: ignore[call-arg]
+    shelf = make(tmp_path)
 
     def found(**asked: object) -> list[str]:
         return ids(shelf.rows(wanted=SessionFilter(**asked))[0])  # type: ignore[arg-type]

@@ -7,7 +7,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
 
@@ -61,7 +60,7 @@ def test_searching_similar_lines_is_linear(tmp_path: Path, text: Callable[[int, 
             "a",
             *((f"Here is log {part}.", text(each, part * each)) for part in range(parts)),
         )
-        with closing(Library(folder, lambda: datetime.now(UTC))) as shelf:
+        with closing(Library(folder)) as shelf:
             shelf.update_index()
             with counted() as calls:
                 assert search_all(shelf, "worker timeout", SessionFilter(), 10)

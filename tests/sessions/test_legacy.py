@@ -5,7 +5,7 @@ makes it fail.
 from __future__ import annotations
 
 import sys
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -454,6 +454,6 @@ def test_the_tree_of_a_session_that_was_not_imported_has_its_parent(tmp_path: Pa
     parent, child = "harbor_pilot_20260202_170000", "harbor_pilot_20260203_081500"
     (tmp_path / f"{parent}.md").write_bytes(FILES["before-1.8"])
     (tmp_path / f"{child}.md").write_bytes(FILES["resumed"])
-    library = Library(tmp_path, lambda: datetime(2026, 11, 22, tzinfo=UTC))
+    library = Library(tmp_path)
     assert [node.id for node in tree(child, library.links())] == [parent, child]
     library.close()

@@ -508,7 +508,7 @@ def test_clean_moves_whole_conversations_that_nobody_used(tmp_path: Path) -> Non
         wet.stderr
         == b"2 sessions moved to the trash; chat-loop sessions restore ID restores one.\n"
     )
-    assert listed(tmp_path) == ["goes_on", "archive", "future"]
+    assert listed(tmp_path) == ["future", "goes_on", "archive"]
     assert run(tmp_path, *clean, "--yes").stderr == b"There is nothing to clean.\n"
     assert (
         done(tmp_path, "restore", "dead_1", "dead_2")

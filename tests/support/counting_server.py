@@ -227,7 +227,7 @@ class CountedChat:
             display=display,
             reader=reader,
             models=models(self.others),  # type: ignore[arg-type]
-            library=Library(self.directory, clock.now),
+            library=Library(self.directory),
         )
         loop = ChatLoop(chat)
         try:

@@ -172,7 +172,7 @@ class Screen:
             reader=reader,
             can_ask=asks,
             models=models(others),
-            library=Library(directory, clock.now),
+            library=Library(directory),
             memory=project_memory,
             templates=Templates(prompts, registry.names()),
             config=config,
