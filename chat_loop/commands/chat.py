@@ -54,9 +54,9 @@ class Chat(Struct, kw_only=True):
     templates: Templates = field(default_factory=Templates)
     config: Config = field(default_factory=Config)
     listed: list[str] = field(default_factory=list)
-    """The ids that the numbers of the last list stand for."""
+    """The ids behind the numbers of the last list."""
     hits: list[tuple[str, int]] = field(default_factory=list)
-    """The ids and queries that they stand for when that list was a search."""
+    """The ids and queries behind them when that list was a search."""
     quotes: list[str] = field(default_factory=list)
     """Texts that go with the next message."""
     sending: tuple[str, tuple[QueryFile, ...]] | None = None
@@ -101,11 +101,12 @@ class Chat(Struct, kw_only=True):
                 raise UsageError("This conversation has no messages yet.", hint)
             return self.sessions.session_file(self.here_id)
         if " " in reference and all(word.isdigit() for word in reference.split()):
-            raise UsageError("Which session? One number or id is wanted.", "sessions lists them.")
+            raise UsageError("Which session? Give one number or id.", "sessions lists them.")
 
         def listed() -> list[str]:
             if not self.listed:
-                self.listed = [one for one in self.library.listed() if one != self.here_id]
+                ids = self.library.listed()
+                self.listed = [identity for identity in ids if identity != self.here_id]
             return self.listed
 
         try:

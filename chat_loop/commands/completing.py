@@ -29,11 +29,8 @@ FIXED = {
     "copy": COPY_CHOICES,
     "history": {"--full": "every message whole"},
     "sessions": {"all": "all of them", "browse": "on the whole screen"},
-    "--last": {"1": "the last exchange", "5": "the last five"},
-    "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
-    "--before": {"7d": "before the last week", "30d": "before the last month"},
 }
-"""The choices of arguments and options that are always the same, with a note each."""
+"""The arguments that are always the same, with a note each."""
 WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
 """Commands whose argument is several choices; that of others is one."""
 
@@ -84,14 +81,14 @@ class CommandCompleter:
         *done, word = re.split(r"[ \t]", argument)
         last = done[-1] if done else ""
         if word.startswith("--"):
-            typed_options = {one.partition("=")[0] for one in done}
+            typed_options = {part.partition("=")[0] for part in done}
             options = [item for item in command.options.items() if item[0] not in typed_options]
             return word, _with_prefix(word, options)
         if last.startswith("--") and last[2:] in command.valued:
             return word, self._values(last, word)
         if command.name in WORD_BY_WORD:
             return word, self._values(command.name, word)
-        if any(one.startswith("--") for one in done):
+        if any(part.startswith("--") for part in done):
             return "", ()
         return argument, self._values(command.name, argument)
 
@@ -108,7 +105,7 @@ class CommandCompleter:
                 return _with_prefix(typed, ((tag, "") for tag in sorted(tags)))
             case "import" | "export":
                 paths = completions(f"@{typed}") if typed[:1] not in ("@", '"') else ()
-                forms = [(one, "the format") for one in ("html", "md", "json")]
+                forms = [(form, "the format") for form in ("html", "md", "json")]
                 chosen = _with_prefix(typed, forms) if kind == "export" else []
                 return [*chosen, *((path, "") for path, _ in paths)]
             case "help":
@@ -131,7 +128,8 @@ class CommandCompleter:
         }
         if chat.listed and (not typed or typed.isdigit()):
             numbered = enumerate([*chat.listed], 1)
-            return _with_prefix(typed, ((str(n), names.get(one, one)) for n, one in numbered))
+            rows = ((str(number), names.get(identity, identity)) for number, identity in numbered)
+            return _with_prefix(typed, rows)
         names.pop(chat.own_id, None)
         wanted = typed.casefold()
         return [item for item in names.items() if wanted in " ".join(item).casefold()]
@@ -144,7 +142,8 @@ class CommandCompleter:
             if offer.reference.startswith(typed) or (typed and name.startswith(typed)):
                 yield offer.reference, offer.note
         if ":" not in typed and (typed or not offers):
-            yield from _with_prefix(typed, ((one, "its usual model") for one in models.providers))
+            names = ((name, "its usual model") for name in models.providers)
+            yield from _with_prefix(typed, names)
 
     def _rows(self) -> list[SessionRow]:
         def load() -> list[SessionRow]:

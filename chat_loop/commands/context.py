@@ -1,4 +1,4 @@
-"""Commands about what the model is given: compact and back, summarize, context, pins."""
+"""Commands about the context: compact and back, summarize, context, pins."""
 
 from __future__ import annotations
 

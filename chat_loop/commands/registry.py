@@ -106,10 +106,10 @@ class Registry(Struct):
 
     def named(self, name: str) -> Command | None:
         """Return the command with this name or alias."""
-        name = name.lower()
-        return next(
-            (command for command in self.commands if name in (command.name, *command.aliases)), None
-        )
+        for command in self.commands:
+            if name.lower() in (command.name, *command.aliases):
+                return command
+        return None
 
     def parse(self, line: str) -> Call | Unknown | None:
         """Return the command that a line is, or None for text."""
@@ -161,7 +161,7 @@ registry = Registry()
 
 
 def pick(name: str, items: Sequence[str], argument: str) -> int:
-    """Return the place of the item that the user names by its number or text. Raises UsageError."""
+    """Return the index of the item with this number or text. Raises UsageError."""
     if argument in items:
         return items.index(argument)
     if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(items):

@@ -82,7 +82,7 @@ async def _last(chat: Chat) -> Exchange | None:
 
 
 async def _replace(chat: Chat, last: Exchange, text: str) -> None:
-    """Take the last exchange out and leave `text` to be asked. Raises UsageError for its files.
+    """Take the last exchange out and leave `text` to be sent. Raises UsageError for its files.
 
     A changed query keeps the files that it names; new ones go along once the user agrees, as a
     name in an editor may have been pasted.

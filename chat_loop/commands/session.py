@@ -115,8 +115,7 @@ async def resume(chat: Chat, argument: str) -> None:
     words, options = registry.arguments("resume", argument)
     quick = "quick" in options
     whole = "full" in options or (chat.config.resume.mode == "full" and "last" not in options)
-    number = options.get("last", "0")
-    last = int(number) if re.fullmatch(r"[0-9]{1,9}", number) else 0
+    last = int(options["last"]) if re.fullmatch("[0-9]{1,9}", options.get("last", "")) else 0
     if not words or ("last" in options and ("full" in options or not last)):
         raise usage_error("resume")
     loaded = _load(chat, chat.path(words), None if whole else max(1, last))
@@ -124,8 +123,8 @@ async def resume(chat: Chat, argument: str) -> None:
         return
     conversation, display = chat.conversation, chat.display
     plan = await conversation.planner(quick=quick).resume(loaded, last=last, whole=whole)
-    parts = ["the summary"] if plan.block else []
-    parts += [plural(len(plan.carried), "exchange")] if plan.carried else []
+    exchanges = plural(len(plan.carried), "exchange") if plan.carried else ""
+    parts = filter(None, ("the summary" if plan.block else "", exchanges))
     confirmed = not quick
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))

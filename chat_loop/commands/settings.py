@@ -52,7 +52,7 @@ async def config(chat: Chat, argument: str) -> None:
         path = dict(chat.facts).get("Config", "")
         missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
         display.line(f"Config: {one_line(path, 2000)}{missing}")
-        wanted = {name: one for name, one in settings.items() if one[0] != one[1]}
+        wanted = {name: texts for name, texts in settings.items() if texts[0] != texts[1]}
         if not wanted:
             text = "All settings are at their defaults; config.example.yaml shows them."
             display.line(text, "dim")
@@ -61,7 +61,7 @@ async def config(chat: Chat, argument: str) -> None:
 
 def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:
     """Return the setting of this key, or those of the section. Raises UsageError."""
-    wanted = {name: one for name, one in settings.items() if f"{name}.".startswith(f"{key}.")}
+    wanted = {name: texts for name, texts in settings.items() if f"{name}.".startswith(f"{key}.")}
     if not wanted:
         sections = {name.partition(".")[0] for name in settings}
         near = get_close_matches(key, [*settings, *sections], 1)
@@ -80,7 +80,7 @@ def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
     _named(key, settings_of(Config()))
     value = read_yaml(text.encode(), "The value")
     new = overlay(chat.config, {section: {name: value} if name else value}, "/config")
-    follows = key not in AT_START and any(f"{key}.".startswith(f"{one}.") for one in AT_ONCE)
+    follows = key not in AT_START and any(f"{key}.".startswith(f"{part}.") for part in AT_ONCE)
     if not (follows or save):
         hint = f"/config {key} {text} --save changes it for the next start."
         raise UsageError(f"{key} is read when a chat starts.", hint)
@@ -150,11 +150,11 @@ def settings_of(config: Config) -> dict[str, tuple[str, str]]:
     def collect(value: object, default: object, parts: tuple[str, ...]) -> None:
         if isinstance(value, Struct):
             defaults = default if isinstance(default, Struct) else type(value)()
-            for name, one in asdict(value).items():
-                collect(one, getattr(defaults, name), (*parts, name))
+            for name, inner in asdict(value).items():
+                collect(inner, getattr(defaults, name), (*parts, name))
         elif isinstance(value, Mapping) and value:
-            for name, one in value.items():
-                collect(one, None, (*parts, str(name)))
+            for name, inner in value.items():
+                collect(inner, None, (*parts, str(name)))
         else:
             settings[".".join(parts)] = _setting_text(value, parts), _setting_text(default, parts)
 

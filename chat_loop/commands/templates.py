@@ -33,11 +33,11 @@ class Template(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     def usage(self) -> str:
         return f"/{self.name} {self.argument}".strip()
 
-    def fill(self, given: str) -> str:
-        """Return the text with `given` for every `{input}`, or below it when there is none."""
+    def fill(self, words: str) -> str:
+        """Return the text with `words` for every `{input}`, or below it when there is none."""
         if "{input}" in self.text:
-            return self.text.replace("{input}", given)
-        return f"{self.text}\n\n{given}" if given else self.text
+            return self.text.replace("{input}", words)
+        return f"{self.text}\n\n{words}" if words else self.text
 
 
 class Templates(Struct):
@@ -51,14 +51,14 @@ class Templates(Struct):
         return [name for name in self._files() if name.lower() not in self.reserved]
 
     def ignored_names(self) -> list[str]:
-        """Return the files that are not used, as commands have their names."""
+        """Return the templates that are not used, as commands have their names."""
         return [name for name in self._files() if name.lower() in self.reserved]
 
     def find(self, name: str) -> Template | None:
-        """Return the template of this name. Raises ChatLoopError when its file is none."""
-        for one in self.names():
-            if one.lower() == name.lower():
-                return read(self._files()[one], one)
+        """Return the template of this name, None when there is none. Raises ChatLoopError."""
+        for known_name in self.names():
+            if known_name.lower() == name.lower():
+                return read(self._files()[known_name], known_name)
         return None
 
     def all(self) -> Iterator[Template]:

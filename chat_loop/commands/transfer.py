@@ -1,4 +1,4 @@
-"""Commands that take what was said out of the program and into it: copy, export, import."""
+"""Commands that move conversations out of the program and into it: copy, export, import."""
 
 from __future__ import annotations
 
@@ -142,10 +142,10 @@ async def import_(chat: Chat, argument: str) -> None:
     stored = importer.store(chat.sessions)
     for complaint in importer.complaints:
         chat.display.warn(one_line(complaint, 300))
-    new = [one for one in stored if one.is_new]
+    new = [session for session in stored if session.is_new]
     repeated = f"; {len(stored) - len(new)} there already" if len(new) < len(stored) else ""
     chat.display.line(f"Imported {plural(len(new), 'session')}{repeated}.")
-    for one in new:
-        if one.original_id != one.id:
-            chat.display.line(f"  {one.original_id} is {one.id} here.", "dim")
+    for session in new:
+        if session.original_id != session.id:
+            chat.display.line(f"  {session.original_id} is {session.id} here.", "dim")
     chat.number_rows(())

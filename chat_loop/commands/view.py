@@ -92,7 +92,7 @@ async def show_help(chat: Chat, argument: str) -> None:
 
 
 async def _explain_all(chat: Chat) -> None:
-    """Show every command with its description, on a terminal in one line where that is possible."""
+    """Show every command with its description, cut to its first clause to fit the terminal."""
     display = chat.display
     width = min(WIDEST, max(len(command.usage) for command in registry.commands))
     room = display.console.width - width - 4 if display.is_terminal else 1_000
@@ -100,7 +100,7 @@ async def _explain_all(chat: Chat) -> None:
         display.line(title, "bold")
         rows = {command.usage: command.help for command in members}
         for usage, text in rows.items():
-            if len(text) > room:  # cut to its first clause
+            if len(text) > room:
                 rows[usage] = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
         _columns(display, rows, width)
     if chat.templates.names():
@@ -113,8 +113,9 @@ async def _explain_all(chat: Chat) -> None:
 async def list_templates(chat: Chat, argument: str) -> None:
     """List your templates: texts that a command of yours sends."""
     templates = {}
-    for one in chat.templates.all():
-        templates[one.usage] = one_line(one.description or one.text.partition("\n")[0], 100)
+    for template in chat.templates.all():
+        about = template.description or template.text.partition("\n")[0]
+        templates[template.usage] = one_line(about, 100)
     if not templates:
         where = f"A file NAME.md in {chat.templates.folder} is sent by /NAME."
         raise UsageError("There are no templates yet.", where if chat.templates.folder else "")
@@ -151,9 +152,11 @@ def _help_about(chat: Chat, name: str) -> None:
 
 
 def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
-    """Return the commands by what they are about, each family in the alphabet's order."""
+    """Return the commands of each family, sorted by name."""
     ordered = sorted(commands, key=lambda command: command.name)
-    return [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
+    return [
+        (title, [command for command in ordered if command.family == title]) for title in FAMILIES
+    ]
 
 
 @registry.command("history [--full]", "View", flags=("full",))
@@ -199,8 +202,8 @@ async def stats(chat: Chat, argument: str) -> None:
         totals = [session.totals for session in sessions]
         pairs += [
             ("Sessions in the chain", str(len(sessions))),
-            ("Queries in the chain", str(sum(one.queries for one in totals))),
-            ("Tokens in the chain", f"{sum(one.combined for one in totals):,}"),
+            ("Queries in the chain", str(sum(total.queries for total in totals))),
+            ("Tokens in the chain", f"{sum(total.combined for total in totals):,}"),
         ]
     if summaries := [
         session.seal.usage for session in sessions if session.seal and session.seal.usage
