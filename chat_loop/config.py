@@ -359,7 +359,7 @@ def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
         kind = get_args(kind)[0]
     words = get_args(kind) if get_origin(kind) is Literal else ()
     hint = f"It takes {', '.join(words[:-1])} or {words[-1]}." if words else EXAMPLE
-    reason = f"{what[:1].lower()}{what[1:]}"
+    reason = f"{what[:1].lower()}{what[1:]}".replace("`object`", "a mapping")
     raise ConfigError(f"{name}: {place or 'the top level'}: {reason}.", hint)
 
 

@@ -174,6 +174,7 @@ def test_names_of_variables(variable: str) -> None:
     ("text", "message"),
     [
         ("modle: x", "c.yaml: unknown key modle. Did you mean model?"),
+        ("display: true", "c.yaml: display: expected a mapping, got `bool`. config.example.yaml"),
         ("agent: {nmae: x}", "c.yaml: unknown key agent.nmae. Did you mean agent.name?"),
         (
             "providers: {local: {contxt: 1}}",
@@ -240,7 +241,7 @@ def test_names_of_variables(variable: str) -> None:
                                                     f"{SERVERS}")),
         ("mcp: {n: {command: x, timeout: 0.5}}", ("c.yaml: mcp.n.timeout: expected `float` >= "
                                                  f"1.0. {SERVERS}")),
-        ("- a", ("c.yaml: the top level: expected `object`, got `array`. config.example.yaml shows "
+        ("- a", ("c.yaml: the top level: expected a mapping, got `array`. config.example.yaml shows "
                 "every key.")),
         ("agent: {name: 3}", ("c.yaml: agent.name: expected `str`, got `int`. config.example.yaml "
                              "shows every key.")),

@@ -29,8 +29,11 @@ FIXED = {
     "copy": COPY_CHOICES,
     "history": {"--full": "every message whole"},
     "sessions": {"all": "all of them", "browse": "on the whole screen"},
+    "--last": {"1": "the last exchange", "5": "the last five"},
+    "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
+    "--before": {"7d": "before the last week", "30d": "before the last month"},
 }
-"""The arguments that are always the same, with a note each."""
+"""The choices of arguments and options that are always the same, with a note each."""
 WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
 """Commands whose argument is several choices; that of others is one."""
 

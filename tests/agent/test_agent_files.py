@@ -371,11 +371,11 @@ def test_settings_for_one_agent_are_checked_with_the_config() -> None:
     for text, message in {
         "agents: {Sally: {memry: {}}}": "c.yaml: unknown key agents.Sally.memry. Did you mean "
         "agents.Sally.memory?",
-        "agents: {Sally: {memory: 3}}": "c.yaml: agents.Sally.memory: expected `object`, got "
+        "agents: {Sally: {memory: 3}}": "c.yaml: agents.Sally.memory: expected a mapping, got "
         "`int`. "
         "config.example.yaml shows every key.",
         "agents: {Sally: {agents: {}}}": "c.yaml: agents.Sally.agents cannot be set for one agent. ",
-        "agents: {Sally: 3}": "c.yaml: agents[...]: expected `object`, got `int`. "
+        "agents: {Sally: 3}": "c.yaml: agents[...]: expected a mapping, got `int`. "
         "config.example.yaml shows every key.",
     }.items():
         with pytest.raises(ConfigError) as caught:

@@ -117,7 +117,7 @@ def test_a_setting_is_changed_for_this_run(tmp_path: Path) -> None:
         ("/config memory.enabled false", "✗ memory.enabled is read when a chat starts."),
         ("/config auto_compact.enbled false", "✗ There is no setting auto_compact.enbled."),
         ("/config auto_compact.enabled maybe", "✗ /config: auto_compact.enabled: expected `bool`"),
-        ("/config auto_compact 3", "✗ /config: auto_compact: expected `object`"),
+        ("/config auto_compact 3", "✗ /config: auto_compact: expected a mapping"),
         ("/config display.theme pink", "✗ /config: display.theme: invalid enum value 'pink'"),
         ("/config display.theme [", "✗ The value, line 1: "),
         ("/config providers.openai.model x", "✗ providers cannot be changed here."),
