@@ -178,11 +178,6 @@ class App:
         place = find_location(self.config, self.paths, agent.provider.window.tokens)
         return ProjectMemory(place, show) if place is not None else None
 
-    def agent_and_summarizer(self) -> tuple[Agent, Provider | None]:
-        """Return the models that answer and summarize; a model of the command line does both."""
-        agent = self.agent()
-        return agent, None if self.options.model or self.options.local else self.summarizer(agent)
-
     def resume_command(self, agent: Agent) -> str:
         """Return the command that goes on with a session under the same options."""
         options = self.options

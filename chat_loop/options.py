@@ -88,7 +88,7 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         choice = re.match(r"argument (COMMAND|ACTION|SHELL): invalid choice: '(.*?)'", message)
         if choice is not None:
-            names = [name for one in self._actions for name in one.choices or ()]
+            names = [name for action in self._actions for name in action.choices or ()]
             near = get_close_matches(choice[2], names, 1)
             self._refuse(f"Unknown {choice[1].lower()} “{choice[2][:60]}”", near)
         for pattern, replacement in REWORDED.items():

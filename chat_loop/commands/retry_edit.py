@@ -96,7 +96,8 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
         known |= {file.name for file in last.attached}
         files = [file for file in files if file.attachment.name in names]
         new = [mention for mention in mentioned if known.isdisjoint(mention.names)]
-        typed = " ".join(f'@"{one.names[0]}"' if one.quoted else f"@{one.names[0]}" for one in new)
+        paths = ((mention.names[0], mention.quoted) for mention in new)
+        typed = " ".join(f'@"{path}"' if is_quoted else f"@{path}" for path, is_quoted in paths)
         new_files = await chat.conversation.files(typed) if new else ()
         if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
             chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")

@@ -91,10 +91,10 @@ def _in_conversation(
     """Return what `work` makes of a conversation under the agent's name of `header`. Raises
     NoProvider.
     """
-    app = actions.app
-    agent, summarizer = app.agent_and_summarizer()
-    if getattr(app.options, "late", False):
-        summarizer = app.summarizer(agent)  # the options are those of the chat
+    app, agent = actions.app, actions.app.agent()
+    has_model = app.options.model or app.options.local  # which then summarizes, too
+    is_late = getattr(app.options, "late", False)  # then the options are those of the chat
+    summarizer = app.summarizer(agent) if is_late or not has_model else None
     agent = replace(agent, name=header.agent or agent.name, path=header.agent_path)
     options, count = options_of(actions.config, summarizer), TokenCounter().count
 

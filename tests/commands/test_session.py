@@ -525,7 +525,7 @@ You: /resume .
 - Wie heiß wird [b]Öl[/b]?
 + 漢字 ␛]0;x␇ [1 user]
 You: /resume 1 2 3
-✗ Which session? One number or id is wanted.
+✗ Which session? Give one number or id.
   sessions lists them.
 You: /resume
 *  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        4h    1 query  110 tokens
