@@ -174,7 +174,7 @@ def test_names_of_variables(variable: str) -> None:
     ("text", "message"),
     [
         ("modle: x", "c.yaml: unknown key modle. Did you mean model?"),
-        ("display: true", "c.yaml: display: expected a mapping, got `bool`. config.example.yaml"),
+        ("display: true", "c.yaml: display: expected a mapping, got `bool`. config.example.yaml shows every key."),
         ("agent: {nmae: x}", "c.yaml: unknown key agent.nmae. Did you mean agent.name?"),
         (
             "providers: {local: {contxt: 1}}",
