@@ -122,10 +122,11 @@ async def resume(chat: Chat, argument: str) -> None:
     if not await _confirm_agent(chat, loaded.session):
         return
     conversation, display = chat.conversation, chat.display
-    plan = await conversation.planner(quick=quick).resume(loaded, last=last, whole=whole)
+    planner = conversation.planner(quick=quick)
+    plan = await planner.resume(loaded, last=last, whole=whole)
     exchanges = plural(len(plan.carried), "exchange") if plan.carried else ""
     parts = filter(None, ("the summary" if plan.block else "", exchanges))
-    confirmed = not quick
+    confirmed = not (quick or planner.model_failed)
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
@@ -133,7 +134,7 @@ async def resume(chat: Chat, argument: str) -> None:
     if plan.left_out:
         text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
         display.prose(text, "dim", indent=2)
-    await conversation.accept(plan, acknowledge=not quick)
+    await conversation.accept(plan, acknowledge=confirmed)
     if plan.block and not (confirmed and conversation.acknowledges):
         _show_beginnings(chat, summary_block.parse(plan.block))
 

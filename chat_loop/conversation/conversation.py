@@ -370,7 +370,7 @@ class Conversation:
     async def take(self, draft: Draft, *, acknowledge: bool = True) -> bool:
         """Carry out a draft. Return False, with everything as it was, when the disk refuses."""
         applied = await run_to_completion(self.compaction.take(draft))
-        if applied and acknowledge:
+        if applied and acknowledge and not draft.outcome.problem:
             await self.acknowledge()
         return applied
 

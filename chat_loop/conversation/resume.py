@@ -36,6 +36,7 @@ class ChildPlanner:
         # a summary that covers a part of its session is made anew, which asks a model
         self._covers_all = conversation.options.compact_on_resume and not quick
         self._summaries = conversation.compaction.summaries
+        self.model_failed = False  # at a summary: it is not asked to acknowledge one either
 
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
@@ -198,6 +199,7 @@ class ChildPlanner:
         if is_final and self._conversation.options.use_ai_summary:
             try:
                 outcome = await self._summaries.narrate(thread, thread.fresh, optional=True)
+                self.model_failed = bool(outcome.problem)
             except asyncio.CancelledError:
                 uncancel()
                 show(SummaryEnded(source="extracted", problem="Summary skipped."))
