@@ -36,27 +36,20 @@ RULE = (
     '@"path" one with spaces.'
 )
 KEYS = {
-    "Enter": "Sends the entry.",
-    "Alt-Enter, Ctrl-J": (
-        "Begins a new line; so does Shift-Enter where the terminal tells it from Enter."
-    ),
-    "\\ Enter": "Begins a new line: the backslash goes.",
-    "\\\\ Enter": "In an empty line: opens an entry of several lines, which an empty one ends.",
+    "Enter": "Sends the message.",
+    "Alt-Enter, Ctrl-J": "Starts a new line; in some terminals, so does Shift-Enter.",
+    "\\ Enter": "Starts a new line, without the backslash.",
+    "\\\\ Enter": "On an empty line: starts a message of several lines; an empty line ends it.",
     "Tab": (
-        "Completes commands, their options and what they take (sessions, models, settings), "
-        "templates, @files."
+        "Completes commands, their options and values (sessions, models, settings), templates, "
+        "@files."
     ),
-    "Up, Down": (
-        "Moves between the lines, then through what was entered before; Up takes queued entries "
-        "back."
-    ),
-    "Ctrl-R": "Searches what was entered before; Enter takes what is found into the line.",
-    "Ctrl-X Ctrl-E": (
-        "Edits the entry in $VISUAL or $EDITOR and takes it back (v in vi's command mode)."
-    ),
-    "Esc": "Stops a reply, keeping what came of it, and whatever else runs.",
-    "Ctrl-C": "Stops what runs, as Esc does, or clears the line; twice quits.",
-    "Ctrl-D": "Leaves, from an empty line.",
+    "Up, Down": "Moves between lines, then through the history; Up takes queued messages back.",
+    "Ctrl-R": "Searches the history; Enter puts the match on the line.",
+    "Ctrl-X Ctrl-E": "Edits the message in $VISUAL or $EDITOR (v in vi's command mode).",
+    "Esc": "Stops a reply and keeps what arrived; stops anything else that runs.",
+    "Ctrl-C": "Stops what runs, like Esc, or clears the line; twice quits.",
+    "Ctrl-D": "Quits, from an empty line.",
 }
 OTHER_KEYS = "All other keys are those of emacs, or of vi with input: {keys: vi} in the config."
 

@@ -33,7 +33,7 @@ PREPARED_TOKENS = 4_000
 """New tokens after which the summary of the exit is prepared, or continued, in the background."""
 GROWTH = 1.1
 """After a compaction that would gain nothing the context grows by this factor before the next."""
-MAKING = "in the making"
+MAKING = "in progress"
 
 Confirm = Callable[[int, int], Awaitable[bool]]
 """Asks whether to compact, given the tokens before and after."""
@@ -132,7 +132,7 @@ class Compaction:
 
     @property
     def state(self) -> str:
-        """The state of the background summary: `in the making`, `ready`, `failed`, or empty."""
+        """The state of the background summary: `in progress`, `ready`, `failed`, or empty."""
         if self._task is not None:
             return MAKING
         return "ready" if self._prepared is not None else "failed" if self._failures else ""

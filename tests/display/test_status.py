@@ -169,7 +169,7 @@ def test_the_summary_in_the_background_is_told(tmp_path: Path) -> None:
         talk.conversation.close()
 
     asyncio.run(run())
-    assert states == ["", "in the making", "ready", "", "failed"]
+    assert states == ["", "in progress", "ready", "", "failed"]
 
 
 def test_on_a_terminal_it_stands_below_the_prompt_and_never_in_the_scrollback(
@@ -209,7 +209,7 @@ def test_a_summary_that_becomes_ready_is_told_without_a_key(tmp_path: Path) -> N
         answered(terminal, "which wood is hard?")
         answered(terminal, "and which is bright?")
         server.stalled(2)
-        terminal.wait_for("summary in the making", timeout=20)
+        terminal.wait_for("summary in progress", timeout=20)
         terminal.send("half a li")
         terminal.wait_for("You: half a li", timeout=20)
         server.release()
