@@ -20,8 +20,7 @@ from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCall
 from chat_loop.providers import Provider
 from chat_loop.values import Request
 
-MAX_PAUSE = 30.0
-"""Seconds between two attempts, unless the server asks for more."""
+MAX_PAUSE = 30.0  # seconds between two attempts, unless the server asks for more
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):

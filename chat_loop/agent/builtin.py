@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import os
 import stat
 import threading
@@ -11,8 +10,8 @@ from difflib import unified_diff
 from fnmatch import fnmatchcase
 from functools import partial
 from pathlib import Path
-from typing import Any
 
+import msgspec
 from msgspec import Struct
 
 from chat_loop.agent import shell, tools
@@ -20,6 +19,7 @@ from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Arguments, PreparedCall, Tool
 from chat_loop.errors import ChatLoopError, ConfigError, os_reason
 from chat_loop.sessions.files import Files, open_regular
+from chat_loop.values import ToolSpec
 from chat_loop.wording import plural, size_text
 
 MAX_FILE_BYTES = 10_000_000
@@ -27,8 +27,7 @@ MAX_LISTED = 1_000
 MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
-MAX_COMPARED = 2_000
-"""Lines of a file; a diff of longer ones takes too long to be minimal."""
+MAX_COMPARED = 2_000  # lines of a file; a diff of longer ones takes too long to be minimal
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """Folders that are not listed or searched unless named explicitly."""
 _SENSITIVE_FILES = frozenset(
@@ -37,43 +36,13 @@ _SENSITIVE_FILES = frozenset(
     | {"dockerfile"}
 )
 """Files that programs run, or give to a model, by themselves; in lower case."""
-_PATH = ("string", "Relative to the working directory.")
-_FOLDER = ("string", "The folder, relative to the working directory.", ".")
-_ARGUMENTS: dict[str, dict[str, tuple[Any, ...]]] = {
-    "read_file": {
-        "path": _PATH,
-        "first": ("integer", "The first line, from 1.", 1),
-        "last": ("integer", "The last line; 0 reads to the end.", 0),
-    },
-    "list_files": {
-        "pattern": ("string", '"*.py" matches in every folder, "src/*.py" only in src.', "*"),
-        "path": _FOLDER,
-    },
-    "search_files": {
-        "text": ("string", "The literal text to find; not a regular expression."),
-        "pattern": ("string", 'Search only the files that match, for example "*.py".', "*"),
-        "path": _FOLDER,
-        "ignore_case": ("boolean", "Treat capital and small letters alike.", False),
-    },
-    "write_file": {
-        "path": ("string", "Relative to the working directory. Missing folders are created."),
-        "text": ("string", "The full content of the file."),
-    },
-    "edit_file": {
-        "path": _PATH,
-        "old": (
-            "string",
-            "The text to replace, with enough around it to occur only once in the file.",
-        ),
-        "new": ("string", "The text that replaces it."),
-    },
-    "run_command": {
-        "command": ("string", "The command line."),
-        "seconds": ("integer", "The time limit, at most 600; 0 is the default.", 0),
-    },
+SPECS = {
+    spec.name: spec
+    for spec in msgspec.json.decode(
+        Path(__file__).with_name("builtin.json").read_bytes(), type=tuple[ToolSpec, ...]
+    )
 }
-"""The arguments of each tool: type, description, and the default if any."""
-NAMES = tuple(_ARGUMENTS)
+"""The tools by name, as models see them."""
 _CHANGES = ("write_file", "edit_file")
 
 
@@ -85,8 +54,8 @@ def builtin_tools(
     `seconds` limits a command when the model sets no limit. Raises ConfigError.
     """
     for name in names:
-        if name not in NAMES:
-            raise ConfigError(f"No tool named {name}.", f"The tools are: {', '.join(NAMES)}.")
+        if name not in SPECS:
+            raise ConfigError(f"No tool named {name}.", f"The tools are: {', '.join(SPECS)}.")
     if "run_command" in names and os.name == "nt":
         raise ConfigError("run_command does not run on Windows.", "Leave it out of the tools.")
     workspace = Workspace(root, protected)
@@ -104,9 +73,8 @@ def _file_tool(name: str, workspace: Workspace) -> Tool:
     async def run(arguments: Arguments) -> str:
         return await prepare(arguments).run()
 
-    spec = tools.spec_of(name, inspect.getdoc(getattr(workspace, name)) or "", _ARGUMENTS[name])
     scope = "" if name in _CHANGES else "files outside of the working directory"
-    return Tool(spec, run, prepare, approval_scope=scope)
+    return Tool(SPECS[name], run, prepare, approval_scope=scope)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:
@@ -121,10 +89,8 @@ def _command_tool(root: Path, seconds: float) -> Tool:
         first, *rest = arguments["command"].replace("\r", "␍").split("\n")
         return "\n".join([f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
 
-    description = inspect.getdoc(shell.run_command) or ""
-    spec = tools.spec_of("run_command", description, _ARGUMENTS["run_command"])
     longest = shell.MAX_SECONDS + 2 * shell.TERM_SECONDS
-    return Tool(spec, run, question, seconds=longest)
+    return Tool(SPECS["run_command"], run, question, seconds=longest)
 
 
 class Place(Struct, frozen=True):
@@ -259,7 +225,7 @@ class Workspace:
         return diff, act
 
     def read_file(self, place: Place, first: int = 1, last: int = 0) -> str:
-        """Reads a text file, whole or from line `first` to line `last`."""
+        """Return the text of a file, whole or from line `first` to line `last`."""
         text = place.read().replace("\r\n", "\n")
         lines = text.split("\n")
         total = len(lines) - (not lines[-1])
@@ -272,7 +238,7 @@ class Workspace:
         return f"{part}\n[lines {start} to {end} of {total}]"
 
     def list_files(self, folder: Place, pattern: str = "*") -> str:
-        """Lists the files in a folder and its subfolders."""
+        """Return the names of the files in a folder and its subfolders."""
         names: list[str] = []
         cut: list[str] = []
         for place in self._files(folder, pattern):
@@ -286,9 +252,7 @@ class Workspace:
     def search_files(
         self, folder: Place, text: str, pattern: str = "*", ignore_case: bool = False
     ) -> str:
-        """Finds the lines that contain a text, in the files of a folder and its subfolders.
-        Returns path:line: text.
-        """
+        """Return the lines that contain a text, as `path:line: text`."""
         needle = text.lower() if ignore_case else text
         if not needle or "\n" in needle:
             raise ChatLoopError("The text must be part of one line.")
@@ -340,12 +304,12 @@ class Workspace:
                     yield Place(file, f"{prefix}{inner}")
 
     def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
-        """Creates a text file, or replaces all of its text. Use edit_file for small changes."""
+        """Return the new text of a file, and the result."""
         count = len(text.split("\n")) - (not text or text.endswith("\n"))
         return text, f"Wrote {place.display_path}: {plural(count, 'line')}."
 
     def edit_file(self, place: Place, text: str, old: str, new: str) -> tuple[str, str]:
-        """Replaces a text that occurs exactly once in a file with another one."""
+        """Replace a text that occurs exactly once in the text of a file."""
         start = text.find(old) if old else -1
         if start < 0:
             problem = f"The old text is not in {place.display_path}."

@@ -28,8 +28,7 @@ from chat_loop.providers.replies import MAX_ARGUMENTS
 from chat_loop.providers.wire import replace_surrogates
 from chat_loop.values import Request, StopReason, ToolCall, Usage, Window
 
-PREVIOUS_SECONDS = 10.0
-"""How long an agent may take to finish a cancelled run."""
+PREVIOUS_SECONDS = 10.0  # how long an agent may take to finish a cancelled run
 _STOP_REASONS: Mapping[object, StopReason] = {
     **dict.fromkeys(("length", "max_tokens"), "length"),
     **dict.fromkeys(("content_filter", "guardrail_intervened", "content_filtered"), "refusal"),
@@ -110,10 +109,8 @@ class ReplyEvents:
         self._tools = tools
         self._started: dict[str, tuple[str, float]] = {}
         """The names and the times of the calls that wait for a result, by the agent's ids."""
-        self._step_open = False
-        """True after calls were sent, until the end of their step is sent."""
-        self.usage = Usage()
-        """The tokens of this step so far."""
+        self._step_open = False  # true after calls were sent, until the end of their step is sent
+        self.usage = Usage()  # the tokens of this step so far
         self.has_text = False
         self.stop: StopReason = "end"
 

@@ -10,7 +10,7 @@ import math
 import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
@@ -37,13 +37,11 @@ if TYPE_CHECKING:
 
     from chat_loop.agent.mcp_servers import ServerState
 
-MAX_MESSAGE = 4 << 20
-"""Bytes of a message from a server."""
+MAX_MESSAGE = 4 << 20  # bytes of a message from a server
 TOO_LARGE = f"it sent a message of more than {MAX_MESSAGE >> 20} MB"
 MAX_PAGES = 50
 MAX_REASON = 300
-MAX_STDERR = 4_096
-"""Bytes of the end of a server's standard error that are read."""
+MAX_STDERR = 4_096  # bytes of the end of a server's standard error that are read
 
 
 class McpConnection:
@@ -55,8 +53,7 @@ class McpConnection:
         # what the SDK logs of servers would reach the terminal
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
         self.state = replace(state, state="connecting", problem="", reconnects=False)
-        self.ready = asyncio.Event()
-        """Set when the server is connected or has failed."""
+        self.ready = asyncio.Event()  # set when the server is connected or has failed
         self._config, self._environment = config, environment
         self._client: Client | None = None
         self._transport_opened = asyncio.Event()
@@ -223,29 +220,17 @@ class McpConnection:
             raise httpx2.DecodingError("its answer is compressed, which was not requested")
         if not response.headers.get("content-type", "").startswith("text/event-stream"):
             assert isinstance(response.stream, httpx2.AsyncByteStream)
-            response.stream = _LimitedStream(response.stream)
+            async with aclosing(response.stream) as chunks:
+                body = bytearray()
+                async for chunk in chunks:
+                    body += chunk
+                    if len(body) > MAX_MESSAGE:
+                        raise httpx2.ReadError(TOO_LARGE)
+            response.stream = httpx2.ByteStream(bytes(body))
 
 
 def _expand_home(path: str) -> str:
     return str(Path(path).expanduser()) if path.startswith("~") else path
-
-
-class _LimitedStream(httpx2.AsyncByteStream):
-    """The body of an answer, limited to the size of a message."""
-
-    def __init__(self, stream: httpx2.AsyncByteStream) -> None:
-        self._stream = stream
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async for chunk in self._stream:
-            size += len(chunk)
-            if size > MAX_MESSAGE:
-                raise httpx2.ReadError(TOO_LARGE)
-            yield chunk
-
-    async def aclose(self) -> None:
-        await self._stream.aclose()
 
 
 _BOUNDED_LINES = "utf_8_bounded_lines"

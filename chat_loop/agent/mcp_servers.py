@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_connection import McpConnection
 
 T = TypeVar("T")
-MAX_TOOLS = 128
-"""The most tools of all servers that a model is offered."""
+MAX_TOOLS = 128  # the most tools of all servers that a model is offered
 MISSING = "MCP servers need a package that is not installed."
 
 

@@ -10,10 +10,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError
 
-MAX_LISTED = 1_000
-"""The most tools of one list that are read."""
-MAX_TEXT = 1_024
-"""Characters of a description, or of another text in a schema."""
+MAX_LISTED = 1_000  # the most tools of one list that are read
+MAX_TEXT = 1_024  # characters of a description, or of another text in a schema
 MAX_SCHEMA = 8_192
 """Characters of JSON; of a longer schema only the names and types of the arguments are kept."""
 MAX_NAME = 256

@@ -14,12 +14,9 @@ from pathlib import Path
 from chat_loop.errors import ChatLoopError
 from chat_loop.redact import redact_text
 
-MAX_SECONDS = 600
-"""The time limit of a command."""
-TERM_SECONDS = 2.0
-"""How long its processes may take to exit after SIGTERM."""
-MAX_BYTES = 1_000_000
-"""The most bytes of the beginning and of the end of the output, each."""
+MAX_SECONDS = 600  # the time limit of a command
+TERM_SECONDS = 2.0  # how long its processes may take to exit after SIGTERM
+MAX_BYTES = 1_000_000  # the most bytes of the beginning and of the end of the output, each
 _PIECE = 1 << 16
 _SECRET = re.compile(
     r"PASSWORD|PASSWD|PASSPHRASE|SECRET|CREDENTIAL|API_?KEY|(?:TOKENS?|COOKIES?)(?:_|$)"
@@ -52,7 +49,7 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 async def run_command(
     command: str, root: Path, environment: Mapping[str, str], seconds: float
 ) -> str:
-    """Runs a shell command (sh) in the working directory; returns its exit code and its output.
+    """Run a command of sh in `root`; return its exit code and output. Raises ChatLoopError.
 
     There is no terminal and no input. What it leaves in the background is stopped.
     """

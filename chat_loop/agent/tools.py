@@ -55,17 +55,6 @@ class Tool(Struct, frozen=True):
     seconds: float | None = None
 
 
-def spec_of(name: str, description: str, arguments: Mapping[str, tuple[Any, ...]]) -> ToolSpec:
-    """Return a tool specification from rows of type, description, and optional default."""
-    properties = {
-        key: {"type": kind, "description": about, **({"default": default[0]} if default else {})}
-        for key, (kind, about, *default) in arguments.items()
-    }
-    required = [key for key, argument in arguments.items() if len(argument) == 2]
-    schema = {"type": "object", "properties": properties, "required": required}
-    return ToolSpec(name, description, {**schema, "additionalProperties": False})
-
-
 def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:
     """Return an approval that shows a call and asks the user. “Always” covers all calls of the
     tool; for `run_command`, outside files and files that can run code, only the same call. Any
@@ -98,8 +87,7 @@ class Toolbox(Struct):
     window: int
     approve: Approve | None = None
     limits: CallLimits = field(default_factory=CallLimits)
-    returned: int = 0
-    """The characters of the results so far."""
+    returned: int = 0  # characters of the results so far
     approval_lock: asyncio.Lock = field(default_factory=asyncio.Lock)
 
     async def run(self, calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:

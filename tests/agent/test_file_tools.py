@@ -14,12 +14,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from chat_loop.agent import builtin
-from chat_loop.agent.builtin import NAMES, Workspace, builtin_tools
+from chat_loop.agent.builtin import SPECS, Workspace, builtin_tools
 from chat_loop.agent.tools import Toolbox, approval
 from chat_loop.errors import ConfigError
 from chat_loop.values import ToolCall
 from chat_loop.wording import ALLOWED
 
+NAMES = tuple(SPECS)
 FILES = tuple(name for name in NAMES if name != "run_command")
 
 

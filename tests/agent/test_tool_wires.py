@@ -109,7 +109,7 @@ def test_whatever_functions_do_the_conversation_goes_on(
             "hangs took longer than 1 seconds and was given up.",
             True,
         ),
-        "c3": (f"{HOSTILE}\n\nIt printed:\n\x1b]0;title\x07\x1b[2J\u202e", False),
+        "c3": (HOSTILE, False),
         "c4": ("ä" * 200, False),
         "c5": ("The arguments are not a JSON object. Call the tool again with valid JSON.", True),
         "c6": ("The argument “what” is missing. Call the tool again.", True),

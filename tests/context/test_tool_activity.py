@@ -9,7 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.agent.builtin import NAMES, builtin_tools
+from chat_loop.agent.builtin import SPECS, builtin_tools
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, ToolReturned
@@ -57,7 +57,7 @@ def test_files_that_were_changed_and_tools_that_were_used(tmp_path: Path) -> Non
         name="Sally",
         system_prompt="",
         provider=provider,
-        tools=builtin_tools(NAMES, project),
+        tools=builtin_tools(tuple(SPECS), project),
         approve=approve,
     )
     shown: list[Event] = []
