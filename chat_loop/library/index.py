@@ -83,25 +83,18 @@ class IndexedExchange(Struct, frozen=True):
     lines: str
 
 
-class IndexedSummary(Struct, frozen=True, kw_only=True):
-    """A row of the table `message_summaries`, and the block's items without secrets."""
-
-    last: int
-    tokens: int
-    before: int | None = None
-    after: int | None = None
-    cost: float | None = None
-    items: str = ""
-
-
 class IndexedSession(Struct, frozen=True, kw_only=True):
-    """A session as the index stores it; `size` and `changed` are the file's when it was read."""
+    """A session as the index stores it; `size` and `changed` are the file's when it was read.
+
+    `summary` is its row in `message_summaries` without the key, `items` are those of the block.
+    """
 
     row: SessionRow
     size: int
     changed: int
     exchanges: Sequence[IndexedExchange] = ()
-    summary: IndexedSummary | None = None
+    summary: tuple[float | None, ...] = ()
+    items: str = ""
 
 
 class Stale(Struct, frozen=True):
@@ -162,7 +155,7 @@ class Index:
 
     def clear(self) -> None:
         """Delete everything but the vectors, in one transaction."""
-        with self._writing():
+        with self.transaction(writes=True):
             for table in ("sentences", "exchanges", "message_summaries", "sessions"):
                 self.ask(f"DELETE FROM {table}")
 
@@ -172,14 +165,17 @@ class Index:
             return self._database.execute(statement, values).fetchall()
 
     @contextlib.contextmanager
-    def reading(self) -> Iterator[None]:
-        """Run all queries in this context on one snapshot of the index. Writers wait."""
-        self.ask("BEGIN")
+    def transaction(self, *, writes: bool = False) -> Iterator[None]:
+        """Run everything in this context on one snapshot of the index, or as one change of it."""
+        self.ask("BEGIN IMMEDIATE" if writes else "BEGIN")
         try:
+            if writes:  # a replaced file is noticed here: a virtual table reports another error
+                self.ask(f"PRAGMA user_version={VERSION}")
             yield
+            self.ask("COMMIT")
         finally:
             with contextlib.suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
+                self._database.rollback()
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index with impossible content."""
@@ -235,96 +231,67 @@ class Index:
             for name, text in FIGURES.items()
         }
 
-    def put(self, sessions: Sequence[IndexedSession]) -> None:
-        """Replace sessions."""
-        with self._writing():
-            keys = self.keys([session.row.id for session in sessions])
-            # before the removal, which may free the key of a session that comes later here
-            [(last_key,)] = self.ask("SELECT coalesce(max(key), 0) FROM sessions")
-            self._remove(keys.values())
-            [(last,)] = self.ask("SELECT coalesce(max(key), 0) FROM exchanges")
-            rows, summaries, exchanges, sentences = [], [], [], []
-            for session in sessions:
-                key = keys.get(session.row.id)
-                if key is None:
-                    key = last_key = last_key + 1
-                rows.append((key, *_columns(session)))
-                if session.summary is not None:
-                    summaries.append((key, *msgspec.structs.astuple(session.summary)[:-1]))
-                archived = session.summary.last if session.summary is not None else -1
-                for position, exchange in enumerate(session.exchanges, 1):
-                    last += 1
-                    place = last, key, position, exchange.number, exchange.number <= archived
-                    talk = "\0".join(text for _, text in exchange.texts[:2])
-                    content = blake2b(talk.encode(), digest_size=16).digest()
-                    texts = msgspec.json.encode(exchange.texts).decode()
-                    exchanges.append((*place, content, exchange.at, texts))
-                    sentences.append((last, exchange.lines))
-            self._insert("sessions", rows)
-            self._insert("message_summaries", summaries)
-            self._insert("exchanges", exchanges)
-            self._insert("sentences (rowid, words)", sentences)
-
-    def drop(self, ids: Sequence[str]) -> None:
-        """Delete sessions, and the vectors of texts that are nowhere else."""
-        with self._writing():
-            self._remove(self.keys(ids).values())
-            self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
-
-    def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
-        """Store vectors as (digest of an exchange's texts, space, concatenated vectors)."""
-        rows = list(vectors)  # made before the index is locked
-        with self._writing():
-            self._for_each(
-                "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
-                "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)",
-                rows,
-            )
-
-    @contextlib.contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Run a transaction."""
-        self.ask("BEGIN IMMEDIATE")
-        try:
-            # A file that was replaced is noticed here: a virtual table would report another error.
-            self.ask(f"PRAGMA user_version={VERSION}")
-            yield
-            self.ask("COMMIT")
-        except BaseException:
-            with contextlib.suppress(sqlite3.Error):
-                self._database.execute("ROLLBACK")
-            raise
-
-    def _for_each(self, statement: str, rows: Iterable[Sequence[object]]) -> None:
-        with _translate_errors(self.path):
-            self._database.executemany(statement, rows)
-
-    def _insert(self, table: str, rows: Sequence[Sequence[object]]) -> None:
-        if rows:
-            marks = ", ".join("?" * len(rows[0]))
-            self._for_each(f"INSERT INTO {table} VALUES ({marks})", rows)
-
     def keys(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the keys of the indexed ones of these sessions."""
         statement = "SELECT id, key FROM sessions WHERE id IN (SELECT value FROM json_each(?))"
         return dict(self.ask(statement, (json.dumps(ids),)))
 
-    def _remove(self, sessions: Iterable[int]) -> None:
+    def put(self, sessions: Sequence[IndexedSession]) -> None:
+        """Replace sessions."""
+        with self.transaction(writes=True):
+            self._remove([session.row.id for session in sessions])
+            for session in sessions:
+                key = self._insert("sessions", None, *_columns(session))
+                last_archived = -1
+                if session.summary:
+                    self._insert("message_summaries", key, *session.summary)
+                    last_archived = session.summary[0] or 0
+                for position, exchange in enumerate(session.exchanges, 1):
+                    place = key, position, exchange.number, exchange.number <= last_archived
+                    talk = "\0".join(text for _, text in exchange.texts[:2])
+                    content = blake2b(talk.encode(), digest_size=16).digest()
+                    texts = msgspec.json.encode(exchange.texts).decode()
+                    number = self._insert("exchanges", None, *place, content, exchange.at, texts)
+                    self._insert("sentences (rowid, words)", number, exchange.lines)
+
+    def drop(self, ids: Sequence[str]) -> None:
+        """Delete sessions, and the vectors of texts that are nowhere else."""
+        with self.transaction(writes=True):
+            self._remove(ids)
+            self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
+
+    def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
+        """Store vectors as (digest of an exchange's texts, space, concatenated vectors)."""
+        rows = list(vectors)  # made before the index is locked
+        statement = (
+            "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
+            "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)"
+        )
+        with self.transaction(writes=True):
+            for row in rows:
+                self.ask(statement, row)
+
+    def _insert(self, table: str, *values: object) -> int | None:
+        """Insert a row and return its key."""
+        marks = ", ".join("?" * len(values))
+        with _translate_errors(self.path):
+            return self._database.execute(f"INSERT INTO {table} VALUES ({marks})", values).lastrowid
+
+    def _remove(self, ids: Sequence[str]) -> None:
         """Delete sessions with their words."""
-        session_keys = ", ".join(str(int(key)) for key in sessions)
-        keys = f"SELECT key FROM exchanges WHERE session IN ({session_keys})"
-        self.ask(f"DELETE FROM sentences WHERE rowid IN ({keys})")
+        keys = ", ".join(map(str, self.keys(ids).values()))
+        exchanges = f"SELECT key FROM exchanges WHERE session IN ({keys})"
+        self.ask(f"DELETE FROM sentences WHERE rowid IN ({exchanges})")
         for table in ("exchanges", "message_summaries"):
-            self.ask(f"DELETE FROM {table} WHERE session IN ({session_keys})")
-        self.ask(f"DELETE FROM sessions WHERE key IN ({session_keys})")
+            self.ask(f"DELETE FROM {table} WHERE session IN ({keys})")
+        self.ask(f"DELETE FROM sessions WHERE key IN ({keys})")
 
 
 def _columns(session: IndexedSession) -> tuple[object, ...]:
     """Return the columns of the table `sessions` but the key."""
     row = session.row
     agent, project, tags = row.agent.lower(), row.project.lower(), f" {' '.join(row.tags)} "
-    items = session.summary.items if session.summary is not None else ""
-    searched = "\n".join((row.name, row.id, agent, project, tags, items)).lower()
+    searched = "\n".join((row.name, row.id, agent, project, tags, session.items)).lower()
     ties = row.parent, row.merged, row.until, row.queries, row.mode, row.answered
     link = msgspec.json.encode(Link(row.id, *ties)).decode()
     used = row.updated.timestamp() if row.updated else None

@@ -168,7 +168,7 @@ class Library:
                 index = self._index = self._index or Index(self.directory, patient=patient)
                 if rebuild and not self._count:
                     index.clear()
-                with index.reading():
+                with index.transaction():
                     stale = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
                     indexed = index.ids_where() if stale and self._count else set[str]()

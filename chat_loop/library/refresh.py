@@ -8,14 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library.index import (
-    Index,
-    IndexedExchange,
-    IndexedSession,
-    IndexedSummary,
-    Stale,
-    Texts,
-)
+from chat_loop.library.index import Index, IndexedExchange, IndexedSession, Stale, Texts
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, partial, summary_block
@@ -76,32 +69,30 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
                 session, _ = legacy.read(data, path)
             elif partial.is_transcript(data):
                 row = partial.row_of(session, path, data)
-                if session.seal is not None and session.seal.compaction is not None:
-                    sizes = compaction_text(session.seal.compaction).partition(" tokens")[0]
-                    row = replace(row, compaction=f"compacted {sizes}")
-    return IndexedSession(
-        row=row or partial.row(path),
-        size=size,
-        changed=changed,
-        exchanges=[indexed_exchange(exchange) for exchange in session.exchanges] if session else (),
-        summary=_summary(session) if session else None,
-    )
+    stored = IndexedSession(row=row or partial.row(path), size=size, changed=changed)
+    return stored if session is None else _with_texts(stored, session)
 
 
-def _summary(session: Session) -> IndexedSummary | None:
-    """Return the summary block of a session as the index stores it."""
-    seal = session.seal
+def _with_texts(stored: IndexedSession, session: Session) -> IndexedSession:
+    """Add the exchanges of a session and its summary block."""
+    exchanges, seal = session.exchanges, session.seal
+    stored = replace(stored, exchanges=[*map(indexed_exchange, exchanges)])
     if seal is None or seal.summary is None:
-        return None
-    numbers = [exchange.query.number for exchange in session.exchanges]
-    block, compaction = seal.summary, seal.compaction
+        return stored
+    block, row, compaction = seal.summary, stored.row, seal.compaction
+    numbers = (exchange.query.number for exchange in exchanges)
+    last = max(numbers, default=0) if seal.covers is None else seal.covers
+    sizes: tuple[float | None, ...] = (None, None, None)
+    if compaction is not None:
+        sizes = compaction.before, compaction.after, compaction.cost
+        row = replace(
+            row, compaction=f"compacted {compaction_text(compaction).partition(' tokens')[0]}"
+        )
     sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
-    return IndexedSummary(
-        last=max(numbers, default=0) if seal.covers is None else seal.covers,
-        tokens=estimate(summary_block.render(block)),
-        before=None if compaction is None else compaction.before,
-        after=None if compaction is None else compaction.after,
-        cost=None if compaction is None else compaction.cost,
+    return replace(
+        stored,
+        row=row,
+        summary=(last, estimate(summary_block.render(block)), *sizes),
         items="\n".join(_text(item) for section in sections for item in section),
     )
 

@@ -422,7 +422,7 @@ def test_the_index_and_its_journal_are_private(tmp_path: Path) -> None:
     before = os.umask(0)
     try:
         index = up_to_date(tmp_path)
-        with index._writing():
+        with index.transaction(writes=True):
             index.ask("DELETE FROM sessions")
             journal = (tmp_path / f"{FILE}-journal").stat()
         modes = {path.name: stat.S_IMODE(path.stat().st_mode) for path in tmp_path.glob(f"{FILE}*")}
