@@ -84,8 +84,15 @@ class Archive:
             ancestors = self._ancestors(index)
             if not ancestors:
                 return NO_ARCHIVE
-            if name == READ:
-                return self._read_parent(ancestors, text)
+            if name == READ:  # the session before, word for word from its transcript
+                parent, last = next(iter(ancestors.items()))
+                loaded = self._sessions.load(self._sessions.session_file(parent))
+                depth = max(self._depth - 1, len(ancestors))
+                exchanges = [
+                    replace(exchange, depth=depth)
+                    for exchange in loaded.session.up_to(last).exchanges
+                ]
+                return archive_text.read_text(exchanges, text, archive_text.ROOM, self._count)
             hits = search_chain(
                 index, text, ancestors, self._depth, MAX_HITS, without, self._semantic
             )
@@ -108,9 +115,7 @@ class Archive:
             if time.monotonic() > until and done < of:
                 raise TimeoutError
 
-        sessions = self._sessions
-        library = Library(sessions.directory, check, thorough=True)
-        with closing(library):
+        with closing(Library(self._sessions.directory, check, thorough=True)) as library:
             return library.ask(question)
 
     def _ancestors(self, index: Index) -> dict[str, int]:
@@ -119,11 +124,3 @@ class Archive:
         ancestors = last_queries(self._link.id, links)
         del ancestors[self._link.id]
         return ancestors
-
-    def _read_parent(self, ancestors: Mapping[str, int], request: str) -> str:
-        """Return queries of the session before, word for word from its transcript."""
-        depth = max(self._depth, len(ancestors) + 1) - 1
-        parent, last = next(iter(ancestors.items()))
-        session = self._sessions.load(self._sessions.session_file(parent)).session.up_to(last)
-        exchanges = [replace(exchange, depth=depth) for exchange in session.exchanges]
-        return archive_text.read_text(exchanges, request, archive_text.ROOM, self._count)

@@ -86,13 +86,15 @@ class IndexedExchange(Struct, frozen=True):
 class IndexedSession(Struct, frozen=True, kw_only=True):
     """A session as the index stores it; `size` and `changed` are the file's when it was read.
 
-    `summary` is its row in `message_summaries` without the key, `items` are those of the block.
+    Its summary block covers queries up to `archived`, contains `items`, and has the row `summary`
+    in `message_summaries`.
     """
 
     row: SessionRow
     size: int
     changed: int
     exchanges: Sequence[IndexedExchange] = ()
+    archived: int = -1
     summary: tuple[float | None, ...] = ()
     items: str = ""
 
@@ -242,12 +244,10 @@ class Index:
             self._remove([session.row.id for session in sessions])
             for session in sessions:
                 key = self._insert("sessions", None, *_columns(session))
-                last_archived = -1
                 if session.summary:
-                    self._insert("message_summaries", key, *session.summary)
-                    last_archived = session.summary[0] or 0
+                    self._insert("message_summaries", key, session.archived, *session.summary)
                 for position, exchange in enumerate(session.exchanges, 1):
-                    place = key, position, exchange.number, exchange.number <= last_archived
+                    place = key, position, exchange.number, exchange.number <= session.archived
                     talk = "\0".join(text for _, text in exchange.texts[:2])
                     content = blake2b(talk.encode(), digest_size=16).digest()
                     texts = msgspec.json.encode(exchange.texts).decode()

@@ -162,7 +162,6 @@ class Library:
         """Return what the folder's index answers, brought up to date. Raises IndexUnavailable."""
         from chat_loop.library.index import Index, discard
 
-        is_rebuilt = False
         for _ in range(TRIES):
             try:
                 index = self._index = self._index or Index(self.directory, patient=patient)
@@ -171,16 +170,14 @@ class Library:
                 with index.transaction():
                     stale = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
-                    indexed = index.ids_where() if stale and self._count else set[str]()
-                    if not stale or (
-                        indexed and indexed.issuperset(file.id for file in stale.files)
-                    ):
+                    ids = (file.id for file in stale.files)
+                    if not stale or (self._count and index.ids_where().issuperset(ids)):
                         return question(index)
-                count = len(stale.files)
-                much = count > SOON_FILES or sum(file.size for file in stale.files) > SOON_BYTES
+                size = sum(file.size for file in stale.files)
+                much = len(stale.files) > SOON_FILES or size > SOON_BYTES
                 if much and not patient:
-                    text = f"The index does not have {plural(count, 'changed session')} yet."
-                    raise IndexUnavailable(text)
+                    count = plural(len(stale.files), "changed session")
+                    raise IndexUnavailable(f"The index does not have {count} yet.")
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
                 progress = self._progress if much else None
@@ -191,10 +188,9 @@ class Library:
                     self._index = None
                 if error.was_replaced:
                     continue
-                if is_rebuilt or not (error.is_damaged and discard(self.directory)):
+                if self.trouble or not (error.is_damaged and discard(self.directory)):
                     raise
                 self.trouble = "The index was damaged: a new one is made from the sessions."
-                is_rebuilt = True
         raise IndexUnavailable(
             f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
             "moment."

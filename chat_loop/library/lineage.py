@@ -15,8 +15,6 @@ PRESERVED_STATES = ("foreign", "damaged")
 
 
 Links = Mapping[str, Link]
-Conversations = Mapping[str, Mapping[str, int]]
-"""The id of a conversation's newest session -> the last query of each session, nearest first."""
 
 
 class Node(Struct, frozen=True):
@@ -29,11 +27,9 @@ class Node(Struct, frozen=True):
 
 
 def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
-    """Return the conversations in the order of `links`: those of sessions that none continues.
-
-    A session without queries, which only carries its parent's words, counts when it is `here`.
+    """Return each conversation's sessions with their last queries, nearest first, under its newest
+    session, which none continues; one without queries of its own counts when it is `here`.
     """
-
     linked = [link for link in links.values() if link.parent or link.merged]
     unused = {
         link.id
@@ -57,7 +53,7 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     return {tip: last_queries(tip, links) for tip in links if tip in tips}
 
 
-def conversation_numbers(listed: Conversations) -> dict[str, list[int]]:
+def conversation_numbers(listed: Mapping[str, Mapping[str, int]]) -> dict[str, list[int]]:
     """Return each session's last queries in the conversations that have it, in ascending order."""
     numbers: dict[str, list[int]] = {}
     for sessions in listed.values():

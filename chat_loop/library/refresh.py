@@ -92,7 +92,8 @@ def _with_texts(stored: IndexedSession, session: Session) -> IndexedSession:
     return replace(
         stored,
         row=row,
-        summary=(last, estimate(summary_block.render(block)), *sizes),
+        archived=last,
+        summary=(estimate(summary_block.render(block)), *sizes),
         items="\n".join(_text(item) for section in sections for item in section),
     )
 

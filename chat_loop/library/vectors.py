@@ -131,11 +131,8 @@ class Embedder:
         onnxruntime.disable_telemetry_events()
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = 1
-        options.inter_op_num_threads = 1
         options.log_severity_level = 4  # fatal errors only
         options.enable_cpu_mem_arena = False
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.add_session_config_entry("session.inter_op.allow_spinning", "0")
         # By its path: given as bytes it would take 40 MB more.
         self._session: Any = onnxruntime.InferenceSession(
             str(path), options, providers=["CPUExecutionProvider"]
@@ -162,10 +159,8 @@ class Embedder:
         self, question: str, exchanges: Mapping[Key, bytes], also: Collection[Key]
     ) -> dict[Key, float]:
         """Return how near exchanges are: those in `also`, and the NEAREST unless they are far."""
-        whole = {
-            key: data for key, data in exchanges.items() if data and not len(data) % DIMENSIONS
-        }
-        similar = similarities(self.embed(question), [*whole.values()])
+        whole = [key for key, data in exchanges.items() if data and not len(data) % DIMENSIONS]
+        similar = similarities(self.embed(question), [exchanges[key] for key in whole])
         near = dict(zip(whole, similar, strict=True))
         nearest = {*nlargest(NEAREST, near, key=near.__getitem__), *also}
         return weigh(question, {key: near[key] for key in nearest if key in near}, also)
