@@ -186,7 +186,7 @@ async def history(chat: Chat, argument: str) -> None:
 
 @registry.command("stats", "View", aliases=("usage", "cost"))
 async def stats(chat: Chat, argument: str) -> None:
-    """Show tokens and cost of the conversation, with a plot and what each compaction kept."""
+    """Show tokens and cost of the conversation, with plots and what each compaction kept."""
     conversation = chat.conversation
     sessions, problem = chat.chain()
     session, cost = sessions[-1], conversation.options.cost
@@ -209,21 +209,25 @@ async def stats(chat: Chat, argument: str) -> None:
         panels.show_costs(chat.display, used, cost)
     if problem:
         chat.display.warn(problem)
-    tokens = tokens_of_replies(sessions)
-    if len(tokens) > 1:
-        panels.show_sparkline(chat.display, tokens)
+    sizes = sizes_of_replies(sessions)
+    if len(sizes) > 1:
+        for name, tokens in zip(("Tokens", "Context"), zip(*sizes, strict=True), strict=True):
+            panels.show_sparkline(chat.display, name, tokens)
     panels.show_compactions(chat.display, sessions)
 
 
-def tokens_of_replies(sessions: Sequence[Session]) -> list[int]:
-    """Return the tokens that each reply of a chain took. Undone exchanges count."""
-    tokens: dict[tuple[str, int], int] = {}
+def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
+    """Return the tokens that each reply of a chain took, and those in the context after it. Undone
+    exchanges count.
+    """
+    sizes: dict[tuple[str, int], tuple[int, int]] = {}
     for session in sessions:
         for entry in session.entries:
-            if isinstance(entry, Reply) and entry.number and entry.usage is not None:
+            if isinstance(entry, Reply) and entry.number and (usage := entry.usage) is not None:
                 key = session.header.id, entry.number  # a reply may have several steps
-                tokens[key] = tokens.get(key, 0) + entry.usage.total
-    return [*tokens.values()]
+                taken, _ = sizes.get(key, (0, 0))
+                sizes[key] = taken + usage.total, usage.total - usage.reasoning
+    return [*sizes.values()]
 
 
 @registry.command("info", "View", aliases=("status",))

@@ -17,7 +17,7 @@ from chat_loop import events
 from chat_loop.display.markdown.theme import theme_of
 from chat_loop.display.reply import ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
-from chat_loop.display.text import cells, one_line, printable, wrapped
+from chat_loop.display.text import cells, one_line, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.wording import (
     ALLOWED,
@@ -209,10 +209,8 @@ class DisplayManager:
         """Print rows with aligned columns; those of `numbers` are aligned at their right."""
         widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]
         for row in rows:
-            texts = []
-            for at, (text, width) in enumerate(zip(row, widths, strict=True)):
-                blanks = " " * (width - cells(text))
-                texts.append(f"{blanks}{text}" if at in numbers else f"{text}{blanks}")
+            columns = enumerate(zip(row, widths, strict=True))
+            texts = (padded(text, width, right=at in numbers) for at, (text, width) in columns)
             self.line(gap.join(texts).rstrip())
 
     def lines(self, pairs: Iterable[tuple[str, str]]) -> None:

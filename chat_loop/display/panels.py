@@ -101,9 +101,9 @@ def show_costs(
     display.table(rows, numbers=(1, 2, 3, 4))
 
 
-def show_sparkline(display: DisplayManager, tokens: Sequence[int]) -> None:
-    """Show the tokens of each exchange as one line of columns."""
-    title = f"Tokens: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+def show_sparkline(display: DisplayManager, name: str, tokens: Sequence[int]) -> None:
+    """Show some tokens of each exchange, as `name` says, as one line of columns."""
+    title = f"{name}: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
     display.line()
     display.prose(title, "bold")
     display.line(f"  {sparkline(tokens, display.console.width - 3)}")

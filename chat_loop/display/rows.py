@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from itertools import count
 
-from chat_loop.display.text import cells, cut_to, one_line
+from chat_loop.display.text import cells, cut_to, one_line, padded
 from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage
 from chat_loop.wording import compact_number, dollars_text, plural
@@ -26,10 +26,8 @@ ODD: Mapping[State, str] = {
 MAX_LENGTH = 500
 MAX_NAME = 80
 """Columns of the names at most."""
-MIN_SHORT_COLUMNS = 60
-"""From this many columns on a row shows project and tokens, too."""
-MIN_FULL_COLUMNS = 100
-"""From this many columns on a row shows agent, queries and cost, too."""
+MIN_SHORT, MIN_FULL = 60, 100
+"""The widths from which on a row shows project and tokens; and agent, queries and cost."""
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
 _UNCERTAIN_WIDTH = re.compile(
@@ -103,64 +101,60 @@ class RowTable:
         has_agents = len({row.agent for row in rows}) > 1
         others = count(1)
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
-        self._numbers = chat_numbers if numbers is None else numbers
-        self._number_width = max(map(len, self._numbers), default=0)
-        self._facts: list[dict[str, str]] = []
+        self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
+        columns: list[list[str]] = [[] for _ in _COLUMNS]
         for row in rows:
             price = cost_of(row.spent, cost) if cost is not None else None
             date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
             folder = re.split(r"[/\\]", row.project.rstrip("/\\"))[-1]
             unknown = row.queries is None or row.tokens is None
-            facts = {
-                "age": date if exact else age_text(row.updated, now),
-                "project": steady_text(folder, 20) if has_projects else "",
-                "agent": steady_text(row.agent, 20) if has_agents else "",
-                "queries": "" if row.queries is None else plural(row.queries, "query"),
-                "tokens": "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
-                "cost": dollars_text(price) if price else "",
-                "state": ODD.get(row.state, ""),
-                "id": row.id if exact else "",
-            }
-            self._facts.append(facts)
-        self._widths = {
-            name: max(cells(facts[name]) for facts in self._facts) for name in _COLUMNS if rows
-        }
-        self._name_width = 0
-        for row in rows:
-            if self._name_width < MAX_NAME:
-                name = "".join((name_text(row, MAX_NAME), *_notes(row)))
-                self._name_width = max(self._name_width, cells(name))
+            facts = (
+                date if exact else age_text(row.updated, now),
+                steady_text(folder, 20) if has_projects else "",
+                steady_text(row.agent, 20) if has_agents else "",
+                "" if row.queries is None else plural(row.queries, "query"),
+                "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
+                dollars_text(price) if price else "",
+                ODD.get(row.state, ""),
+                row.id if exact else "",
+            )
+            for column, text in zip(columns, facts, strict=True):
+                column.append(text)
+        self._columns = [
+            (min_width, _aligned(texts, right=right))
+            for (min_width, right), texts in zip(_COLUMNS, columns, strict=True)
+            if any(texts)
+        ]
+        names = ("".join((name_text(row, MAX_NAME), *_notes(row))) for row in rows)
+        self._name_width = max(map(cells, names), default=0)
 
     def line(self, at: int, width: int) -> Parts:
         """Return a row on one line of at most `width` columns."""
-        facts = self._facts[at]
-        number = f"{self._numbers[at]:>{self._number_width}}  "
-        columns = _COLUMNS if width >= MIN_FULL_COLUMNS else _SHORT
-        line = ""
-        for column in columns if width >= MIN_SHORT_COLUMNS else ("age", "state"):
-            if size := self._widths[column]:
-                blanks = " " * (size - cells(facts[column]))
-                cell = f"{facts[column]}{blanks}" if column in _LEFT else f"{blanks}{facts[column]}"
-                line += f"  {cell}"
+        number = f"{self._numbers[at]}  "
+        line = "".join(f"  {texts[at]}" for least, texts in self._columns if width >= least)
         room = min(self._name_width, width - 1 - len(number) - cells(line))
-        name = self._name(at, room)
-        blanks = " " * (room - sum(cells(text) for text, _ in name))
-        return [(number, ""), *name, (f"{blanks}{line}".rstrip(), "dim")]
-
-    def _name(self, at: int, room: int) -> Parts:
-        """Return the name in at most `room` columns; the notes behind it may take half of them."""
         row = self.rows[at]
-        compacted, tags = _notes(row)
+        compacted, tags = _notes(row)  # they may take half of the room
         name = name_text(row, max(room - cells(compacted + tags), room // 2))
         compacted = cut_to(compacted, room - cells(name))
         tags = cut_to(tags, room - cells(name + compacted))
-        return [(name, ""), (compacted, "dim"), (tags, "cyan")]
+        blanks = " " * (room - cells(name + compacted + tags))
+        parts = (number, ""), (name, ""), (compacted, "dim"), (tags, "cyan")
+        return [*parts, (f"{blanks}{line}".rstrip(), "dim")]
 
 
-_COLUMNS = ("age", "project", "agent", "queries", "tokens", "cost", "state", "id")
-_SHORT = ("age", "project", "tokens", "state", "id")
-"""The columns where there is little room."""
-_LEFT = ("project", "agent", "state", "id")
+_COLUMNS = (
+    *((0, True), (MIN_SHORT, False), (MIN_FULL, False), (MIN_FULL, True)),
+    *((MIN_SHORT, True), (MIN_FULL, True), (0, False), (MIN_SHORT, False)),
+)
+"""From which width on each column is shown, and True for one that is aligned at its right: age,
+project, agent, queries; tokens, cost, state, id.
+"""
+
+
+def _aligned(texts: Sequence[str], *, right: bool) -> list[str]:
+    width = max(map(cells, texts), default=0)
+    return [padded(text, width, right=right) for text in texts]
 
 
 def cost_of(spent: Iterable[tuple[str, Usage]] | None, cost: Cost) -> float | None:

@@ -64,6 +64,12 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
     return f"{start.rstrip()}{ellipsis}"
 
 
+def padded(text: str, columns: int, *, right: bool = False) -> str:
+    """Return text with blanks behind it, or before it, in so many `columns`."""
+    blanks = " " * (columns - cells(text))
+    return f"{blanks}{text}" if right else f"{text}{blanks}"
+
+
 @cache
 def _wcwidth() -> ModuleType:
     import wcwidth  # its tables are not needed for ASCII

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.commands.view import tokens_of_replies
+from chat_loop.commands.view import sizes_of_replies
 from chat_loop.display.panels import sparkline
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.records import Header, Query, Reply, Session, Undo
@@ -17,7 +17,9 @@ from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen
 from tests.support.scripted_chat import START, SUMMARY, Says, Step
 
-DRAWN = "\nTokens: 6 exchanges, at most 610 tokens\n  ▂▃▄▅▆█\n"
+DRAWN = "".join(
+    f"\n{name}: 6 exchanges, at most 610 tokens\n  ▂▃▄▅▆█\n" for name in ("Tokens", "Context")
+)
 VALUES = st.lists(st.integers(0, 10**9), min_size=1, max_size=400)
 
 
@@ -50,7 +52,7 @@ def test_stats_plots_the_chain_with_the_numbers_of_context(
     loaded = read_chain(screen.talk.sessions, conversation.session).ancestors
     sessions = [*(one.session for one in reversed(loaded)), conversation.session]
     totals = [usage.total for usage in given]
-    assert tokens_of_replies(sessions) == totals
+    assert sizes_of_replies(sessions) == [(total, total) for total in totals]
     assert sum(totals) == sum(session.totals.session.total for session in sessions)
     first, second = (part.partition("You: ")[0] for part in screen.text.split("You: /stats\n")[1:])
     if columns != "20":
@@ -81,4 +83,4 @@ def test_a_reply_of_several_steps_is_one_exchange() -> None:
         Query(number=2, at=START, text="Hi"),
         Reply(number=2, at=START, text="Nobody counted."),
     )
-    assert tokens_of_replies([Session(header=header, entries=entries)]) == [41]
+    assert sizes_of_replies([Session(header=header, entries=entries)]) == [(41, 25)]
