@@ -39,15 +39,14 @@ _REQUEST = re.compile(
 
 def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
     """Return a search's answer: at most MAX_HITS exchanges in at most `room` tokens."""
-    number, share = min(len(hits), MAX_HITS), room
-    while number:
-        texts_of_hits = (_hit_text(hit, share // number, count) for hit in hits[:number])
-        text = "\n\n".join((_FOUND, *texts_of_hits))
-        if count(text) <= room:
-            return text
-        share = share * 4 // 5
-        if share < _LEAST:
-            number, share = number - 1, room
+    for number in range(min(len(hits), MAX_HITS), 0, -1):
+        share = room
+        while share >= _LEAST:
+            texts_of_hits = (_hit_text(hit, share // number, count) for hit in hits[:number])
+            text = "\n\n".join((_FOUND, *texts_of_hits))
+            if count(text) <= room:
+                return text
+            share = share * 4 // 5
     return (
         "Nothing in the archive matches that. It may have been said in other words: search for "
         "other words."
@@ -113,11 +112,9 @@ def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Cou
     if not blocks:
         return f"No query {match[1]}. {available}"
     text = "\n\n".join(blocks)
-    size, pages = len(text), [text]
-    while size > _LEAST and any(
-        count(page) > room - _CUT_ROOM * (len(pages) > 1) for page in pages
-    ):
-        size = max(_LEAST, size * 4 // 5)
+    size, pages, most = len(text), [text], room
+    while size > _LEAST and max(map(count, pages)) > most:
+        size, most = max(_LEAST, size * 4 // 5), room - _CUT_ROOM
         pages = _pages(text, size)
     number = min(int(match[6] or 1), len(pages))
     page = pages[max(0, number - 1)].strip()

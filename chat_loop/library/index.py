@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 from msgspec import Struct
@@ -56,6 +56,7 @@ _DAMAGED_TABLES = (
     "SQL logic error",  # from a virtual table
 )
 """The beginnings of SQLite's messages about a damaged table."""
+_IMPOSSIBLE = "it holds something that nobody wrote"
 _BUGS = {"ERROR", "MISUSE", "RANGE", ""}
 _REASONS = {
     "BUSY": "another process is writing to it",
@@ -68,8 +69,6 @@ _SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
 _LINKS = msgspec.json.Decoder(list[Link])
 
-
-T = TypeVar("T")
 Texts = tuple[tuple[str, str], ...]
 """Who said what in an exchange: user, model, then tools and files."""
 
@@ -181,45 +180,39 @@ class Index:
 
     def damage(self) -> IndexUnavailable:
         """Return the error for an index with impossible content."""
-        return _damage_error(self.path, "it holds something that nobody wrote")
-
-    def _decode(self, decoder: msgspec.json.Decoder[T], text: str) -> T:
-        try:
-            return decoder.decode(text)
-        except msgspec.MsgspecError as error:
-            raise self.damage() from error
+        return _damage_error(self.path, _IMPOSSIBLE)
 
     def stale(self, files: Sequence[Stamp]) -> Stale:
         """Compare the index with the files in the folder."""
-        stamps = self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions")
-        indexed = set(stamps)
-        changed = tuple(stamp for stamp in files if stamp not in indexed)
-        gone: set[str] = set()
-        if len(stamps) > len(files) - len(changed):
-            gone = {identity for _, identity, _ in stamps}.difference(stamp.id for stamp in files)
-        return Stale(changed, tuple(gone))
+        indexed = set(self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions"))
+        ids = {stamp.id for stamp in files}
+        gone = tuple(identity for _, identity, _ in indexed if identity not in ids)
+        return Stale(tuple(stamp for stamp in files if stamp not in indexed), gone)
 
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions, last used first, undated last."""
         rows = self.ask("SELECT CAST(link AS TEXT) FROM sessions ORDER BY used DESC, id DESC")
-        decoded = self._decode(_LINKS, f"[{','.join(link for (link,) in rows)}]")
+        with _translate_errors(self.path):
+            decoded = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
         if len(decoded) != len(rows):
             raise self.damage()
         return {link.id: link for link in decoded}
 
     def rows(self, ids: Sequence[str]) -> dict[str, SessionRow]:
         """Return the indexed ones of these sessions."""
-        rows: dict[str, SessionRow] = {}
-        for identity, text in self.ask(
+        found = self.ask(
             "SELECT sessions.id, CAST(row AS TEXT) FROM json_each(?) "
             "JOIN sessions ON sessions.id = value",
             (json.dumps(ids),),
-        ):
-            row = self._decode(_ROWS, text)
-            if row.id != identity:
-                raise self.damage()
-            rows[identity] = replace(row, path=self.directory / f"{identity}.md")
-        return rows
+        )
+        with _translate_errors(self.path):
+            rows = {identity: _ROWS.decode(text) for identity, text in found}
+        if any(row.id != identity for identity, row in rows.items()):
+            raise self.damage()
+        return {
+            identity: replace(row, path=self.directory / f"{identity}.md")
+            for identity, row in rows.items()
+        }
 
     def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
         """Return the ids of the sessions for which a condition over the table `sessions` holds."""
@@ -359,8 +352,8 @@ def _translate_errors(path: Path) -> Iterator[None]:
             f"The index {path} cannot be used now: {_REASONS.get(kind, str(error))}.",
             was_replaced=name.endswith("DBMOVED"),
         ) from error
-    except UnicodeDecodeError as error:  # a name of a table that is no text, in an error of SQLite
-        raise _damage_error(path, "a name in it is no text") from error
+    except (UnicodeDecodeError, msgspec.MsgspecError) as error:
+        raise _damage_error(path, _IMPOSSIBLE) from error
 
 
 def _damage_error(path: Path, why: str) -> IndexUnavailable:

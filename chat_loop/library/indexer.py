@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import threading
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -57,7 +58,7 @@ class Indexer:
             self._process.wait()
 
     def _work(self) -> None:
-        try:
+        with suppress(_ClosedError), closing(self._library):
             while not self._closed:
                 self._wake.clear()
                 try:
@@ -70,10 +71,6 @@ class Indexer:
                     self._idle.set()
                 if not self._closed:
                     self._wake.wait()
-        except _ClosedError:
-            pass
-        finally:
-            self._library.close()
 
     def _embed(self, index: Index) -> None:
         """Start a process if something has no vectors, unless one is running or has failed."""

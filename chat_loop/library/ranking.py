@@ -136,7 +136,7 @@ def fuse(
     return sorted(ranked, key=lambda exchange: (-exchange.exact, -worth(exchange)))
 
 
-def _highest(several: Sequence[Sequence[float]]) -> list[float]:
+def _highest(several: Iterable[Sequence[float]]) -> list[float]:
     """Return the highest certainty of each term."""
     return [max(certainties) for certainties in zip(*several, strict=True)]
 
@@ -150,20 +150,19 @@ def _scored(
     """Return how well an exchange fits. `whole` has the terms of the exchanges around it."""
     session, at = position
     weights = [asked.weight for asked in question.terms]
-    around = [
+    near = _highest(
         [weight * certainty for certainty in whole[session, at + step]]
         for step, weight in AROUND
         if (session, at + step) in whole
-    ]
-    near = _highest(around)
+    )
     beside = sum(map(mul, weights, near))
     scores: dict[int, float] = {}
     for sentence in sentences:
-        more = [
+        beyond = (
             max(0.0, inside - around)
             for inside, around in zip(sentence.certainty, near, strict=True)
-        ]
-        score = beside + sum(map(mul, weights, more))
+        )
+        score = beside + sum(map(mul, weights, beyond))
         score *= _ASKING if QUESTION_MARK in sentence.marks else 1.0
         scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda sentence: -scores[sentence.number])

@@ -114,10 +114,7 @@ def search_chain(
     depth = max(depth, len(last_queries) + 1)
     depths = {identity: depth - back for back, identity in enumerate(last_queries, 1)}
     ranked = search(index, text, semantic, where)[: limit + len(without)]
-    hits = [
-        replace(hit, exchange=replace(hit.exchange, depth=depths[hit.row.id]))
-        for hit in _hits(index, ranked)
-    ]
+    hits = _hits(index, ranked, depths)
     return [hit for hit in hits if hit.exchange.ref not in without][:limit]
 
 
@@ -162,19 +159,21 @@ def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
     return tuple(places[number] for number in numbers[:_PLACES])
 
 
-def _hits(index: Index, ranked: Sequence[RankedExchange]) -> list[Hit]:
-    """Return the exchanges as the index keeps them. Raises IndexUnavailable."""
+def _hits(
+    index: Index, ranked: Sequence[RankedExchange], depths: Mapping[str, int] | None = None
+) -> list[Hit]:
+    """Return the exchanges as the index keeps them, at these depths. Raises IndexUnavailable."""
     stored_rows = index.ask(
         f"SELECT {_PLACE}, s.id, CAST(e.number AS INTEGER), CAST(e.at AS TEXT), "
         f"CAST(e.texts AS TEXT) FROM exchanges e {_AT_PLACES} "
         "JOIN sessions s ON s.key = e.session",
         (json.dumps([exchange.position for exchange in ranked]),),
     )
-    stored = {(session, position): row for session, position, *row in stored_rows}
-    rows = index.rows(list({row[0] for row in stored.values()}))
+    rows = index.rows([*{row[2] for row in stored_rows}])
+    stored = {tuple(row[:2]): row[2:] for row in stored_rows if row[2] in rows}
     hits = []
     for exchange in ranked:
-        if exchange.position not in stored or stored[exchange.position][0] not in rows:
+        if exchange.position not in stored:
             continue
         identity, number, at, texts_json = stored[exchange.position]
         try:
@@ -185,7 +184,8 @@ def _hits(index: Index, ranked: Sequence[RankedExchange]) -> list[Hit]:
         asked = Query(number=number, at=moment, text=query)
         answer = Reply(number=number, at=moment, text=reply) if reply else None
         row, places = rows[identity], places_of(exchange, texts)
-        hits.append(Hit(Exchange(asked, answer, row.depth), texts, row, exchange.strength, places))
+        found = Exchange(asked, answer, depths[identity] if depths else row.depth)
+        hits.append(Hit(found, texts, row, exchange.strength, places))
     return hits
 
 

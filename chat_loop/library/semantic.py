@@ -84,10 +84,8 @@ class SemanticIndex:
                 (SPACE, *values),
             )
             embedder = self._loaded() if rows else None
-            if embedder is None:
-                return {}
             exchanges = {(session, position): data for session, position, data in rows}
-            return embedder.near(question, exchanges, also)
+            return embedder.near(question, exchanges, also) if embedder is not None else {}
 
     def _loaded(self) -> vectors.Embedder | None:
         """Return the model; None when it is missing or broken."""
@@ -119,15 +117,12 @@ def start_process(index: Index, parent: int) -> subprocess.Popen[bytes] | None:
     """Start a process if something has no vectors; it ends with its parent, if it has one."""
     if not (available() and unembedded(index, 1)):
         return None
-    command = (sys.executable, "-P", "-m", "chat_loop.library.semantic")
+    command = sys.executable, "-P", "-m", "chat_loop.library.semantic"
+    arguments = [*command, str(index.directory), str(parent)]
     quiet = subprocess.DEVNULL
     try:
         process = subprocess.Popen(
-            [*command, str(index.directory), str(parent)],
-            stdin=quiet,
-            stdout=quiet,
-            stderr=quiet,
-            start_new_session=True,
+            arguments, stdin=quiet, stdout=quiet, stderr=quiet, start_new_session=True
         )
     except OSError:
         return None
