@@ -8,6 +8,7 @@ import json
 import os
 import sys
 from collections.abc import Collection, Iterable, Sequence
+from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
@@ -73,26 +74,18 @@ class DisplayManager:
         self._wraps = wraps
         self._reply = ReplyText(self._write_reply)
         self._in_reply = self._in_thinking = self._line_open = False
-        self._console: Console | None = None
 
-    @property
+    @cached_property
     def console(self) -> Console:
         """Return rich's console, loaded when the first styled line is printed."""
-        if self._console is None:
-            from rich.console import Console
+        from rich.console import Console
 
-            self._console = Console(
-                file=cast(TextIO, self.out),
-                highlight=False,
-                markup=False,
-                emoji=False,
-                soft_wrap=True,
-            )
-        return self._console
+        out = cast(TextIO, self.out)
+        return Console(file=out, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
     def load(self) -> None:
         """Load what the first styled line and reply need; called in a thread before any output."""
-        self._console = self.console
+        _ = self.console
         self._new_reply()
 
     def show(self, event: events.Event) -> None:  # noqa: C901, PLR0912 - one case each

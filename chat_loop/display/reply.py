@@ -71,6 +71,10 @@ class ReplyText:
             self._write(text)
 
     def _draw(self) -> None:
+        """Write the pieces that came, and begin a pause."""
+        self._timer = None
+        if not self._pieces:
+            return
         began = time.monotonic()
         text = "".join(self._pieces)
         self._pieces.clear()
@@ -85,12 +89,7 @@ class ReplyText:
         except RuntimeError:
             return
         pause = max(DRAW_SECONDS, (time.monotonic() - began) / DRAW_SHARE)
-        self._timer = loop.call_later(pause, self._draw_later)
-
-    def _draw_later(self) -> None:
-        self._timer = None
-        if self._pieces:
-            self._draw()
+        self._timer = loop.call_later(pause, self._draw)
 
 
 def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> MarkdownStream:

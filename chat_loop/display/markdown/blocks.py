@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chat_loop.display.markdown.code import CodeColors
 from chat_loop.display.markdown.inline import NESTING, Span, markdown, spans_of, stable_length
-from chat_loop.display.markdown.table import MEASURED_LINES, layout_of
+from chat_loop.display.markdown.table import MEASURED_LINES, table_lines
 from chat_loop.display.markdown.theme import DIM, Theme
 
 _RULE = 40
@@ -212,15 +212,11 @@ class Blocks:
         if grows and len(source) < MEASURED_LINES:
             self.waiting_rows = len(source)
             return
-        layout, rows = layout_of(source, self._columns, self._theme)
-        shown = [(begin, spans) for spans in layout.head()]
-        for number, row in enumerate(rows, begin + 2):
-            shown += [(number, spans) for spans in layout.lines(row, first=number == begin + 2)]
-        for number, (below, spans) in enumerate(shown):
-            line = self._line(
-                below if number else begin, spans, starts_block=not number, wraps=not layout.widths
-            )
-            if not layout.widths:
+        lines, is_aligned = table_lines(source, self._columns, self._theme)
+        for number, (row, spans) in enumerate(lines):
+            at = begin + row if number else begin
+            line = self._line(at, spans, starts_block=not number, wraps=not is_aligned)
+            if not is_aligned:
                 line.next_prefix = (*line.next_prefix, Span("  ", ""))
             yield line
 

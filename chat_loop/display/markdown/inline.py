@@ -114,7 +114,7 @@ def _spans(  # noqa: C901 - one case for each kind of token
     styles = [style]
     links: list[tuple[str, int]] = []
     for token in tokens:
-        kind = token.type
+        kind, address = token.type, ""
         if kind in _STYLES:
             styles.append(_join_styles(styles[-1], _STYLES[kind]))
             if kind == "link_open":
@@ -125,29 +125,23 @@ def _spans(  # noqa: C901 - one case for each kind of token
             label = "".join(span.text for span in spans[begin:])
             if label == address:
                 spans[begin:] = [Span(address, _join_styles(styles[-1], UNDERLINED))]
-            else:
-                spans += _address_spans(address, theme, styles[-1])
+                address = ""
         elif kind.endswith("_close"):
             styles.pop()
         elif kind == "image":
             underlined = _join_styles(styles[-1], UNDERLINED)
             spans += _spans(token.children or (), theme, underlined, in_link=True)
-            if not (links or in_link):
-                spans += _address_spans(str(token.attrs["src"]), theme, styles[-1])
+            address = "" if links or in_link else str(token.attrs["src"])
         elif kind in ("softbreak", "hardbreak"):
             spans.append(Span("\n", ""))
         elif kind == "code_inline":
             spans.append(Span(token.content, _join_styles(styles[-1], theme.code)))
         elif token.content:
             spans.append(Span(token.content, styles[-1]))
+        if address:  # it stands behind the label
+            address_style = _join_styles(styles[-1], DIM)
+            spans += [Span(" ", styles[-1]), Span(f"({address})", address_style)]
     return spans
-
-
-def _address_spans(address: str, theme: Theme, style: str) -> list[Span]:
-    """Return what stands behind a link's label."""
-    if not address:
-        return []
-    return [Span(" ", style), Span(f"({address})", _join_styles(style, DIM))]
 
 
 def _join_styles(style: str, more: str) -> str:

@@ -7,8 +7,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from msgspec import Struct
-
 from chat_loop.display.markdown.inline import Span, spans_of
 from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.display.text import cells
@@ -24,56 +22,43 @@ Row = tuple[tuple[Span, ...], ...]
 """The cells of a row, each its text with its styles."""
 
 
-class Layout(Struct, frozen=True):
-    """The columns of a table: `sides` are `<`, `>` or `^`; `widths` is empty where each value gets
-    a line of its own.
+def table_lines(
+    source: Sequence[str], columns: int, theme: Theme
+) -> tuple[list[tuple[int, list[Span]]], bool]:
+    """Return a table for a terminal of so many columns, each line after the number of the source's
+    line; and False where each value has a line of its own. `source` is the header, the line under
+    it, the rows.
     """
-
-    header: Row
-    sides: tuple[str, ...]
-    widths: tuple[int, ...]
-
-    def head(self) -> list[list[Span]]:
-        """Return the lines above the rows."""
-        if not self.widths:
-            return []
-        rule = "─┼─".join("─" * width for width in self.widths)
-        return [self._align(self.header), [Span(rule, "")]]
-
-    def lines(self, row: Row, *, first: bool) -> list[list[Span]]:
-        """Return the lines of one row."""
-        if self.widths:
-            return [self._align(row)]
-        lines: list[list[Span]] = [] if first else [[]]
-        for name, cell in zip(self.header, row, strict=True):
-            if cell:
-                lines.append([*name, Span(": ", BOLD), *cell] if name else [*cell])
-        return lines
-
-    def _align(self, row: Row) -> list[Span]:
-        spans: list[Span] = []
-        for at, (cell, side, width) in enumerate(zip(row, self.sides, self.widths, strict=True)):
-            room = max(0, width - _width(cell))
-            left = room if side == ">" else room // 2 if side == "^" else 0
-            spans += [Span(" │ ", "")] if at else []
-            spans += [Span(" " * left, ""), *cell, Span(" " * (room - left), "")]
-        return spans
-
-
-def layout_of(lines: Sequence[str], columns: int, theme: Theme) -> tuple[Layout, list[Row]]:
-    """Return the layout of a table for a terminal of so many columns, and its rows. `lines` are
-    its source: the header, the line under it, the rows.
-    """
-    sides = tuple(
+    sides = [
         "^" if rule[0] == ":" == rule[-1] else ">" if rule[-1] == ":" else "<"
-        for rule in _cells(lines[1])
-    )
-    header = _row(lines[0], len(sides), theme, theme.headings[-1])
-    rows = [_row(line, len(sides), theme) for line in lines[2:]]
-    measured = (header, *rows[: MEASURED_LINES - 2])
-    widths = tuple(max(_width(row[at]) for row in measured) for at in range(len(sides)))
-    fits = sum(widths) + 3 * (len(widths) - 1) < columns
-    return Layout(header, sides, widths if fits else ()), rows
+        for rule in _cells(source[1])
+    ]
+    header = _row(source[0], len(sides), theme, theme.headings[-1])
+    rows = [(at, _row(line, len(sides), theme)) for at, line in enumerate(source[2:], 2)]
+    measured = (header, *(row for _, row in rows[: MEASURED_LINES - 2]))
+    widths = [max(map(_width, column)) for column in zip(*measured, strict=True)]
+    if sum(widths) + 3 * (len(widths) - 1) < columns:
+        rule = "─┼─".join("─" * width for width in widths)
+        head = [(0, _aligned(header, sides, widths)), (0, [Span(rule, "")])]
+        return head + [(at, _aligned(row, sides, widths)) for at, row in rows], True
+    lines: list[tuple[int, list[Span]]] = []
+    for at, row in rows:
+        lines += [(at, [])] if at > 2 else []
+        for name, cell in zip(header, row, strict=True):
+            if cell:
+                lines.append((at, [*name, Span(": ", BOLD), *cell] if name else [*cell]))
+    return lines, False
+
+
+def _aligned(row: Row, sides: Sequence[str], widths: Sequence[int]) -> list[Span]:
+    """Return the line of a row; the sides are `<`, `>` or `^`."""
+    spans: list[Span] = []
+    for cell, side, width in zip(row, sides, widths, strict=True):
+        room = max(0, width - _width(cell))
+        left = room if side == ">" else room // 2 if side == "^" else 0
+        spans += [Span(" │ ", "")] if spans else []
+        spans += [Span(" " * left, ""), *cell, Span(" " * (room - left), "")]
+    return spans
 
 
 def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
