@@ -195,9 +195,8 @@ class Config(Section, frozen=True):
     @property
     def images(self) -> dict[str, bool]:
         """Return the image support that the user set, by model name."""
-        return {
-            name: model.images for name, model in self.models.items() if model.images is not None
-        }
+        models = self.models.items()
+        return {name: model.images for name, model in models if model.images is not None}
 
 
 NAMED = {
@@ -254,11 +253,10 @@ def expand_variables(values: Mapping[str, str], environment: Mapping[str, str]) 
     """Return `values` with each `${NAME}` replaced by the environment's. Raises ConfigError."""
 
     def value_of(reference: re.Match[str]) -> str:
-        name = reference[1]
-        if value := environment.get(name):
+        if value := environment.get(reference[1]):
             return value
-        message = f"The environment variable {name} is not set."
-        raise ConfigError(message, f"export {name}=… sets it.")
+        message = f"The environment variable {reference[1]} is not set."
+        raise ConfigError(message, f"export {reference[1]}=… sets it.")
 
     return {key: REFERENCE.sub(value_of, value) for key, value in values.items()}
 
@@ -272,10 +270,10 @@ def choose_servers(
         if name not in servers:
             hint = f"The config has: {', '.join(servers) or 'none'}."
             raise ConfigError(f"There is no MCP server {name[:32]}.", hint)
-        server = servers[name]
-        if name in own and server.cwd:
-            server = replace(server, cwd=str(folder / Path(server.cwd).expanduser()))
-        chosen[name] = server
+        chosen[name] = servers[name]
+        if name in own and chosen[name].cwd:
+            place = folder / Path(chosen[name].cwd).expanduser()
+            chosen[name] = replace(chosen[name], cwd=str(place))
     return chosen
 
 
@@ -309,15 +307,14 @@ def overlay(config: Config, settings: Mapping[str, Any], name: str, where: str =
 
     `name` is the file's name for messages, and `where` the place in it, such as `agents.Sally.`.
     """
-    agent = settings.get("agent")
-    inner = "agent.default" if isinstance(agent, Mapping) and "default" in agent else ""
-    if wrong := "agents" if "agents" in settings else inner:
-        raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
     merged = msgspec.to_builtins(config)
     for key, value in settings.items():
-        below = merged.get(key)
-        both = isinstance(below, dict) and isinstance(value, Mapping)
-        merged[key] = {**below, **value} if both else value
+        section = isinstance(value, Mapping)
+        if key == "agents" or (key == "agent" and section and "default" in value):
+            wrong = "agents" if key == "agents" else "agent.default"
+            raise ConfigError(f"{name}: {where}{wrong} cannot be set for one agent.")
+        both = section and isinstance(merged.get(key), dict)
+        merged[key] = {**merged[key], **value} if both else value
     return _config_of(merged, name, where)
 
 
@@ -350,11 +347,10 @@ def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
         kind = get_type_hints(kind).get(part.partition("[")[0]) if isinstance(kind, type) else None
     place = ".".join(filter(None, (where, path)))
     if what.startswith("Object contains unknown field"):
-        known, key = sorted(get_type_hints(kind)), what.split("`")[1]
-        below = f"{place}." if place else ""
-        near = get_close_matches(key, known, 1)
-        hint = f"Did you mean {below}{near[0]}?" if near else f"Known keys: {', '.join(known)}."
-        raise ConfigError(f"{name}: unknown key {below}{key}.", hint)
+        known, key = sorted(get_type_hints(kind)), f"{place}.{what.split('`')[1]}".lstrip(".")
+        near = get_close_matches(key.rpartition(".")[2], known, 1)
+        hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(known)}."
+        raise ConfigError(f"{name}: unknown key {key}.", hint)
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
     words = get_args(kind) if get_origin(kind) is Literal else ()

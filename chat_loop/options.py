@@ -124,8 +124,8 @@ def _value(made: Any, names: str, metavar: str, text: str, **more: Any) -> None:
     made.add_argument(*names.split(), metavar=metavar, help=text, **more)
 
 
-def _flag(made: Any, name: str, text: str, **more: Any) -> None:
-    made.add_argument(name, help=text, **{"action": "store_true", **more})
+def _flag(made: Any, names: str, text: str, **more: Any) -> None:
+    made.add_argument(*names.split(), help=text, **{"action": "store_true", **more})
 
 
 def _json(made: Any) -> None:
@@ -170,8 +170,7 @@ def _chat_parser() -> _Parser:
     made.set_defaults(resume="", message="", command=None)
 
     model = made.add_argument_group("model")
-    text = "e.g. anthropic:NAME or gpt-5, or gemini for its default model"
-    _value(model, "-m --model", "MODEL", text)
+    _value(model, "-m --model", "MODEL", "anthropic:NAME, gpt-5, or gemini for its default model")
     _value(model, "--agent", "NAME|PATH", "use this agent", dest="agent_reference")
     _flag(model, "--trust-agent", "run that agent this time without asking")
     _value(model, "--base-url", "URL", "the server for --model compatible:NAME")
@@ -183,10 +182,9 @@ def _chat_parser() -> _Parser:
     conversation = made.add_argument_group("conversation")
     start = conversation.add_mutually_exclusive_group()
     text = "continue the last session"
-    last: dict[str, Any] = {"dest": "resume", "action": "store_const", "const": LAST}
-    start.add_argument("-c", "--continue", help=text, **last)
+    _flag(start, "-c --continue", text, dest="resume", action="store_const", const=LAST)
     text = "continue a saved session; without a value, choose one"
-    start.add_argument("-r", "--resume", nargs="?", const=BROWSE, metavar="N|ID", help=text)
+    _value(start, "-r --resume", "N|ID", text, nargs="?", const=BROWSE)
     _flag(start, "--new-session", "start a new session even with sessions.auto_resume")
     _value(conversation, "--name", "NAME", "name the conversation", dest="title")
     _value(conversation, "--sessions-dir", "DIR", "keep sessions in this folder")
@@ -196,7 +194,7 @@ def _chat_parser() -> _Parser:
 
     question = made.add_argument_group("one reply, without a chat (docs/headless.md)")
     text = "print one reply and quit; piped input is added, - stands for it alone"
-    question.add_argument("-p", "--print", dest="question", metavar="QUESTION", help=text)
+    _value(question, "-p --print", "QUESTION", text, dest="question", default=None)
     _flag(question, "--json", "print one JSON object per event")
     _flag(question, "--yes", "run tools without asking", dest="allow")
     _value(question, "--system", "TEXT", "replace the agent's system prompt", default=None)
@@ -217,16 +215,13 @@ def _add_reading(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--show-summaries", "its chain's summaries and compactions")
     _json(made)
 
-    example = "search token bucket --agent Sally"
-    made = add("search", "search what was said in all sessions", example)
+    made = add("search", "search what was said in all sessions", "search port --agent Sally")
     _value(made, "words", "WORDS", "words, or exact ids and numbers", nargs="+")
     _flag(made, "--text", "by words only, not by meaning: faster")
     _value(made, "--limit", "N", "show at most N hits (10)", type=_count, default=10)
     _add_filters(made)
 
-    made = add("tree", "show where a session comes from and where it branches", "tree 2")
-    _session(made)
-    _json(made)
+    _session(add("tree", "show where a session comes from and where it branches", "tree 2"))
     _json(add("stats", "show totals over all sessions"))
     made = add("browse", "choose a session in a full-screen browser and continue it")
     _value(made, "words", "WORDS", "initial filter", nargs="*")
@@ -259,16 +254,13 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
     _session(made, "first")
     _value(made, "second", "SESSION", "the other one")
 
-    example = 'compact 3 --model anthropic:NAME --focus "ports and paths"'
-    made = add("compact", "summarize a session, or redo its summary", example)
+    made = add("compact", "summarize a session, or redo its summary", "compact 3 --focus ports")
     _session(made)
     _value(made, "--focus", "WORDS", "what the summary must keep", nargs="+", default=[])
     _flag(made, "--late", argparse.SUPPRESS)  # an exit starts this
-    text = "the model that writes it"
-    _value(made, "--model", "PROVIDER:MODEL", text, default=argparse.SUPPRESS)
+    _value(made, "--model", "MODEL", "the model that writes it", default=argparse.SUPPRESS)
 
-    text = "delete the summary of a session; its words stay"
-    _session(add("delete-summary", text, "delete-summary 3"))
+    _session(add("delete-summary", "delete the summary of a session; its words stay"))
 
 
 def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
@@ -280,15 +272,12 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--one", "only this session, without those before it")
     _flag(made, "--secrets", "keep keys and passwords")
 
-    text = "import exports, or a folder of basic-agent-chat-loop"
-    made = add("import", text, "import talk.json ~/old_sessions")
+    made = add("import", "import exports, or a folder of basic-agent-chat-loop")
     _value(made, "files", "FILE|FOLDER", "what to read; - is standard input", nargs="+")
 
     made = add("trash", "move sessions to the trash; without any, list it", "trash 4 5")
     _value(made, "references", "SESSION", SESSION, nargs="*")
-    _json(made)
-    example = "restore sally_20261101_100000"
-    made = add("restore", "restore sessions from the trash", example)
+    made = add("restore", "restore sessions from the trash")
     _value(made, "ids", "ID", "as trash lists it", nargs="+")
 
     text = "move old conversations to the trash; asks first"
@@ -297,7 +286,6 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--originals", "instead, old sessions that have a summary")
     _flag(made, "--dry-run", "only show what would be moved")
     _flag(made, "--yes", "do not ask")
-    _json(made)
     add("reindex", "rebuild the search index")
 
 
@@ -310,8 +298,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     _json(_command(actions, "list", "list named agents"))
     made = _command(actions, "add", "give an agent a name")
     _value(made, "name", "NAME", "up to 60 letters, digits and _ . + -")
-    text = "its file, or the folder of its agent.py, agent.md or agent.yaml"
-    _value(made, "path", "PATH", text)
+    _value(made, "path", "PATH", "its file, or the folder of its agent.py, agent.md or agent.yaml")
     made = _command(actions, "remove", "remove a name; the file stays")
     _value(made, "name", "NAME", "as the list has it")
     made = _command(actions, "show", "show an agent's file without running it")
@@ -333,8 +320,8 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("doctor", "check the installation and suggest fixes", more=DOCTOR)
     _flag(made, "--online", "send the model one small question")
     _json(made)
-    text = "print a shell completion script"
-    made = add("completion", text, more="Exit codes: 0 done, 2 misused.", epilog=COMPLETION)
+    codes = "Exit codes: 0 done, 2 misused."
+    made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
 

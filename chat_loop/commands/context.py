@@ -134,7 +134,8 @@ async def decide(chat: Chat, argument: str) -> None:
     """Record a decision; like a pin, it is kept word for word."""
     if not argument:
         raise usage_error("decide")
-    await pin(chat, f"Decision: {argument}")
+    chat.conversation.pin(f"Decision: {argument}")
+    chat.display.line("Recorded; it is kept word for word.", "dim")
 
 
 @registry.command("pins", "Context")

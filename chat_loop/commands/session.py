@@ -17,7 +17,6 @@ from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
-from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Exchange, Session, Summary
@@ -251,48 +250,46 @@ async def fork(chat: Chat, argument: str) -> None:
     """Continue from an earlier message (default: the last) in a new session; both are kept.
 
     /fork 3                 after query 3 of this session
-    /fork 1.2               after query 2 of the chain's first session
     """
-    before, loaded = chat.path(".").stem, chat.load(".")
-    exchanges, depth = loaded.session.exchanges, loaded.session.depth
-    if not argument and not exchanges:
+    loaded = chat.load(".")
+    exchanges = loaded.session.exchanges
+    if not exchanges:
         raise UsageError("There is no message to fork from.", "/help fork has more.")
-    last = argument or str(exchanges[-1].query.number)
-    place = re.fullmatch(r"(?:([0-9]{1,8})\.)?([0-9]{1,8})", last)
-    if place is None:
-        raise usage_error("fork")
-    if place[1] and (back := depth - int(place[1])):
-        chain = read_chain(chat.sessions, loaded.session)
-        if not 1 <= back <= len(chain.ancestors):
-            text = f"There is no session {place[1]} in this chain."
-            raise UsageError(text, chain.problem or "/tree shows it.")
-        loaded = chain.ancestors[back - 1]
-    query = int(place[2])
-    plan = await chat.conversation.planner().fork(loaded, query)
-    await chat.conversation.accept(plan, acknowledge=False)
-    words = f"{plural(len(plan.carried), 'exchange')} in the context"
-    words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
-    text = f"Forked after query {query}: {words}. The original is saved: /resume {before}"
-    chat.display.prose(text, "dim")
+    number = _query_number("fork", argument) or exchanges[-1].query.number
+    await _branch(chat, loaded, number, f"Forked after query {number}")
 
 
 @registry.command("rewind [QUERY]", "Branches")
 async def rewind(chat: Chat, argument: str) -> None:
     """Go back to before a message (default: the last) in a new session; the original is kept."""
     session = chat.conversation.session
-    numbers = [str(exchange.query.number) for exchange in session.exchanges]
-    if not numbers:
+    if not session.exchanges:
         text = "There is no message to go back to in this session."
         raise UsageError(text, "/tree shows the sessions before it.")
-    target = argument or numbers[-1]
-    if target not in numbers:
-        count = plural(len(session.exchanges), "query")
-        text = f"No query {target[:20]} in this session: it has {count}."
-        raise UsageError(text, "/history shows them.")
-    if target == numbers[0]:
+    number = _query_number("rewind", argument) or session.exchanges[-1].query.number
+    place = session.exchanges.index(_exchange(session, number))
+    if place == 0:
         hint = "/new starts an empty session, /tree shows the sessions before this one."
         raise UsageError("That is the first message of this session.", hint)
-    await fork(chat, numbers[numbers.index(target) - 1])
+    before = session.exchanges[place - 1].query.number
+    await _branch(chat, chat.load("."), before, f"Back to before query {number}")
+
+
+def _query_number(name: str, argument: str) -> int:
+    """Return the number that was typed; 0 for none. Raises UsageError."""
+    if not re.fullmatch("[0-9]{0,8}", argument):
+        raise usage_error(name)
+    return int(argument or 0)
+
+
+async def _branch(chat: Chat, loaded: LoadedSession, number: int, title: str) -> None:
+    """Continue after query `number` of a session in a new one."""
+    plan = await chat.conversation.planner().fork(loaded, number)
+    await chat.conversation.accept(plan, acknowledge=False)
+    words = f"{plural(len(plan.carried), 'exchange')} in the context"
+    words += f", {plural(plan.left_out, 'exchange')} summarized" if plan.left_out else ""
+    original = f"The original is saved: /resume {loaded.path.stem}"
+    chat.display.prose(f"{title}: {words}. {original}", "dim")
 
 
 @registry.command("delete [N|ID]", "Sessions")
@@ -420,5 +417,5 @@ def _exchange(session: Session, number: int) -> Exchange:
         if exchange.query.number == number:
             return exchange
     count = plural(len(session.exchanges), "query")
-    text = f"No query {number} in that session: it has {count}."
-    raise SessionError(text, "show without it shows the last.")
+    text = f"No query {number} in this session: it has {count}."
+    raise SessionError(text, "Undone ones do not count.")

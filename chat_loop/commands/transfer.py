@@ -28,8 +28,7 @@ EXPORT_FORMATS = {"html": "html", "md": "markdown", "markdown": "markdown", "jso
 async def copy(chat: Chat, argument: str) -> None:
     """Copy the last reply, your last message, everything, or a block of code.
 
-    /copy code              the code block of the last reply; list them if there are several
-    /copy code 2            the second of them
+    /copy code 2            the second code block of the last reply
     Uses wl-copy, xclip, xsel, pbcopy or clip.exe; over SSH, or without these, the terminal's own
     clipboard (OSC 52), which takes 75 KB.
     """
@@ -38,12 +37,10 @@ async def copy(chat: Chat, argument: str) -> None:
         raise usage_error("copy")
     name, text = await asyncio.to_thread(_text_of, chat, what)
     if what == "code":
-        chosen = _code_block(chat, text, number.strip())
-        if chosen is None:
-            return
-        name, text = chosen
+        name, text = _code_block(text, number.strip())
     how = await asyncio.to_thread(clipboard.put, chat.display, text)
-    size = f"{plural(len(text), 'character')}, {_lines_text(text)}"
+    lines = plural(text.removesuffix("\n").count("\n") + 1, "line")
+    size = f"{plural(len(text), 'character')}, {lines}"
     chat.display.prose(f"Copied {name}: {size}, {how}.", "dim")
     if printable(text) != text.replace("\r\n", "\n"):
         hint = "Look at it before you paste it into a shell."
@@ -58,49 +55,36 @@ def _text_of(chat: Chat, what: str) -> tuple[str, str]:
         exchanges = tuple(exchange for session in sessions for exchange in session.exchanges)
     if what == "query" and exchanges:
         return COPY_CHOICES["query"], exchanges[-1].query.text
-    if what == "all" and exchanges:
-        name = f"all of the conversation, {plural(len(exchanges), 'query')}"
-        name += ", without what is missing of the chain" if problem else ""
-        parts = []
-        for exchange in exchanges:
-            parts.append(f"**You:** {exchange.query.text}")
-            if exchange.reply is not None and exchange.reply.text:
-                parts.append(f"**{chat.conversation.agent.name}:** {exchange.reply.text}")
-        return name, "\n\n".join(parts) + "\n"
+    parts = []
     for exchange in reversed(exchanges):
-        if exchange.reply is not None and exchange.reply.text:
-            return f"the reply to “{one_line(exchange.query.text, MAX_NAME)}”", exchange.reply.text
-    raise UsageError("Nothing to copy yet.")
+        reply = exchange.reply.text if exchange.reply is not None else ""
+        if reply and what != "all":
+            return f"the reply to “{one_line(exchange.query.text, MAX_NAME)}”", reply
+        parts += [f"**{chat.conversation.agent.name}:** {reply}"] if reply else []
+        parts.append(f"**You:** {exchange.query.text}")
+    if what != "all" or not parts:
+        raise UsageError("Nothing to copy yet.")
+    name = f"all of the conversation, {plural(len(exchanges), 'query')}"
+    name += ", without what is missing of the chain" if problem else ""
+    return name, "\n\n".join(reversed(parts)) + "\n"
 
 
-def _code_block(chat: Chat, text: str, number: str) -> tuple[str, str] | None:
-    """Return the name and text of a block of code; list them when `number` has to say which."""
+def _code_block(text: str, number: str) -> tuple[str, str]:
+    """Return the name and text of a block of code, which may go without a number when alone."""
     from chat_loop.export.markup import code_blocks  # loads the markdown parser
 
-    blocks = code_blocks(text)
+    blocks = [code for _, code in code_blocks(text)]
     if not blocks:
         raise UsageError("There is no code in the last reply.", "/copy copies all of it.")
     if not number and len(blocks) > 1:
-        for position, (language, code) in enumerate(blocks, 1):
-            about = ", ".join(filter(None, (one_line(language, 20), _lines_text(code))))
-            first = one_line(code.lstrip().partition("\n")[0], 60)
-            chat.display.prose(f"{position:>3}  {first}  ({about})", indent=5)
-        chat.display.line("/copy code N copies one of them.", "dim")
-        return None
-    texts = [code for _, code in blocks]
-    place = pick("copy", texts, number or "1")
-    return f"block {place + 1} of {len(blocks)}", texts[place]
-
-
-def _lines_text(text: str) -> str:
-    return plural(text.removesuffix("\n").count("\n") + 1, "line")
+        text = f"The last reply has {len(blocks)} blocks of code."
+        raise UsageError(text, "/copy code N copies one of them.")
+    place = pick("copy", blocks, number or "1")
+    return f"block {place + 1} of {len(blocks)}", blocks[place]
 
 
 @registry.command(
-    "export [html|md|json] [FILE]",
-    "Sessions",
-    flags=("one", "secrets"),
-    valued=("session",),
+    "export [html|md|json] [FILE]", "Sessions", flags=("one", "secrets"), valued=("session",)
 )
 async def export(chat: Chat, argument: str) -> None:
     """Export this conversation as an HTML page, markdown or JSON.

@@ -25,10 +25,7 @@ NARROW = 60
 """Below this many columns an explanation stands below what it explains."""
 WIDEST = 26
 """Columns of the commands in their list; a longer one has a line of its own."""
-FAMILIES = (
-    *("Conversation", "Context", "Sessions", "Branches"),
-    *("Memory", "Model and tools", "View"),
-)
+FAMILIES = ("Conversation", "Context", "Sessions", "Branches", "Memory", "Model and tools", "View")
 MORE_HELP = "/help COMMAND for details, /help all for all commands, /help keys for the keys."
 RULE = (
     "Anything else is sent as a message. exit, quit, help, compact, sessions and resume [N|ID] "
@@ -40,10 +37,7 @@ KEYS = {
     "Alt-Enter, Ctrl-J": "Starts a new line; in some terminals, so does Shift-Enter.",
     "\\ Enter": "Starts a new line, without the backslash.",
     "\\\\ Enter": "On an empty line: starts a message of several lines; an empty line ends it.",
-    "Tab": (
-        "Completes commands, their options and values (sessions, models, settings), templates, "
-        "@files."
-    ),
+    "Tab": "Completes commands, options, sessions, models, settings, templates and @files.",
     "Up, Down": "Moves between lines, then through the history; Up takes queued messages back.",
     "Ctrl-R": "Searches the history; Enter puts the match on the line.",
     "Ctrl-X Ctrl-E": "Edits the message in $VISUAL or $EDITOR (v in vi's command mode).",
@@ -65,14 +59,13 @@ async def show_help(chat: Chat, argument: str) -> None:
     display = chat.display
     match argument:
         case "":
-            named = [
-                (title, [command.name for command in members])
+            named = {
+                title: [command.name for command in members]
                 for title, members in families(registry.commands)
-            ]
-            for title, names in (*named, ("Templates", chat.templates.names())):
+            }
+            for title, names in {**named, "Templates": chat.templates.names()}.items():
                 if names:
-                    text = " ".join(f"/{name}" for name in names)
-                    display.prose(f"{title:<16} {text}", indent=17)
+                    display.prose(f"{title:<16} /{' /'.join(names)}", indent=17)
             display.prose(MORE_HELP)
             display.prose(RULE, "dim")
         case "all":
@@ -87,15 +80,14 @@ async def show_help(chat: Chat, argument: str) -> None:
 async def _explain_all(chat: Chat) -> None:
     """Show every command with its description, cut to its first clause to fit the terminal."""
     display = chat.display
-    width = min(WIDEST, max(len(command.usage) for command in registry.commands))
-    room = display.console.width - width - 4 if display.is_terminal else 1_000
+    room = display.console.width - WIDEST - 4 if display.is_terminal else 1_000
     for title, members in families(registry.commands):
         display.line(title, "bold")
         rows = {command.usage: command.help for command in members}
         for usage, text in rows.items():
             if len(text) > room:
                 rows[usage] = re.sub(r"[;:] .*| \(.*", "", text).rstrip(".") + "."
-        _columns(display, rows, width)
+        _columns(display, rows, WIDEST)
     if chat.templates.names():
         display.line("Templates", "bold")
         await list_templates(chat, "")

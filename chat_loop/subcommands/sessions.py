@@ -176,16 +176,13 @@ class SessionActions:
         rows = []
         for hit in hits:
             row, query, excerpts = hit.row, hit.exchange.query, excerpts_of(hit, estimate)
-            values: dict[str, object] = {
-                "number": hit.listed,
-                "name": row.name,
-                "tags": row.tags,
-                "path": row.path,
-            }
-            values |= {"session": row.id, "query": query.number, "at": query.at}
-            values |= {"strength": round(hit.strength, 3), "related": hit.related}
-            rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
-            if not options.as_json:
+            if options.as_json:
+                values = {name: getattr(row, name) for name in ("name", "tags", "path")}
+                values |= {"number": hit.listed, "session": row.id, "query": query.number}
+                values |= {"at": query.at, "strength": round(hit.strength, 3)}
+                values |= {"related": hit.related}
+                rows.append({**values, "excerpts": {who.lower(): text for who, text in excerpts}})
+            else:
                 related = " · related" if hit.related else ""
                 at = f"query {query.number} · {query.at:%Y-%m-%d %H:%M}{related}"
                 out(f"{hit.listed or '':>4}  {one_line(row.name, 80)} · {row.id} · {at}\n")
@@ -199,11 +196,6 @@ class SessionActions:
         """Print a chain with its branches, the oldest first."""
         nodes = lineage.tree(self.path(options.reference).stem, self.library.links())
         rows = self.library.rows_of(node.id for node in nodes)
-        if options.as_json:
-            numbers = {identity: number for number, identity in enumerate(self.library.listed(), 1)}
-            once = [rows[node.id] for node in nodes if not node.again]
-            out_json([row_values(row, numbers.get(row.id)) for row in once])
-            return 0
         for node in nodes:
             row = rows[node.id]
             counts = "" if row.queries is None else counts_text(row.queries, row.tokens or 0)
@@ -233,11 +225,12 @@ class SessionActions:
     def tag(self, options: argparse.Namespace) -> int:
         """Tag a stored session, or take tags off it."""
         loaded = self.load(options.reference)
-        before, changes = loaded.session.tags, [naming.validate_tag(tag) for tag in options.tags]
-        tags = tuple(dict.fromkeys((*before, *changes)))
-        if options.remove:
-            tags = tuple(tag for tag in before if tag not in changes)
-        self.sessions.describe(loaded, tags=tags)
+        tags = dict.fromkeys(loaded.session.tags)
+        for tag in map(naming.validate_tag, options.tags):
+            tags[tag] = None
+            if options.remove:
+                del tags[tag]
+        self.sessions.describe(loaded, tags=tuple(tags))
         out(f"{loaded.session.header.id}: {' '.join(f'#{tag}' for tag in tags) or 'no tags'}\n")
         return 0
 
@@ -264,21 +257,14 @@ class SessionActions:
     def trash(self, options: argparse.Namespace) -> int:
         """Move sessions to the trash; without any, list the trash."""
         if not options.references:
-            _print_rows(trash.list_trash(self.sessions.directory), as_json=options.as_json)
+            _print_rows(trash.list_trash(self.sessions.directory))
             return 0
         # all are looked up before one is gone and the numbers change
         ids = [self.path(reference).stem for reference in options.references]
         rows = self.library.rows_of(ids).values()
-        moved = {row.id: row for row in rows if _try_each(trash.move_to_trash, row.path)}
-        if options.as_json:
-            out_json([row_values(row) for row in moved.values()])
-        for identity in () if options.as_json else moved:
-            back = f"chat-loop sessions restore {identity} restores it."
-            out(f"{identity} is in the trash; {back}\n")
-        for link in self.library.links().values() if moved else ():
-            for parent in moved.keys() & link.parents:
-                text = f"{link.id} continues {parent}: it keeps the summary"
-                err(f"{text}, the words are in the trash.")
+        moved = [row.id for row in rows if _try_each(trash.move_to_trash, row.path)]
+        for identity in moved:
+            out(f"{identity} is in the trash; chat-loop sessions restore {identity} restores it.\n")
         return int(len(moved) < len(rows))
 
     def restore(self, options: argparse.Namespace) -> int:
@@ -307,7 +293,7 @@ class SessionActions:
             chosen = lineage.old_originals(rows, links, before, needed)
         else:
             chosen = lineage.old_chains(rows, links, before)
-        _print_rows(chosen, as_json=options.as_json)
+        _print_rows(chosen)
         count = plural(len(chosen), "session")
         if options.dry_run or not chosen:
             err(f"{count} would go to the trash." if chosen else "There is nothing to clean.")
@@ -358,10 +344,8 @@ def _date(row: SessionRow) -> str:
     return f"{'unknown':<16}" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
 
 
-def _print_rows(rows: Sequence[SessionRow], *, as_json: bool) -> None:
-    if as_json:
-        out_json([row_values(row) for row in rows])
-    for row in () if as_json else rows:
+def _print_rows(rows: Sequence[SessionRow]) -> None:
+    for row in rows:
         out(f"{_date(row)}  {row.id}  {one_line(row.name, 60)}".rstrip() + "\n")
 
 

@@ -84,9 +84,8 @@ def test_code_is_the_only_block_or_the_one_with_the_number(tmp_path: Path) -> No
     lines: list[Line] = ["How?", *(f"/copy code{number}" for number in numbers)]
     screen = on_terminal(tmp_path, lines, CODE)
     assert copied(screen) == ["print('é')  \n\tpass\n", "ls  -l\n"]
-    assert "  1  print('é')  (python, 2 lines)\n  2  ls -l  (1 line)\n/copy code N copies one" in (
-        screen.text.replace("\x1b[2m", "").replace("\x1b[0m", "")
-    )
+    assert "The last reply has 2 blocks of code." in screen.text
+    assert "/copy code N copies one of them." in screen.text
     assert "✗ /copy takes a number from 1 to 2." in screen.text
     only = on_terminal(tmp_path / "b", ["How?", "/copy code"], "```\n\n```")
     assert copied(only) == ["\n"]

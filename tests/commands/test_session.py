@@ -171,8 +171,8 @@ You: /show kitchen 2
 ✗ 2 sessions fit “kitchen”.
   Say which one by its number.
 You: /show 1 77
-✗ No query 77 in that session: it has 1 query.
-  show without it shows the last.
+✗ No query 77 in this session: it has 1 query.
+  Undone ones do not count.
 You: /show .
 And now?
 sally_20261122_043015 · scripted:test · 2026-11-22 04:30, no summary yet · 1 query, 110 tokens
@@ -207,11 +207,9 @@ def test_a_tree_with_forks(tmp_path: Path) -> None:
         "/fork",
         "Ida has 3 cats.",
         "/fork 1",
-        "/fork 1.2",
         "/undo",
         "/fork 1.x",
-        "/fork 9.1",
-        "/fork 1.9",
+        "/fork 9",
         "/tree",
     ]
     assert run(tmp_path, *lines, hours=7) == (
@@ -259,20 +257,14 @@ You: /fork 1
 💾 Saved session: sally_20261122_053015 (1 query, 110 tokens)
 🔄 Restoring context...
 Forked after query 1: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
-You: /fork 1.2
-🔄 Restoring context...
-Forked after query 2: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
 You: /undo
 ✗ Nothing to undo.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /fork 1.x
 ✗ Usage: /fork [QUERY]
   /help fork has more.
-You: /fork 9.1
-✗ There is no session 9 in this chain.
-  /tree shows it.
-You: /fork 1.9
-✗ No query 9 in this session: it has 2 queries.
+You: /fork 9
+✗ No query 9 in this session: it has 1 query.
   /history shows what was said, /tree the sessions before it.
 You: /tree
 4 sessions, 660 tokens:
@@ -286,7 +278,7 @@ You: /tree
          Nov 21, 23:30 · 2 queries, 220 tokens
 Goodbye!
   Nothing was added since: no session was saved.
-  Resume with: chat-loop --resume sally_20261121_223015
+  Resume with: chat-loop --resume sally_20261122_053015
 """
     )
 
@@ -657,7 +649,7 @@ def test_a_quote_goes_with_the_next_message_only(tmp_path: Path) -> None:
 
 def test_a_query_that_was_undone_is_not_shown(tmp_path: Path) -> None:
     text = run(tmp_path, "One.", "Two.", "/undo", "/show . 2", "/quote . 2", "/show .", hours=0)
-    assert text.count("✗ No query 2 in that session: ") == 2
+    assert text.count("✗ No query 2 in this session: ") == 2
     assert "Two." not in text.partition("You: /show .\n")[2]
 
 
@@ -710,10 +702,10 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
     )
     shown = run(tmp_path, "/rewind", *lines, hours=0)
     assert shown.startswith("You: /rewind\n✗ There is no message to go back to")
-    assert "Forked after query 1: 1 exchange in the context. The original is saved: " in shown
+    assert "Back to before query 2: 1 exchange in the context. The original is saved: " in shown
     assert "You: /rewind\n✗ There is no message to go back to" in shown.partition("/rewind 2")[2]
     assert "✗ No query 9 in this session: it has 2 queries." in shown
-    assert "Forked after query 1: 2 exchanges in the context." in shown
+    assert "Back to before query 2: 2 exchanges in the context." in shown
 
 
 def test_delete_moves_to_the_trash_when_told(tmp_path: Path) -> None:
@@ -744,5 +736,6 @@ def test_delete_before_the_first_message_says_what_is_missing(tmp_path: Path) ->
 
 def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:
     shown = run(tmp_path, "/decide Port 6000.", "/pins", "/decide", hours=0)
+    assert "Recorded; it is kept word for word.\n" in shown
     assert "1  Decision: Port 6000.\n" in shown
     assert "✗ Usage: /decide TEXT" in shown

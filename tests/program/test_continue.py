@@ -189,7 +189,7 @@ def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:
 def test_the_tree_of_a_child_that_has_not_begun_is_its_parents(tmp_path: Path) -> None:
     with Loopback() as server:
         begun(tmp_path, server)
-        shown = chat(tmp_path, server, "/tree", "/fork 1.1", "Which port?", "exit", options=("-c",))
+        shown = chat(tmp_path, server, "/tree", "/fork 1", "Which port?", "exit", options=("-c",))
         assert "1 session, " in shown
         assert "Forked after query 1" in shown
         assert len(files(tmp_path)) == 2

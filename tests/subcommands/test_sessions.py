@@ -367,9 +367,6 @@ def test_the_tree(home: Path) -> None:
 └─● {SECOND.header.id}  2026-11-02 10:00 · 1 query, 110 tokens · Rate limiter
 """
     )
-    rows = values(home, "tree", "2")
-    assert ids(rows) == [(None, FIRST.header.id), (2, fork.header.id), (3, SECOND.header.id)]
-    assert [row["parent"] for row in rows] == [None, FIRST.header.id, FIRST.header.id]
 
 
 def test_stats(home: Path) -> None:
