@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
@@ -10,7 +11,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError, os_reason
 from chat_loop.library.filters import SessionFilter
-from chat_loop.library.lineage import conversation_numbers, conversations, fork
+from chat_loop.library.lineage import conversations, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.files import read_part
@@ -97,9 +98,9 @@ class Library:
             sessions = index.rows([*needed])
             if len(sessions) < len(needed):
                 raise index.damage()
-            numbers = conversation_numbers(every) if fold else {}
+            uses = Counter(session for chain in every.values() for session in chain)
             rows = [
-                _conversation(every[tip], sessions, links, numbers) if fold else sessions[tip]
+                _conversation(every[tip], sessions, links, uses) if fold else sessions[tip]
                 for tip in listed
             ]
             rows = [replace(row, current=row.id == here) for row in rows]
@@ -201,12 +202,12 @@ def _conversation(
     last_queries: Mapping[str, int],
     sessions: Mapping[str, SessionRow],
     links: Mapping[str, Link],
-    numbers: Mapping[str, Sequence[int]],
+    uses: Mapping[str, int],
 ) -> SessionRow:
     """Return the row of a newest session, with the numbers of the whole chain."""
     identity, *older = last_queries
     row = sessions[identity]
-    if not older and len(numbers[identity]) == 1:  # most are so
+    if not older and uses[identity] == 1:  # most are so
         return replace(row, compactions=1) if row.compacted else row
     parts = [_part(sessions[session], number) for session, number in last_queries.items()]
     queries, tokens = [part.queries for part in parts], [part.tokens for part in parts]
@@ -215,7 +216,7 @@ def _conversation(
         for model, usage in part.spent or ():
             spent[model] = spent.get(model, Usage()) + usage
     branch = None
-    if line := fork(identity, links, numbers):
+    if line := fork(identity, links, uses):
         *own, parent = (sessions[session] for session in line)
         at = own[-1].until
         if not at and parent.queries is not None:

@@ -53,20 +53,14 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
     return {tip: last_queries(tip, links) for tip in links if tip in tips}
 
 
-def conversation_numbers(listed: Mapping[str, Mapping[str, int]]) -> dict[str, list[int]]:
-    """Return each session's last queries in the conversations that have it, in ascending order."""
-    numbers: dict[str, list[int]] = {}
-    for sessions in listed.values():
-        for identity, number in sessions.items():
-            numbers.setdefault(identity, []).append(number)
-    return {identity: sorted(last) for identity, last in numbers.items()}
+def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:
+    """Return a branch's own sessions, newest first, and the one that it leaves, or [].
 
-
-def fork(identity: str, links: Links, numbers: Mapping[str, Sequence[int]]) -> list[str]:
-    """Return a branch's own sessions, newest first, and the one that it leaves, or []."""
+    `uses` has the number of conversations that contain each session.
+    """
     line = [identity]
-    while (parent := links[line[-1]].parent) in numbers and parent not in line:
-        leaves = len(numbers[parent]) > len(numbers[line[-1]])
+    while (parent := links[line[-1]].parent) in uses and parent not in line:
+        leaves = uses[parent] > uses[line[-1]]
         line.append(parent)
         if leaves:
             return line

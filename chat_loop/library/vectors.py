@@ -171,19 +171,15 @@ def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
 
     An exchange is as near as its nearest vector and that of all its texts on average.
     """
-    counts = [len(exchange) // DIMENSIONS for exchange in exchanges]
     if not exchanges:
         return []
-    matrix: NDArray[np.int8] = np.frombuffer(b"".join(exchanges), dtype=np.int8)
-    matrix = matrix.reshape(-1, DIMENSIONS)
+    counts = np.array([len(exchange) // DIMENSIONS for exchange in exchanges])
+    ends = np.cumsum(counts)
+    matrix = np.frombuffer(b"".join(exchanges), dtype=np.int8).reshape(-1, DIMENSIONS)
     target = np.frombuffer(question, dtype=np.int8).astype(np.float32)
-    products: NDArray[np.float32] = np.empty(len(matrix), dtype=np.float32)
-    for start in range(0, len(products), _ROWS_AT_ONCE):  # floats are faster, and exact here
-        part = slice(start, start + _ROWS_AT_ONCE)
-        np.dot(matrix[part].astype(np.float32), target, out=products[part])
-    ends = np.cumsum(counts, dtype=np.int64)
-    starts = np.append(0, ends[:-1])
-    near = (np.maximum.reduceat(products, starts) + products[ends - 1]) / (2 * _SCALE**2)
+    parts = [matrix[at : at + _ROWS_AT_ONCE] for at in range(0, len(matrix), _ROWS_AT_ONCE)]
+    products = np.concatenate([part.astype(np.float32) @ target for part in parts])  # exact
+    near = (np.maximum.reduceat(products, ends - counts) + products[ends - 1]) / (2 * _SCALE**2)
     similar: list[float] = near.clip(-1.0, 1.0).tolist()
     return similar
 

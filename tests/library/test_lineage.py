@@ -4,12 +4,13 @@ graph.
 
 from __future__ import annotations
 
+from collections import Counter
+
 from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.library.lineage import (
     Node,
-    conversation_numbers,
     conversations,
     fork,
     tree,
@@ -72,11 +73,11 @@ def test_branches_are_told_from_what_they_leave() -> None:
         "a": Link("a"),
     }
     found = conversations(links)
-    numbers = conversation_numbers(found)
-    lines = [fork(one, links, numbers) for one in found]
+    uses = Counter(session for chain in found.values() for session in chain)
+    lines = [fork(one, links, uses) for one in found]
     assert lines == [["f", "d", "b"], ["e", "b"], ["c", "b"]]
-    assert (numbers["a"], numbers["b"], numbers["d"]) == ([ALL] * 3, [2, ALL, ALL], [ALL])
-    assert fork("b", links, numbers) == []
+    assert [chain["b"] for chain in found.values()] == [ALL, 2, ALL]
+    assert fork("b", links, uses) == []
 
 
 def test_a_session_that_was_only_given_words_is_no_branch() -> None:
