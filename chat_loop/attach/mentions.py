@@ -70,9 +70,7 @@ def mentions(text: str) -> tuple[Mention, ...]:
 
 
 def completions(before: str) -> Iterator[tuple[str, int]]:
-    """Yield the completions of the text before the cursor, as (new text, how many characters it
-    replaces), sorted. Hidden names only come after a dot; a name with blanks is quoted.
-    """
+    """Yield the completions of the text before the cursor: a new text, how much it replaces."""
     typed = _TYPED.search(before[-2 * MAX_PATH :])
     if typed is None:
         return

@@ -29,9 +29,7 @@ AS_TEXT = "To send it as text, put a backslash before the @."
 
 
 class QueryFile(Struct, frozen=True):
-    """A file that goes with a query. `data` are the bytes of an image, empty when it is stored
-    already; `secret`: the text has what looks like a key or a password.
-    """
+    """A file of a query. `data` is a new image's; `secret`: its text seems to hold a key."""
 
     attachment: Attachment
     data: bytes = b""
@@ -51,33 +49,26 @@ class QueryFile(Struct, frozen=True):
 
 
 def read_files(text: str) -> tuple[QueryFile, ...]:
-    """Return the files that a query names, each once.
-
-    Raises UsageError for a missing file that can only be meant as a path, for too many files, and
-    for a file that cannot be used.
-    """
+    """Return the files that a query names, each once. Raises UsageError for an unusable one."""
     try:
         directory = Path.cwd()
     except OSError:  # it was removed
         directory = Path("/")
     paths: dict[Path, str] = {}
     for mention in mentions(text):
-        options = {name: _path(name, directory) for name in mention.names if "\0" not in name}
-        existing = ((path, name) for name, path in options.items() if os.path.lexists(path))
-        if option := next(existing, None):
-            paths.setdefault(*option)
-            continue
-        name = mention.names[-1]
-        if mention.is_path and name in options:
-            raise UsageError(f"No file named {name}.", AS_TEXT)
+        names = [name for name in mention.names if "\0" not in name]
+        for name in names:  # Path.expanduser fails without a home
+            path = Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111
+            if os.path.lexists(path):
+                paths.setdefault(path, name)
+                break
+        else:
+            if names and mention.is_path:
+                raise UsageError(f"No file named {names[-1]}.", AS_TEXT)
     if len(paths) > MAX_FILES:
         problem = f"A message can have {MAX_FILES} files; this one names {len(paths)}."
         raise UsageError(problem, "Nothing was sent.")
     return tuple(read(name, path, directory) for path, name in paths.items())
-
-
-def _path(name: str, directory: Path) -> Path:
-    return Path(os.path.normpath(directory / os.path.expanduser(name)))  # noqa: PTH111 - Path's own fails without a home
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:

@@ -227,7 +227,7 @@ class _Browser:
         on_row = Condition(lambda: self._mode == "list" and sessions.row is not None)
         in_filter = Condition(lambda: self._mode == "filter")
         in_question = Condition(lambda: self._mode == "trash?")
-        bind("c-c", self._leave)
+        bind("c-c", self._app.exit)
         bind("c-z", self._app.suspend_to_background)
         bind("up k c-p", lambda: sessions.move(-1), on_row)
         bind("down j c-n", lambda: sessions.move(1), on_row)
@@ -238,8 +238,8 @@ class _Browser:
         bind("enter c-j", lambda: self._app.exit(result="resume"), on_row)
         bind("e", lambda: self._app.exit(result="edit"), on_row)
         bind("d delete", lambda: self._enter("trash?"), on_row)
-        bind("escape", lambda: self._clear() if sessions.words else self._leave(), in_list)
-        bind("q", self._leave, in_list)
+        bind("escape", lambda: self._clear() if sessions.words else self._app.exit(), in_list)
+        bind("q", self._app.exit, in_list)
         bind("/", lambda: self._enter("filter"), in_list)
         bind("tab p", self._switch_preview, in_list)
         bind("c-l f5", self._read_rows, in_list)
@@ -247,9 +247,6 @@ class _Browser:
         bind("escape", self._clear, in_filter)
         bind("<any>", lambda: self._trash(False), in_question)
         bind("y Y", lambda: self._trash(True), in_question)
-
-    def _leave(self) -> None:
-        self._app.exit(result=None)
 
     def _enter(self, mode: Mode) -> None:
         self._mode = mode

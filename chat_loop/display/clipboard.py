@@ -1,6 +1,4 @@
-"""The door to the clipboard: a program of the desktop's, or the terminal itself (OSC 52), which
-works over SSH.
-"""
+"""The door to the clipboard: a program of the desktop's, or the terminal itself (OSC 52)."""
 
 from __future__ import annotations
 
@@ -42,10 +40,7 @@ def programs(
 
 
 def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.environ) -> str:
-    """Put a text into the clipboard; return how, as the rest of a sentence.
-
-    Raises UsageError, with nothing sent to the terminal, when nothing takes it.
-    """
+    """Put a text into the clipboard; return how. Raises UsageError when nothing takes it."""
     data = text.encode("utf-8", "replace")
     # clip.exe knows UTF-16 by its byte order mark, and takes anything else for the code page's.
     windows = text.replace("\n", "\r\n").encode("utf-16", "replace")

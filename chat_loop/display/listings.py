@@ -26,9 +26,7 @@ def show_sessions(
     hidden: bool = False,
     cost: drawn.Cost | None = None,
 ) -> None:
-    """Show the numbered list. `more` counts the older rows; `hidden`: the folder has sessions that
-    are listed only on request.
-    """
+    """Show the numbered list, then how many `more` there are. `hidden`: --all lists others."""
     if not rows:
         display.line(drawn.nothing_text(filtered=filtered, hidden=hidden))
         return

@@ -1,6 +1,4 @@
-"""DisplayManager: shows events as they happen, restoration acknowledgments and accounting among
-them.
-"""
+"""DisplayManager: shows events as they happen."""
 
 from __future__ import annotations
 
@@ -166,9 +164,7 @@ class DisplayManager:
         self.line(text, style)
 
     def proposal(self, text: str) -> None:
-        """Print all that a tool call would do before the user is asked: every line, a diff in its
-        colors.
-        """
+        """Print all that a tool call would do: every line, a diff in its colors."""
         colors = {"+": "green", "-": "red", "@": "cyan", "\\": "dim"}
         lines = text.split("\n")
         in_diff = False
@@ -377,7 +373,6 @@ class DisplayManager:
     def _summary_ended(self, event: events.SummaryEnded) -> None:
         """End the line, or say why the summary was made otherwise, or not at all."""
         text = self.waiting.text
-        self.waiting.text = self.waiting.progress = self.waiting.hint = ""
         self.waiting.end()
         if event.source == "background":
             self.prose("Summary continues in the background.", "dim", symbol="📝")
@@ -416,9 +411,7 @@ class DisplayManager:
 
 
 def _arguments(text: str) -> str:
-    """Return a call's arguments as `path=a.py, first=3`; as they stand when they are no JSON
-    object.
-    """
+    """Return a call's arguments as `path=a.py, first=3`, or as they stand when no JSON object."""
     try:
         arguments = msgspec.json.decode(text.strip() or "{}", type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):

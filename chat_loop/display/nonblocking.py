@@ -24,11 +24,7 @@ _POLL_SECONDS = 1.0
 
 
 class NonblockingTerminal(io.RawIOBase):
-    """The terminal behind `descriptor`, through a descriptor of its own that never blocks: the
-    other one is the shell's as well.
-
-    Raises OSError when there is no terminal, or it cannot be opened again.
-    """
+    """The terminal behind `descriptor`, opened again, since the shell shares that one."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -52,9 +48,7 @@ class NonblockingTerminal(io.RawIOBase):
         return True
 
     def write(self, data: Any) -> int:
-        """Take all of `data`. Raises OSError when the terminal is gone, which may be known only
-        with a later piece.
-        """
+        """Take all of `data`. Raises OSError, maybe later, when the terminal is gone."""
         with self._changed:
             if self._problem is not None:
                 raise self._problem
@@ -123,10 +117,7 @@ class NonblockingTerminal(io.RawIOBase):
 
 @contextlib.contextmanager
 def nonblocking_output() -> Iterator[None]:
-    """Make standard output nonblocking while the context lasts, where it is a terminal.
-
-    What is still buffered at the end is dropped: `drain` waits for it.
-    """
+    """Make standard output nonblocking where it is a terminal; `drain` it before the end."""
     real = sys.stdout
     try:
         raw = NonblockingTerminal(real.fileno())
@@ -143,9 +134,7 @@ def nonblocking_output() -> Iterator[None]:
 
 
 def drain(stream: TextIO) -> None:
-    """Wait until the terminal has taken what was written: something else is about to write to it,
-    or it is the end.
-    """
+    """Wait until the terminal has taken what was written."""
     stream.flush()
     raw = getattr(stream, "buffer", None)
     if isinstance(raw, NonblockingTerminal):

@@ -126,9 +126,7 @@ def show_history(
     agent: str,
     full: bool,
 ) -> None:
-    """Show the chain's summaries with the first and the last message that they cover, then the
-    `recent` exchanges in the context, each with the number of its first message.
-    """
+    """Show a chain's summaries, each with its first and last message, then `recent` exchanges."""
     display.line(f"Session history ({plural(total, 'message')} total):")
     for number, (first, last, session) in enumerate(summarized, 1):
         display.line()

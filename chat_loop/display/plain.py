@@ -25,9 +25,7 @@ DRAWN_SECONDS = 0.1
 
 
 def out(text: str | bytes) -> None:
-    """Write to standard output, made printable on a terminal. Raises OutputError; a closed pipe
-    stays a BrokenPipeError.
-    """
+    """Write to standard output. Raises OutputError; a closed pipe stays a BrokenPipeError."""
     try:
         if sys.stdout.isatty():
             decoded = text.decode("utf-8", "replace") if isinstance(text, bytes) else text
@@ -78,9 +76,7 @@ def event_object(event: Event) -> dict[str, object]:
 def reply_writers(
     theme: str, *, wraps: bool
 ) -> tuple[Callable[[str], object], Callable[[], object]]:
-    """Return functions to write a piece of a reply to standard output, and to end the reply. A
-    terminal with a theme gets it rendered as in a chat.
-    """
+    """Return functions to write a piece of a reply, rendered on a terminal, and to end it."""
     if not (sys.stdout.isatty() and theme) or os.environ.get("TERM") == "dumb":
         return out, bool
     from chat_loop.display.reply import ReplyText, markdown_on  # scripts do not wait for it

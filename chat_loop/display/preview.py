@@ -16,9 +16,7 @@ CHARACTERS = 250
 
 
 class Preview(Struct, frozen=True):
-    """A heading, which may be empty, and a line of text for each part of a session, and for each
-    of its last messages.
-    """
+    """Headings, which may be empty, and lines of text about a session and its last messages."""
 
     about: Sequence[tuple[str, str]] = ()
     messages: Sequence[tuple[str, str]] = ()

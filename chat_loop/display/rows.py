@@ -41,11 +41,7 @@ def steady_text(text: str, length: int = MAX_LENGTH) -> str:
 
 
 def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
-    """Return the name of a row in at most `columns` columns.
-
-    A branch is told from the others by where it begins and its first words, so its name gives way
-    to them.
-    """
+    """Return the name of a row in at most `columns`; a branch's gives way to its first words."""
     name = steady_text(row.name) or row.id
     if row.branch is None:
         return name if cells(name) <= columns else cut_to(name, columns)

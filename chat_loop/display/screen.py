@@ -54,9 +54,7 @@ class Waiting:
         return max(TURN_SECONDS, self._since + self._delay - self._clock())
 
     def line(self, default: str, columns: int) -> str:
-        """Return the line with a spinner and the seconds, or nothing yet; `default` is the text
-        where there is none.
-        """
+        """Return `default` or the own text with a spinner and the seconds, or nothing yet."""
         seconds = self._clock() - self._since
         if not self.is_active or seconds < self._delay:
             return ""

@@ -116,7 +116,7 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
             yield f'<p class="note">{title}</p>\n'
         else:
             block = summary_block.render(seal.summary, grouped=False, spaced=True)
-            yield _fold(title, _words(prose(block)))
+            yield _fold(title, _words(block))
     yield "</section>\n"
 
 
@@ -124,7 +124,7 @@ def _query(query: records.Query, depth: int, name: str) -> str:
     """Return a query, which begins an exchange called `name`."""
     link = f'<a class="ref" href="#{name}" aria-label="Link to this query">'
     who = f"<b>You</b> {_time(query.at)} {link}{depth}.{query.number}</a>"
-    words = _words(prose(query.text, breaks=True))
+    words = _words(query.text, breaks=True)
     opening = f'<article class="exchange" id="{name}">\n'
     return f'{opening}<div class="query"><div class="who">{who}</div>\n{words}</div>\n'
 
@@ -149,21 +149,21 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
         case records.Reply():
             who = f'<b dir="auto">{escape(header.agent)}</b> {_time(entry.at)}'
             costs = _costs(entry.seconds, entry.usage, wording.STOPS.get(entry.stop, ""))
-            words = _words(prose(entry.text)) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
+            words = _words(entry.text) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
             return f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
         case records.Result():
             return _fold("<b>Result of a tool</b>", _result(entry))
         case records.Attachment():
             return _attachment(entry, images.get(entry.file, ""))
         case records.ArchiveContext():
-            return _fold("<b>Found in the archive</b>", _words(prose(entry.text)))
+            return _fold("<b>Found in the archive</b>", _words(entry.text))
         case records.Restoration():
             source = escape(restored_text(entry, header.parent, entry.merged))
             title = f'<b>Restored context</b> <span class="soft">from {source}</span>'
-            return _fold(title, _words(prose(entry.block)))
+            return _fold(title, _words(entry.block))
         case records.Note():
             labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
-            return _note(labels[type(entry)], _words(prose(entry.text, breaks=True)))
+            return _note(labels[type(entry)], _words(entry.text, breaks=True))
         case records.Undo():
             return _note(f"Undo: query {entry.number}")
     return ""
@@ -191,8 +191,8 @@ def _note(label: str, inner: str = "") -> str:
     return f'<div class="note"><p class="label">{label}</p>{inner}</div>\n'
 
 
-def _words(html: str) -> str:
-    return f'<div class="said" dir="auto">{html}</div>\n'
+def _words(text: str, *, breaks: bool = False) -> str:
+    return f'<div class="said" dir="auto">{prose(text, breaks)}</div>\n'
 
 
 def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:

@@ -13,6 +13,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -52,9 +53,7 @@ def file_path(text: str) -> Path:
 
 
 class Importer:
-    """Collects the sessions of documents, and stores them. `complaints` has a sentence for
-    everything that is left out or was changed.
-    """
+    """Collects sessions of documents and stores them; `complaints` say what was left out."""
 
     def __init__(self) -> None:
         self.sessions: list[Session] = []
@@ -63,10 +62,7 @@ class Importer:
         """The images that came with the sessions, by `Attachment.file`."""
 
     def add_path(self, path: Path) -> None:
-        """Read a file, or every `*.md` directly in a folder, with their images.
-
-        A file that cannot be read is a complaint.
-        """
+        """Read a file, or every `*.md` in a folder; what cannot be read is a complaint."""
         before = len(self.sessions)
         try:
             is_folder = path.is_dir()
@@ -140,7 +136,9 @@ class Importer:
         stored: list[StoredImport] = []
         renamed: dict[str, str] = {}
         suffixes: Counter[str] = Counter()
-        for original in sorted(self.sessions, key=_created):
+        for original in sorted(
+            self.sessions, key=lambda session: session.header.created.isoformat()
+        ):
             session = _with_links(original, renamed)
             original_id = identity = session.header.id
             changed = max(0.0, min(now, _last_used(session, now)))
@@ -175,9 +173,7 @@ def images_in(sessions: Iterable[Session]) -> list[Attachment]:
 
 
 def with_valid_ids(session: Session, name: str = "") -> Session:
-    """Return the session with ids that a file can have, for itself and its parent. Without any, it
-    is called like the document.
-    """
+    """Return the session with valid ids; one without is called like the document `name`."""
     header = session.header
     identity = as_id(header.id) or as_id(name) or f"session_{header.created:%Y%m%d_%H%M%S}"
     return replace(session, header=replace(header, id=identity, parent=as_id(header.parent)))
@@ -191,22 +187,18 @@ def as_id(name: str) -> str:
     return re.sub(r"[^0-9A-Za-z_-]+", "_", stem).strip("_-")[:64]
 
 
-def _created(session: Session) -> str:
-    return session.header.created.isoformat()
-
-
 def _with_links(session: Session, renamed: Mapping[str, str]) -> Session:
     """Return a session with its parents called as they were stored."""
-    entries = list(session.entries)
-    for at, entry in enumerate(entries):
-        if isinstance(entry, Restoration):
-            older, merged = entry.grandparent, entry.merged
-            entries[at] = replace(
-                entry, grandparent=renamed.get(older, older), merged=renamed.get(merged, merged)
-            )
-    parent = session.header.parent
-    header = replace(session.header, parent=renamed.get(parent, parent))
-    return replace(session, header=header, entries=tuple(entries))
+
+    def linked(record: Any, *names: str) -> Any:
+        ids = {name: getattr(record, name) for name in names}
+        return replace(record, **{name: renamed.get(old, old) for name, old in ids.items()})
+
+    entries = tuple(
+        linked(entry, "grandparent", "merged") if isinstance(entry, Restoration) else entry
+        for entry in session.entries
+    )
+    return replace(session, header=linked(session.header, "parent"), entries=entries)
 
 
 def _last_used(session: Session, default: float) -> float:

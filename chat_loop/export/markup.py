@@ -34,7 +34,8 @@ def prose(text: str, breaks: bool = False) -> str:
     reader = _markdown(breaks)
     tokens = reader.parse(text)
     if any(token.level >= _NESTING - 1 for token in tokens):
-        return plain(text)  # the reader leaves out what is nested deeper
+        typed = text.replace("\r\n", "\n")  # the reader leaves out what is nested deeper
+        return f'<pre class="typed">\n{escape(typed)}</pre>\n'
     for token in tokens:
         for part in (token, *(token.children or ())):
             _adapt(part)
@@ -63,12 +64,6 @@ def _adapt(token: Token) -> None:
             html = f'<span class="image">{escape(f"Image: {name} ({address})")}</span>'
     if html:
         token.type, token.content = "html_block", html
-
-
-def plain(text: str) -> str:
-    """Return text as it was typed, as HTML."""
-    text = text.replace("\r\n", "\n")
-    return f'<pre class="typed">\n{escape(text)}</pre>\n'
 
 
 def code(text: str, language: str = "") -> str:

@@ -64,9 +64,7 @@ class Blocks:
         """The rows of a table whose columns are not known yet."""
 
     def last_start(self) -> int:
-        """Return the source line on which the last block begins that can be read without those
-        before it: one at the margin, or an item of a list there.
-        """
+        """Return the source line of the last block that can be read without those before it."""
         for token in reversed(self.tokens):
             if token.map and (token.level == 0 or (token.level == 1 and token.type == _ITEM)):
                 return token.map[0]
@@ -132,9 +130,7 @@ class Blocks:
         indented: bool = True,
         **more: bool,
     ) -> Line:
-        """Return a line within the open containers, whose markers are used up. An empty line may
-        stand above one that `starts_block`.
-        """
+        """Return a line within the open containers; their markers are shown once."""
         prefix: list[Span] = []
         next_prefix: list[Span] = []
         for container in self._containers:

@@ -32,9 +32,7 @@ class Language(msgspec.Struct, frozen=True):
 
 
 class CodeColors:
-    """Colors the lines of one block of code in their order; a comment or a string may stay open
-    from one line to the next.
-    """
+    """Colors the lines of one block in order; a comment or a string may stay open."""
 
     def __init__(self, language: str) -> None:
         language = language.lower()

@@ -44,9 +44,7 @@ class Span(Struct, frozen=True):
 
 
 class Marks(Struct):
-    """The positions of the signs of a paragraph that open something: `unclosed` are those that more
-    text may close, `closed` those of which the end is known, too.
-    """
+    """The positions of the signs that more text may close, and the ranges that are closed."""
 
     unclosed: list[int] = field(default_factory=list)
     closed: list[tuple[int, int]] = field(default_factory=list)
@@ -149,9 +147,7 @@ def _join_styles(style: str, more: str) -> str:
 
 
 def _marking_rule(rule: Rule, sign: str) -> Rule:
-    """Return a rule for code, links or tags that also marks what it reads, or may read at its
-    `sign` once more of the text is there.
-    """
+    """Return a rule for code, links or tags that also marks what is open and closed."""
 
     def marking(state: StateInline, silent: bool) -> bool:
         start, tokens = state.pos, len(state.tokens)

@@ -58,18 +58,14 @@ class MarkdownStream:
         return sent
 
     def finish(self) -> str:
-        """Return what was held back: the text ends here. What is fed later begins on a line of its
-        own.
-        """
+        """Return what was held back: the text ends here, and may go on with a new line."""
         sent = self._advance(ended=True) + ("\x1b[0m" if self._style else "")
         self._source, self._printed, self._dropped, self._style, self._leads = "", 0, False, "", 0
         self._unsent = self._waiting_rows = 0
         return sent
 
     def preview(self) -> str:
-        """Return the text that is held back, as it would be sent if it ended: the rows of a table,
-        or a paragraph with a sign that nothing closes.
-        """
+        """Return the text that is held back, as it would be sent if it ended."""
         if self._waiting_rows < 2 and self._unsent < PREVIEWED:
             return ""
         return copy(self)._advance(ended=True)
@@ -107,9 +103,7 @@ class MarkdownStream:
         return "".join(sent)
 
     def _runs(self, line: Line, empty: str, columns: int, *, is_first: bool) -> list[Run]:
-        """Return the runs of a line, the first of the text or not, behind the newlines of `empty`
-        lines.
-        """
+        """Return the runs of a line behind the newlines of `empty` lines."""
         gap, column = f"{empty}\n\n" if line.blank else f"{empty}\n", 0
         if is_first:
             gap = ""

@@ -1,6 +1,4 @@
-"""Tables: their columns aligned by the widths of the first rows, or one value a line where the
-terminal is too narrow.
-"""
+"""Tables with aligned columns, or one value a line where the terminal is too narrow."""
 
 from __future__ import annotations
 
@@ -62,9 +60,7 @@ def _aligned(row: Row, sides: Sequence[str], widths: Sequence[int]) -> list[Span
 
 
 def _row(line: str, count: int, theme: Theme, style: str = "") -> Row:
-    """Return the row of a line. Cells beyond the table's columns stand in the last one; GitHub
-    would drop them.
-    """
+    """Return the row of a line. Cells beyond the table's columns stand in the last one."""
     texts = _cells(line)
     texts[count - 1 :] = [" | ".join(texts[count - 1 :])] if len(texts) >= count else []
     row = [tuple(spans_of(text, theme, style)) for text in texts]

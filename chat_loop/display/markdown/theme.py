@@ -11,9 +11,7 @@ THEMES = ("auto", "dark", "light")
 
 
 class Theme(Struct, frozen=True, kw_only=True):
-    """`name`: who answers. `headings` by level, from the first on; the last is also that of the
-    deeper ones. `words` of code by their kind.
-    """
+    """`name`: who answers. `headings` by level, the last for deeper ones. `words` of code."""
 
     name: str
     headings: tuple[str, ...]
