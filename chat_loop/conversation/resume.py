@@ -53,13 +53,18 @@ class ChildPlanner:
             if size <= conversation.window // 4:
                 price, model = conversation.options.cost, conversation.agent.model
                 full_tokens, full_cost = size, price(model, Usage(input=size))
+        totals, parent = session.totals, session.restoration
+        if totals.queries or parent is None:
+            queries, tokens = totals.queries, totals.combined
+        else:  # it has its parent's words only
+            queries, tokens = parent.queries, parent.tokens
         conversation.show(
             SessionFound(
                 id=header.id,
                 agent=header.agent,
                 created=header.created,
-                queries=session.totals.queries,
-                tokens=session.totals.combined,
+                queries=queries,
+                tokens=tokens,
                 damage=loaded.damage,
                 full_tokens=full_tokens,
                 full_cost=full_cost,

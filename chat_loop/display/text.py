@@ -61,7 +61,7 @@ def cut_to(text: str, columns: int, ellipsis: str = "…") -> str:
     if columns <= 0:
         return ""
     start = text[: columns - 1] if text.isascii() else _wcwidth().clip(text, 0, columns - 1)
-    return f"{start.rstrip()}{ellipsis}"
+    return f"{start.rstrip(' .')}{ellipsis}"
 
 
 def padded(text: str, columns: int, *, right: bool = False) -> str:

@@ -16,6 +16,7 @@ from chat_loop.context.messages import Thread, messages_of
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.resume import fork_stored, thread_of
 from chat_loop.errors import UsageError
+from chat_loop.events import SessionFound
 from chat_loop.library.archive_tools import READ
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession
@@ -407,6 +408,8 @@ def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(
         await talk.conversation.leave("exit")
         talk.model.steps.append(SUMMARY)
         await talk.resume(identity)
+        [found] = [event for event in talk.events if isinstance(event, SessionFound)]
+        assert found.queries == 3, "those of its parent, as it has none of its own"
         given = talk.conversation.session.restoration
         assert given is not None
         assert "shelf 2" in given.block
