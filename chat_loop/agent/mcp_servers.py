@@ -7,7 +7,6 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-import threading
 from collections.abc import Callable, Collection, Coroutine, Iterable, Mapping
 from concurrent.futures import wait
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
@@ -54,7 +53,6 @@ class McpServers:
         self._connections: dict[str, McpConnection] = {}
         self._package_missing = False
         self._running = False
-        self._lock = threading.Lock()
         self._locks = {name: asyncio.Lock() for name in self._configs}
         self._reported: set[str] = set()
         self._omitted = 0
@@ -63,15 +61,14 @@ class McpServers:
 
     def start(self) -> None:
         """Connect in the background; safe in any thread, and more than once."""
-        with self._lock:
-            if not self._running:
-                self._running = True
-                asyncio.run_coroutine_threadsafe(self._connect_all(), background_loop("mcp"))
+        self._running = True
+        asyncio.run_coroutine_threadsafe(self._connect_all(), background_loop("mcp"))
 
     async def _connect_all(self) -> None:
         try:
             for name in self._configs:
-                self._connect(name)
+                if name not in self._connections:
+                    self._connect(name)
         except ImportError:
             self._package_missing = True
 
@@ -99,8 +96,7 @@ class McpServers:
         async def stop() -> None:
             await asyncio.gather(*(connection.stop() for connection in self._connections.values()))
 
-        with self._lock:
-            was_running, self._running = self._running, False
+        was_running, self._running = self._running, False
         if was_running:
             stopped = asyncio.run_coroutine_threadsafe(stop(), background_loop("mcp"))
             await asyncio.shield(asyncio.to_thread(wait, [stopped], 10.0))

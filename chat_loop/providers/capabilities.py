@@ -30,8 +30,6 @@ class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
-NO_CAPABILITIES = Capabilities()
-
 FAMILIES = msgspec.json.decode(
     Path(__file__).with_name("families.json").read_bytes(), type=dict[str, tuple[int, int, bool]]
 )

@@ -20,6 +20,7 @@ from chat_loop.errors import ProviderError
 from chat_loop.providers.capabilities import tokens_in
 from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redact_text
+from chat_loop.text import one_line
 
 MAX_MESSAGE = 300  # the most of a server's own message that is shown
 MAX_WAIT = 86_400.0  # seconds; the most that a Retry-After can ask for
@@ -133,8 +134,7 @@ def window_from_error(message: str) -> int | None:
 
 def short(text: str) -> str:
     """Return `text` in one short line without secrets: servers echo keys."""
-    line = redact_text(" ".join(text.split()))
-    return line if len(line) <= MAX_MESSAGE else line[: MAX_MESSAGE - 1] + "…"
+    return one_line(redact_text(" ".join(text.split())), MAX_MESSAGE)
 
 
 def retry_after(value: str | None) -> float | None:

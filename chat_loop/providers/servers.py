@@ -12,12 +12,7 @@ from urllib.parse import quote, urlsplit, urlunsplit
 from msgspec import Struct
 
 from chat_loop.providers.answers import list_at, text_at, value_at
-from chat_loop.providers.capabilities import (
-    NO_CAPABILITIES,
-    Capabilities,
-    entry_of_model,
-    from_answer,
-)
+from chat_loop.providers.capabilities import Capabilities, entry_of_model, from_answer
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
@@ -83,7 +78,7 @@ def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
     """
     _, models = _answer(address, "/models", key)
     if not isinstance(value_at(models, "data"), list):
-        return NO_CAPABILITIES
+        return Capabilities()
     root = root_of(address)
     processes = list_at(_answer(root, "/api/ps", key)[1], "models")
     names = (model, f"{model}:latest")

@@ -21,13 +21,8 @@ from msgspec.structs import replace
 from chat_loop import errors
 from chat_loop.errors import NoProvider, ProviderError
 from chat_loop.events import Event
-from chat_loop.providers.capabilities import (
-    NO_CAPABILITIES,
-    Capabilities,
-    entry_of_model,
-    from_answer,
-    guess_capabilities,
-)
+from chat_loop.providers import capabilities
+from chat_loop.providers.capabilities import Capabilities
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service, short
@@ -85,11 +80,11 @@ class WireProvider:
         self._sources = {
             # what the user says, and what the server has refused
             "set": Capabilities(window=0 if window.guessed else window.tokens, images=images),
-            "server": NO_CAPABILITIES,
-            "genai-prices": NO_CAPABILITIES,
-            "guess": guess_capabilities(model),
+            "server": Capabilities(),
+            "genai-prices": Capabilities(),
+            "guess": capabilities.guess_capabilities(model),
         }
-        self.learn(NO_CAPABILITIES)
+        self.learn(Capabilities())
 
     def key_error(self, error: BaseException | None = None) -> ProviderError:
         """Return the error for a missing key, or for credentials that the SDK cannot read."""
@@ -98,10 +93,10 @@ class WireProvider:
             what = f"The credentials cannot be read: {short(str(error))}"
         return errors.AuthenticationFailed(what, self.entry.key_refused)
 
-    def learn(self, capabilities: Capabilities, source: str = "server") -> None:
+    def learn(self, learned: Capabilities, source: str = "server") -> None:
         """Store what a source says of the model; earlier sources take precedence."""
         sources = self._sources
-        sources[source] = capabilities.with_fallback(sources[source])
+        sources[source] = learned.with_fallback(sources[source])
         merged = reduce(Capabilities.with_fallback, sources.values())
         guessed = not (self._window_is_known or sources["genai-prices"].window)
         self.window = Window(merged.window, guessed=guessed)
@@ -308,7 +303,8 @@ class WireProvider:
         with suppress(TimeoutError, self._sdk_error, *self._failures):
             async with asyncio.timeout(10.0):
                 answer = await self._answer(self.models_path.format(self.model))
-                self.learn(from_answer(entry_of_model(answer, self.model)))
+                entry = capabilities.entry_of_model(answer, self.model)
+                self.learn(capabilities.from_answer(entry))
 
     async def _answer(self, path: str, body: object = None) -> object:
         """Return the JSON of a short answer. Raises ValueError on nonsense, and as `_open` does."""
