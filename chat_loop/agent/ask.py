@@ -24,15 +24,13 @@ MAX_PAUSE = 30.0  # seconds between two attempts, unless the server asks for mor
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):
-    """Limits of one call, in seconds but for `attempts`. No attempt begins after `budget`; `idle`
-    limits the silence between two events.
-    """
+    """Limits of one call, in seconds but for `attempts`."""
 
     attempts: int = 5
     first_pause: float = 1.0
     max_retry_after: float = 60.0
-    budget: float = 120.0
-    idle: float = 90.0
+    budget: float = 120.0  # no attempt begins after it
+    idle: float = 90.0  # of silence between two events
     tool: float = 60.0
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random

@@ -135,9 +135,7 @@ class Place(Struct, frozen=True):
 
 
 class Workspace:
-    """The files below `root`, without the `protected` ones. Each file tool is the method of its
-    name: those that read return their result, those that change return the new text and the result.
-    """
+    """The files below `root` but the `protected` ones; each file tool is the method of its name."""
 
     def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
         self.root = root.resolve()

@@ -100,13 +100,11 @@ class ExternalProvider:
 
 
 class ReplyEvents:
-    """Send the events of a reply in the order that a transcript needs: text, calls, the end of the
-    step, results. Without `tools` only text is sent, as for a summary.
-    """
+    """Send a reply's events in the order of a transcript: text, calls, the step's end, results."""
 
     def __init__(self, send: Callable[[Event], None], *, tools: bool) -> None:
         self._send = send
-        self._tools = tools
+        self._tools = tools  # false for a summary, of which only text is sent
         self._started: dict[str, tuple[str, float]] = {}
         """The names and the times of the calls that wait for a result, by the agent's ids."""
         self._step_open = False  # true after calls were sent, until the end of their step is sent

@@ -98,9 +98,7 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
 @cache
 def background_loop(name: str) -> asyncio.AbstractEventLoop:
-    """Return the event loop with this name, which runs in a thread of its own. There is one for
-    each name, since calls may share what they open on it.
-    """
+    """Return the event loop of this name; calls may share what they open on it."""
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name=name).start()
     return loop

@@ -30,16 +30,14 @@ MISSING = "MCP servers need a package that is not installed."
 
 
 class ServerState(Struct, frozen=True, kw_only=True):
-    """The state of a server. `tools` have the server's names; `reconnects`: it failed, and the next
-    call reconnects it.
-    """
+    """The state of a server, with its tools under its own names."""
 
     name: str
     where: str
     state: Literal["not started", "connecting", "connected", "failed"] = "not started"
     problem: str = ""
     tools: tuple[ToolSpec, ...] = ()
-    reconnects: bool = False
+    reconnects: bool = False  # it failed, and the next call reconnects it
 
 
 class McpServers:
@@ -216,9 +214,7 @@ def name_tools(
     max_characters: int,
     owners: dict[str, tuple[str, str]],
 ) -> dict[str, tuple[str, ToolSpec]]:
-    """Return the servers and their tools by their names for the model, within `max_characters`. A
-    name belongs to the first that had it, remembered in `owners`.
-    """
+    """Return servers and tools by their names for the model; a name stays its first owner's."""
     chosen: dict[str, tuple[str, ToolSpec]] = {}
     for server, tool in tools:
         name = tool_name(f"{server}_{tool.name}")

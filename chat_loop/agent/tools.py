@@ -79,9 +79,7 @@ def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[st
 
 
 class Toolbox(Struct):
-    """The tools of one reply, for a model with a `window` of so many tokens: a result takes at most
-    a quarter of it, all results about half.
-    """
+    """The tools of one reply; a result takes a quarter of the model's `window`, all about half."""
 
     tools: Mapping[str, Tool]
     window: int
@@ -202,11 +200,8 @@ def argument_error(arguments: Arguments, schema: Mapping[str, Any]) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """Return the beginning and the end of a result that has more than `limit` characters.
-
-    Lone surrogates, which no request can carry, are replaced.
-    """
-    text = text.encode("utf-8", "replace").decode()
+    """Return the beginning and the end of a result that has more than `limit` characters."""
+    text = text.encode("utf-8", "replace").decode()  # no request can carry lone surrogates
     if len(text) <= limit:
         return text
     tail = limit // 4

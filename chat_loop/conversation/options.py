@@ -67,12 +67,10 @@ def costs(config: Config) -> Callable[[str, Usage], float | None]:
     """Return the price function: US dollars by provider:model and usage; None when unknown."""
 
     def cost(reference: str, usage: Usage) -> float | None:
-        overrides = {
-            name: (model.input_price, model.output_price)
-            for name, model in config.models.items()
-            if model.input_price is not None and model.output_price is not None
-        }
-        provider, _, model_name = reference.partition(":")
-        return prices.cost(usage, model_name, provider, overrides)
+        provider, _, name = reference.partition(":")
+        model = config.models.get(name)
+        if model is None or model.input_price is None or model.output_price is None:
+            return prices.cost(usage, name, provider)
+        return (usage.input * model.input_price + usage.output * model.output_price) / 1_000_000
 
     return cost

@@ -84,16 +84,14 @@ _REPLIES = (("max_tokens",), ("max_completion_tokens",), ("top_provider", "max_c
 
 
 def entry_of_model(answer: object, model: str) -> object:
-    """Return what an answer says of a model: the answer itself unless it lists several. A server
-    with one model answers with it, whatever name is asked for.
-    """
+    """Return what an answer, or the list in it, says of a model."""
     entries = answer if isinstance(answer, list) else value_at(answer, "data")
     if not isinstance(entries, list):
         return answer
     by_name = {text_at(entry, "id"): entry for entry in entries}
     # the last two as Ollama and OpenRouter write it
     names = (model, f"{model}:latest", model.partition(":")[0])
-    only = entries[0] if len(entries) == 1 else None
+    only = entries[0] if len(entries) == 1 else None  # it answers, whatever name is asked for
     return next((by_name[name] for name in names if name in by_name), only)
 
 

@@ -1,6 +1,4 @@
-"""Choose the requested model, or else the first that can answer: a service whose key is set, a
-server on this machine, an embedded model.
-"""
+"""Choose the requested model, or the first of services, local servers and embedded models."""
 
 from __future__ import annotations
 

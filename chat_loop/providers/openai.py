@@ -44,9 +44,7 @@ class OpenAIProvider(wire.WireProvider):
         self._unknown_parameters = set[str]()  # to the server
         self._is_openai = self.name == "openai"
         self._replayed: dict[tuple[str, str], tuple[str, str]] = {}
-        """Name and arguments of a call -> its signature, which Gemini wants back with it, and the
-        reasoning before it, which DeepSeek wants back.
-        """
+        """Name and arguments of a call -> signature (Gemini wants it) and reasoning (DeepSeek)."""
 
     def _connect(self) -> Any:
         import openai

@@ -4,11 +4,9 @@ OpenAI, Google and xAI; models of others have a price only where the user sets o
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import suppress
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 
 import msgspec
 
@@ -28,18 +26,8 @@ def vendor_of(model: str) -> str:
     return VENDORS.get(longest_prefix(model, VENDORS) or "", "")
 
 
-def cost(
-    usage: Usage,
-    model: str,
-    provider: str = "",
-    overrides: Mapping[str, tuple[float, float]] = MappingProxyType({}),
-) -> float | None:
-    """Return the cost of one call in US dollars, None when it is unknown. `overrides` are dollars
-    per million tokens of input and output; a vendor's price holds whatever server answers.
-    """
-    if model in overrides:
-        input_price, output_price = overrides[model]
-        return (usage.input * input_price + usage.output * output_price) / 1_000_000
+def cost(usage: Usage, model: str, provider: str = "") -> float | None:
+    """Return the cost of one call in US dollars, None when it is unknown."""
     if provider in ("local", "scripted"):
         return 0.0
     vendor = vendor_of(model)

@@ -73,9 +73,7 @@ def server_at(address: str, key: str = "") -> Server | None:
 
 
 def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
-    """Ask a server of this machine what `model` takes there, on the pages that Ollama, LM Studio
-    and llama-server have for it, and in its list of models.
-    """
+    """Ask Ollama, LM Studio or llama-server on this machine what `model` takes there."""
     _, models = _answer(address, "/models", key)
     if not isinstance(value_at(models, "data"), list):
         return Capabilities()

@@ -180,9 +180,7 @@ class WireProvider:
                 await self._open(unreachable, self.path, {"model": "-", "stream": True})
 
     async def _open(self, client: Any, path: str, body: object) -> Any:
-        """Send a body, or ask for a path without one; return the stream of the answer. Raises
-        Refusal, NoProvider, and errors of the SDK.
-        """
+        """Post a body, or get the path; return the answer's stream. Raises Refusal, SDK errors."""
         headers = {**self._sdk_headers, **self.entry.request_headers(os.environ)}
         options: dict[str, Any] = {"cast_to": object, "stream": True}
         options |= {"stream_cls": self._stream_class, "options": {"headers": headers}}
@@ -281,9 +279,7 @@ class WireProvider:
     async def _batches(
         self, stream: Any, reply: Reply
     ) -> AsyncGenerator[Iterable[Mapping[str, object]]]:
-        """Yield the events that each read of the body brought. Raises ValueError on nonsense, and
-        as httpx does.
-        """
+        """Yield the events that each read brought. Raises ValueError and errors of httpx."""
         events, body = EventStream(), stream.response.aiter_bytes()
         async with aclosing(batches_of(body, lambda: reply.started)) as batches:
             async for pieces in batches:

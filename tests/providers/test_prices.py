@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from chat_loop.config import Config, ModelConfig
+from chat_loop.conversation.options import costs
 from chat_loop.providers import prices
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.prices import VENDORS, cost
@@ -94,13 +96,14 @@ def test_local_models_cost_nothing(provider: str) -> None:
 
 
 def test_an_override_counts_for_the_exact_name_and_before_all_else() -> None:
-    overrides = {"gpt-4o": (1.0, 2.0), "my-model": (1.0, 2.0)}
+    prices = ModelConfig(input_price=1.0, output_price=2.0)
+    cost = costs(Config(models={"gpt-4o": prices, "my-model": prices}))
     usage = Usage(input=MILLION, output=MILLION, cached=5)
 
-    assert cost(usage, "gpt-4o", "openai", overrides) == 3.0
-    assert cost(usage, "my-model", "local", overrides) == 3.0
-    assert cost(Usage(input=MILLION), "openai/gpt-4o", "compatible", overrides) == 2.5
-    assert cost(usage, "my-model-2", "compatible", overrides) is None
+    assert cost("openai:gpt-4o", usage) == 3.0
+    assert cost("local:my-model", usage) == 3.0
+    assert cost("compatible:openai/gpt-4o", Usage(input=MILLION)) == 2.5
+    assert cost("compatible:my-model-2", usage) is None
 
 
 @pytest.mark.parametrize(
