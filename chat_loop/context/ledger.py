@@ -131,11 +131,11 @@ class ParsedSentence(Struct, frozen=True):
 
 
 class LedgerBlock(Struct, frozen=True):
-    """The child's block, the lines left to the archive, and the count of values replaced."""
+    """The child's block, the exact lines left to the archive, and the count of values replaced."""
 
     summary: Summary
-    archived: tuple[Line, ...]
-    superseded: int
+    archived: tuple[Line, ...] = ()
+    superseded: int = 0
 
 
 class _Entry(Struct, eq=False):
@@ -304,20 +304,6 @@ class WordIndex:
         return common / least * (1.0 if new.varies(old) else 0.75) if common else 0.0
 
 
-def missing_facts(facts: Sequence[Line], lines: Iterable[str]) -> list[Line]:
-    """Return the facts with exact values that none of the lines repeats."""
-    present = [read(line) for line in lines]
-    index = WordIndex(present)
-    return [
-        fact
-        for fact in facts
-        if (sentence := read(fact.text)).values
-        and not any(
-            index.repeats(sentence, present[at]) for at in index.near(sentence, len(present))
-        )
-    ]
-
-
 # ---- the block
 
 
@@ -355,9 +341,10 @@ def ledger(
         entry.older = [everything[at] for at in index.near(entry.sentence, number)]
     superseded = _replace([*(carried if branch else ()), *new, *ahead, *bullets], index)
     live = [entry for entry in (*carried, *new) if not entry.replaced]
-    lines = _without_repetitions(pinned, live, bullets, index)
+    candidates = lines = _without_repetitions(pinned, live, bullets, index)
     if count("".join(f"- {entry.line.whole}\n" for entry in lines)) > room:
         lines = _fitting(lines, index, room, count)
+    left_out = set(candidates).difference(lines)
     # session by session, the user's before the model's; bullets come last
     lines.sort(key=lambda entry: (entry.line.session, entry.line.speaker != "user"))
     sections = {
@@ -371,9 +358,7 @@ def ledger(
         files=activity.files(parent.files, fresh),
         tools=activity.tools(parent.tools, fresh),
     )
-    kept_lines = set(lines)
-    left_out = [entry.line for entry in live if entry not in kept_lines]
-    archived = missing_facts(left_out, [*(entry.line.text for entry in lines), *pins])
+    archived = (entry.line for entry in live if entry in left_out and entry.sentence.values)
     return LedgerBlock(summary, tuple(archived), superseded)
 
 

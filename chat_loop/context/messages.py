@@ -258,17 +258,6 @@ def clip(text: str, limit: int, count: Count) -> str:
         half = max(20, half * 2 // 3)  # the ends hold more tokens than the average
 
 
-def fit_block(thread: Thread, limit: int, count: Count) -> Thread:
-    """Return a thread whose restored block takes at most `limit` tokens."""
-    restoration = thread.session.restoration
-    block = shorten_block(restoration.block, limit, count) if restoration is not None else ""
-    if restoration is None or block == restoration.block:
-        return thread
-    entries = list(thread.session.entries)
-    entries[entries.index(restoration)] = replace(restoration, block=block)
-    return replace(thread, session=replace(thread.session, entries=tuple(entries)))
-
-
 def block_room(window: int) -> int:
     """Return the most tokens that the restored block may take in a window."""
     return int(room(window) * 0.6)

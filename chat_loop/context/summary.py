@@ -63,7 +63,6 @@ _INCOMPLETE = {
 _QUOTED = re.compile(r"[\"“„«](.{3,400})[\"”“»][.!?]?")
 _TERM = re.compile(r"[A-ZÀ-ÖØ-Þ]\w{1,60}")
 _INSIDE = re.compile(r"(?<=[^\W\d_] )[^\W\d_]{2,60}")  # a word inside a sentence
-_THINKING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
 
 class InvalidSummary(RetryableError):
@@ -87,11 +86,11 @@ async def summarize(
     `parent` is the block before them. A call that fails is made once more, if possible by another
     of the `routes`.
     """
-    started = options.limits.clock()
-    options = replace(options, instructions=clip(options.instructions, 400, count))
-    focus = clip(redact_text(focus), 200, count)
-    writer = _Writer(routes, parent, count, show, options, focus)
-    problem = ""
+    started, problem = options.limits.clock(), ""
+    orders = [clip(options.instructions, 400, count)]
+    if focus:
+        orders.append(f"The user asks to keep above all: {clip(redact_text(focus), 200, count)}")
+    writer = _Writer(routes, parent, count, show, options, "\n\n".join(filter(None, orders)))
     try:
         await writer.write(exchanges)
     except ChatLoopError as error:
@@ -120,14 +119,16 @@ def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
 
 
 class _Writer(Struct):
-    """The calls for one span's parts, each tried at most twice. `parts` are their narratives."""
+    """The calls for one span's parts, each tried at most twice. `parts` are their narratives;
+    `orders` are what the config and the user ask of them.
+    """
 
     routes: Sequence[Provider]
     parent: Summary | None
     count: Count
     show: Callable[[Event], None]
     options: SummaryOptions
-    focus: str
+    orders: str
     parts: list[Summary] = field(default_factory=list)
     usage: Usage | None = None
     model: str = ""
@@ -171,27 +172,18 @@ class _Writer(Struct):
             words = replace(self.parent, pinned=(), key_facts=(), files=(), tools=())
             before = clip(redact_text(summary_block.render(words)), window // 4, self.count)
         ceiling = min(self.options.max_tokens, max(256, window // 5))
-        around = 700 + window // 20 + self.count(before) + self.count(self.options.instructions)
+        around = 700 + window // 20 + self.count(before) + self.count(self.orders)
         return ceiling, before, max(200, window - ceiling - around)
 
     async def _ask(self, provider: Provider, texts: Sequence[str], part: tuple[int, int]) -> None:
         """Add one part's narrative to `parts`. Raises ProviderError."""
         (ceiling, before, _), (number, of) = self._limits(provider), part
-        span, instructions = "\n\n".join(texts), self.options.instructions
-        sent = request(
-            span,
-            before if number == 1 else "",
-            focus=self.focus,
-            instructions=instructions,
-            max_tokens=ceiling,
-        )
+        span = "\n\n".join(texts)
+        sent = request(span, before if number == 1 else "", self.orders, ceiling)
         text, stop = "", "error"
         events = ask(provider, sent, replace(self.options.limits, attempts=1))
         try:
-            async with (
-                asyncio.timeout(self.options.limit),
-                aclosing(events) as stream,
-            ):
+            async with asyncio.timeout(self.options.limit), aclosing(events) as stream:
                 async for event in stream:
                     if isinstance(event, TextDelta):
                         text += event.text
@@ -249,14 +241,9 @@ def parts(texts: Iterable[str], room: int, count: Count) -> list[list[str]]:
 
 
 def request(
-    span: str,
-    before: str,
-    *,
-    focus: str = "",
-    instructions: str = "",
-    max_tokens: int | None = None,
+    span: str, before: str = "", orders: str = "", max_tokens: int | None = None
 ) -> Request:
-    """Return the call for one part of a span, with the parent's block `before` above it."""
+    """Return the call for one part of a span, the parent's block `before` it, `orders` behind."""
     background = FIRST
     if before:
         background = "[the previous summary condensed to 1-2 sentences]"
@@ -267,17 +254,12 @@ def request(
         span=span,
         form=FORMAT.format(background=background),
     )
-    if instructions:
-        text += f"\n\n{instructions}"
-    if focus:
-        text += f"\n\nThe user asks to keep above all: {focus}"
-    messages = (Message("user", text),)
+    messages = (Message("user", f"{text}\n\n{orders}" if orders else text),)
     return Request(system=SYSTEM, messages=messages, max_tokens=max_tokens, grammar=GRAMMAR)
 
 
 def narrative(text: str) -> Summary:
     """Read a model's summary, however its headings are dressed. Raises InvalidSummary."""
-    text = _THINKING.sub("", text)
     if not text.strip():
         raise InvalidSummary("The model returned nothing.")
     sections: dict[str, list[str]] = {}

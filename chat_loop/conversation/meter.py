@@ -152,16 +152,23 @@ class ContextMeter:
     def _as_sent(self, thread: Thread) -> Thread:
         """Return a thread with a block that fits, and its newest exchanges if a limit truncates."""
         limits, session = self._conversation.options.limits, thread.session
+        entries = session.entries
         if not limits.enabled and (limits.max_messages or limits.max_tokens):
             newest = budget.newest_within(thread.exchanges, limits, self._count)
             own = {0, *(said.query.number for said in newest if said.depth == session.depth)}
             entries = tuple(
                 entry
-                for entry in session.entries
+                for entry in entries
                 if not isinstance(entry, records.QueryEntry) or entry.number in own
             )
             carried = tuple(exchange for exchange in thread.carried if exchange in newest)
             thread = replace(thread, carried=carried, session=replace(session, entries=entries))
-        return messages.fit_block(
-            thread, messages.block_room(self._conversation.window), self._count
-        )
+        if (restoration := session.restoration) is None:
+            return thread
+        room = messages.block_room(self._conversation.window)
+        block = messages.shorten_block(restoration.block, room, self._count)
+        if block == restoration.block:
+            return thread
+        fitting = replace(restoration, block=block)
+        entries = tuple(fitting if entry is restoration else entry for entry in entries)
+        return replace(thread, session=replace(session, entries=entries))

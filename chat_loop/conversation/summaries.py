@@ -99,7 +99,7 @@ class SummaryWriter:
         """Return the block of `span`: of its rest behind the narrative, extracted topics."""
         parent, pins = thread.inherited, thread.pins
         if not span:  # nothing new was said: the parent's block is passed on
-            return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins), (), 0)
+            return ledger.LedgerBlock(replace(parent or Summary(), pinned=pins))
         parts = [] if outcome.narrative is None else [outcome.narrative]
         rest = span[len(outcome.covered) :]
         if rest or not parts:

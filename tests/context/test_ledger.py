@@ -24,7 +24,6 @@ from chat_loop.context.ledger import (
     collect,
     items,
     ledger,
-    missing_facts,
 )
 from chat_loop.sessions import summary_block
 from chat_loop.sessions.records import Exchange, Query, Summary
@@ -204,7 +203,7 @@ def cost(summary: Summary) -> int:
 def test_the_first_block_of_a_chain() -> None:
     narrative = Summary(topics=("A shelf [1 user]",))
     block = made(None, SPOKEN, narrative=narrative, pins=("The alarm code is 4711.",))
-    assert block == LedgerBlock(BLOCK, (), 0)
+    assert block == LedgerBlock(BLOCK)
 
 
 def test_a_parents_lines_are_carried_as_bytes_and_the_new_ones_follow() -> None:
@@ -292,12 +291,11 @@ def test_what_does_not_fit_goes_by_score_and_what_is_exact_in_it_is_listed() -> 
 
 
 def test_a_value_that_another_line_says_is_not_lost() -> None:
-    facts = [
-        fact("The shelf is 87 cm.", "1.1", "user"),
-        fact("Hi there.", "1.1", "user"),
-        fact("The lamp is 40 cm.", "1.2", "user"),
-    ]
-    assert missing_facts(facts, ["The oak shelf is 87 cm wide."]) == facts[2:]
+    decision = "Decision: the oak shelf is 87 cm wide."
+    spoken = exchanges((f"{decision} The shelf is 87 cm. The lamp is 40 cm.", ""))
+    block = made(None, spoken, room=words(f"- {decision} [1 user]\n"))
+    assert block.summary == Summary(decisions=(f"{decision} [1 user]",))
+    assert block.archived == (fact("The lamp is 40 cm.", "1.1", "user"),)
 
 
 def test_secrets_are_taken_out_of_new_lines() -> None:

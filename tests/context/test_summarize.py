@@ -393,3 +393,10 @@ def test_pins_are_carried_byte_for_byte_over_five_compactions() -> None:
 @given(st.lists(texts, max_size=4, unique=True).map(tuple))
 def test_any_pin_is_carried_byte_for_byte(pins: tuple[str, ...]) -> None:
     assert [summary.pinned for summary in generations(pins, 3)] == [pins] * 3
+
+
+def test_instructions_stand_before_the_focus() -> None:
+    options = SummaryOptions(instructions="Mind the boats.")
+    made = Made(talk(("Hi", "Hello.")), SUMMARY, focus="names", options=options)
+    text = made.model.requests[0].messages[0].text
+    assert text.endswith("\n\nMind the boats.\n\nThe user asks to keep above all: names")

@@ -102,7 +102,7 @@ def test_a_later_request_shows_the_parents_block_and_ends_with_the_focus() -> No
     made = request(
         "[1] User: Hi",
         summary_block.render(Summary(topics=("Boats",), pinned=("exact",))),
-        focus="the API names",
+        "The user asks to keep above all: the API names",
     )
     (message,) = made.messages
     assert message.text.startswith(LATER_BEGINNING)
@@ -210,7 +210,6 @@ EXACT = """\
     [
         (EXACT, PLAIN),
         (f"<!-- SESSION_SUMMARY_START -->\n{EXACT}<!-- SESSION_SUMMARY_END -->\n", PLAIN),
-        (f"<think>\n**Pending:**\n- to think\n</think>\n\n{EXACT}", PLAIN),
         (f"Sure! Here is the summary you asked for:\n\n{EXACT}", PLAIN),
         (f"```markdown\n{EXACT}", PLAIN),
         (EXACT.replace("**Topics Discussed:**", "## Topics Discussed"), PLAIN),
@@ -295,7 +294,6 @@ def test_what_is_read_from_a_models_summary(text: str, summary: Summary) -> None
     [
         ("", "The model returned nothing"),
         (" \n\t\n", "The model returned nothing"),
-        ("<think>What shall I say?</think>", "The model returned nothing"),
         (
             "I'm sorry, but I can't help with that.",
             "The summary lacks the headings that were asked for",
@@ -377,12 +375,3 @@ def test_extracted_from_a_long_session_names_how_many_are_left_out() -> None:
 def test_extracted_leaves_secrets_out() -> None:
     secret = "ghp_" + "a1B2c3D4e5" * 4
     assert secret not in extract([exchange(1, f"Use {secret} for it")], None).topics[0]
-
-
-def test_instructions_stand_before_the_focus() -> None:
-    text = (
-        request("[1.1] User: Hi", "", focus="names", instructions="Mind the boats.")
-        .messages[0]
-        .text
-    )
-    assert text.endswith("\n\nMind the boats.\n\nThe user asks to keep above all: names")
