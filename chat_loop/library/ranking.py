@@ -78,24 +78,23 @@ def rank(
     certainties = _certainties([asked.term for asked in question.terms], spoken)
     phrases = [phrase for phrase in certainties if " " in phrase]
     sentences: dict[Position, list[MatchedSentence]] = {}
+    whole: dict[Position, list[float]] = {}
     for position, text in lines.items():
         sentences[position] = []
         for number, line in enumerate(text.split("\n")):
             marks, _, rest = line.partition(" ")
-            certain = [certainties[word] for word in certainties.keys() & set(rest.split(" "))]
-            certain += [certainties[phrase] for phrase in phrases if f" {phrase} " in f" {rest} "]
-            if certain:
-                sentences[position].append(MatchedSentence(number, marks, _highest(certain)))
-    whole = {
-        position: _highest([nothing, *(sentence.certainty for sentence in matched)])
-        for position, matched in sentences.items()
-    }
+            found = certainties.keys() & set(rest.split(" "))
+            found |= {phrase for phrase in phrases if f" {phrase} " in f" {rest} "}
+            if found:
+                certainty = _highest([certainties[phrase] for phrase in found])
+                sentences[position].append(MatchedSentence(number, marks, certainty))
+        matched = (sentence.certainty for sentence in sentences[position])
+        whole[position] = _highest([nothing, *matched])
     ranked = [
         _scored(question, position, sentences[position], whole)
-        for position in candidates
+        for position in reversed([*candidates])
         if position in sentences
     ]
-    ranked.reverse()
     best = max((exchange.score for exchange in ranked), default=0.0) or 1.0
     return sorted(ranked, key=lambda found: (-found.exact, -round(found.score / best * _STEPS)))
 
