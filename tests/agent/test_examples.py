@@ -46,7 +46,6 @@ def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
     file = read_file(EXAMPLES / "tools")
     assert asked == [Question(file=file, permissions=("to run",))]
     assert definition.name == "Planner"
-    assert asked[0].file.description() == definition.description
     days_between, working_days = definition.functions
     assert days_between(date(2026, 11, 22), date(2026, 12, 24)) == 32
     assert working_days(date(2026, 11, 20), 1) == "Monday, 2026-11-23"
