@@ -330,21 +330,15 @@ class Conversation:
         """Name the conversation; an empty text restores the automatic name."""
         if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
             self.live.change_header(name=text)
-        elif text != self.session.name:
-            self.add(records.Name(at=self.sessions.now(), text=text))
+        for note in self.session.metadata_notes(self.sessions.now(), name=text):
+            self.add(note)
 
     def tag(self, tags: Sequence[str]) -> None:
         """Give the conversation exactly these tags."""
         if self.live.is_empty and not self.live.header.parent:
             self.live.change_header(tags=tuple(tags))
-            return
-        at, before = self.sessions.now(), self.session.tags
-        for tag in tags:
-            if tag not in before:
-                self.add(records.Tag(at=at, text=tag))
-        for tag in before:
-            if tag not in tags:
-                self.add(records.Untag(at=at, text=tag))
+        for note in self.session.metadata_notes(self.sessions.now(), tags=tags):
+            self.add(note)
 
     def last(self) -> Exchange:
         """Return the newest exchange. Raises UsageError when nothing was said in this session."""

@@ -45,16 +45,15 @@ class LiveSession:
         self._saves = saves
         self._held = 0  # the number of deferred first entries
         self._descriptor: int | None = None
-        self._lock: Lock | None = None
+        self._lock = Lock(-1)
         self._has_header = False
         self._written = 0  # the number of entries that the file holds
         self._stamp: tuple[int, ...] | None = None  # the file after the last write
         self._torn = False  # the file ends inside a record
         self._opening = ""  # the first piece of a reply that is not in the file yet
+        self._streaming = False  # all pieces of a reply so far are in the file
         self._encoder = StreamEncoder()
         self._pieces: list[str] = []
-        self._complete = False  # all pieces so far are in the file
-        self._streaming = False  # a reply was begun in the file and has no end yet
         self._lossy = False  # the system may have lost what was written
         self._ended = self._unsynced = False
         self._synced_at = 0.0
@@ -100,10 +99,9 @@ class LiveSession:
     def begin_reply(self, number: int, at: datetime) -> None:
         """Begin the reply to query `number` (0: the acknowledgment), before its text is known."""
         self._synced_at = self._monotonic()
-        self._opening = writer.reply_opening(number, at)
+        self._opening = writer.reply_opening(number, at) if self._saves else ""
         self._encoder = StreamEncoder()
         self._pieces = []
-        self._complete = self._saves
 
     @property
     def reply_text(self) -> str:
@@ -122,11 +120,10 @@ class LiveSession:
         if encoded or self._opening:
             self._write_piece(encoded)
         self.session = self.session.with_entry(reply)
-        self._torn = self._torn or self._streaming  # until its end is there
         with self._noting_problem():
-            if self._complete:
+            if self._streaming:
                 self._open()  # which may leave the file with the pieces
-            if self._complete and self._streaming:
+            if self._streaming:
                 self._write(writer.reply_end(reply).encode())
                 self._written += 1
                 self._torn = False
@@ -134,22 +131,22 @@ class LiveSession:
         self._streaming = False
 
     def _write_piece(self, encoded: str) -> None:
-        can_write = self._complete and (self._opening or self._streaming)
-        self._complete = False
-        if not can_write:
+        """Write a piece of the reply, unless one before it failed."""
+        opening, streaming = self._opening, self._streaming
+        self._opening, self._streaming = "", False
+        if not (opening or streaming):
             return
         with self._noting_problem():
-            if self._opening:
+            if opening:
                 self._flush()
-                label = writer.label(self.header.agent)
-                self._append(self._opening + writer.labelled(label, encoded))
-                self._opening, self._streaming = "", True
+                self._append(opening + writer.labelled(writer.label(self.header.agent), encoded))
+                self._torn = True  # until its end is there
             else:
                 self._write(encoded.encode())
             if self._monotonic() - self._synced_at >= SYNC_SECONDS:
                 self._sync()
                 self._synced_at = self._monotonic()
-            self._complete = True
+            self._streaming = True
 
     def take_notices(self) -> list[str]:
         """Return once why the session moved to another file, a sentence for each move."""
@@ -183,7 +180,7 @@ class LiveSession:
             with self._noting_problem():
                 self._flush()
         self._close_file()
-        self._release()
+        self._lock.close()
 
     @contextmanager
     def _noting_problem(self) -> Iterator[None]:
@@ -293,7 +290,7 @@ class LiveSession:
         if fault:
             self._abandoned.append((self.path, fault))
             self._close_file()
-            self._release()  # its lock file may be gone with it, and another process take the lock
+            self._lock.close()  # its file may be gone, too, and another process take the lock
             self._has_header, self._written = False, 0
             self._lossy = False
             return None
@@ -310,11 +307,6 @@ class LiveSession:
         self._descriptor = self._stamp = None
         self._torn = self._streaming = False
 
-    def _release(self) -> None:
-        if self._lock is not None:
-            self._lock.close()
-        self._lock = None
-
     def _reopen(self) -> None:
         """Have a descriptor on the file that stands at `path` now."""
         self._close_file()
@@ -323,17 +315,15 @@ class LiveSession:
 
     def _create(self) -> int:
         """Create the file, under the next free id when this one is taken."""
-        base, count = self.header.id, 1
+        ids = records.free_ids(self.header.id)
         while True:
+            self.change_header(id=next(ids))
             with suppress(SessionLocked):
-                if self._lock is None:
+                if self._lock.descriptor < 0:
                     self._lock = take_lock(self._directory, self.header.id)
                 with suppress(FileExistsError):
                     return self._files.create(self.path)
-                self._release()
-            count += 1
-            suffix = f"_{count}"
-            self.change_header(id=base[: 64 - len(suffix)] + suffix)
+                self._lock.close()
 
 
 def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
@@ -353,13 +343,11 @@ def change_metadata(
     """Return a transcript with another name or other tags, all else byte for byte."""
     session = parsed.session
     assert session is not None
-    name = session.name if name is None else name
-    tags = session.tags if tags is None else tuple(tags)
     if session.seal is not None:
+        name = session.name if name is None else name
+        tags = session.tags if tags is None else tuple(tags)
         return _replace_header(data, replace(session.header, name=name, tags=tags), session.totals)
-    notes: list[records.Note] = [records.Name(at=at, text=name)] if name != session.name else []
-    notes += [records.Tag(at=at, text=tag) for tag in tags if tag not in session.tags]
-    notes += [records.Untag(at=at, text=tag) for tag in session.tags if tag not in tags]
+    notes = session.metadata_notes(at, name, tags)
     texts = "".join(writer.entry_text(note, session.header) for note in notes)
     return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
 

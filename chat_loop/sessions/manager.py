@@ -92,11 +92,10 @@ class SessionManager:
     ) -> LiveSession:
         """Begin a session, named and tagged as `after`. Its file comes with its first entry."""
         created = self.now()
-        identity = base = f"{slug(agent)}_{created:%Y%m%d_%H%M%S}"
-        number = 1
+        ids = records.free_ids(f"{slug(agent)}_{created:%Y%m%d_%H%M%S}")
+        identity = next(ids)
         while parent and self.session_file(identity).exists():  # a child's id is used before
-            number += 1
-            identity = f"{base}_{number}"
+            identity = next(ids)
         header = records.Header(
             id=identity,
             created=created,

@@ -128,9 +128,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
     used = last_use(tail)
     if used is None:
-        metadata = records.Name | records.Tag | records.Untag
-        dates = [header.created, session.seal.at if session.seal else EPOCH]
-        dates += [entry.at for entry in session.entries if not isinstance(entry, metadata)]
+        dates = [header.created, *(entry.at for entry in session.entries)]
         used = next((date for date in reversed(dates) if date != EPOCH), None)
     try:
         used = used.astimezone() if used is not None else None
@@ -162,10 +160,9 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
 
 def last_use(tail: bytes) -> datetime | None:
     """Return the date of the last record in the end of a transcript, None when that has none."""
-    sealed, end = None, len(tail)
-    while (end := tail.rfind(_MARKER, 0, end)) >= 0:
-        stop = tail.find(b"\n", end + 1)
-        mark = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
+    sealed = None
+    for line in reversed(tail[-_TAIL:].split(b"\n")[1:]):
+        mark = marker.read(line) if line.startswith(marker.PREFIX) else None
         date = mark.time("at") if mark is not None else None
         if mark is None or date is None or date == EPOCH:
             continue

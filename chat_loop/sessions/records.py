@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -30,6 +31,14 @@ SummarySource = Literal["model", "extracted", "none"]
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
 """Ended properly; open or crashed; another program's; unreadable in part; no bytes; no transcript.
 """
+
+
+def free_ids(identity: str) -> Iterator[str]:
+    """Yield an id and, in case it is taken, the ids to try next: `a`, `a_2`, `a_3` and so on."""
+    yield identity
+    for number in count(2):
+        suffix = f"_{number}"
+        yield identity[: 64 - len(suffix)] + suffix
 
 
 class Entry(Struct, frozen=True, kw_only=True, tag_field="kind", tag=str.lower):
@@ -327,6 +336,15 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Its tags, each once, in the order in which they came."""
         notes = self._facts.notes if self.seal is None else []
         return _remaining(self.header.tags, notes, Tag, Untag)
+
+    def metadata_notes(
+        self, at: datetime, name: str | None = None, tags: Sequence[str] | None = None
+    ) -> list[Note]:
+        """Return the entries that give it this name and exactly these tags; None: no change."""
+        name, tags = self.name if name is None else name, self.tags if tags is None else tags
+        notes: list[Note] = [Name(at=at, text=name)] if name != self.name else []
+        notes += [Tag(at=at, text=tag) for tag in tags if tag not in self.tags]
+        return notes + [Untag(at=at, text=tag) for tag in self.tags if tag not in tags]
 
     @property
     def pins(self) -> tuple[str, ...]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from chat_loop.errors import SaveError, SessionError, SessionNotFound, os_reason
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import take_lock
-from chat_loop.sessions.records import ID_PATTERN, SessionRow
+from chat_loop.sessions.records import ID_PATTERN, SessionRow, free_ids
 
 FOLDER = ".trash"
 
@@ -18,12 +18,10 @@ def move_to_trash(path: Path) -> Path:
     """Move a session's file to the trash. Raises SessionLocked, SessionNotFound and SaveError."""
     try:
         with closing(take_lock(path.parent, path.stem)):
-            target, count = path.parent / FOLDER / path.name, 1
-            target.parent.mkdir(mode=0o700, exist_ok=True)
-            while os.path.lexists(target):
-                count += 1
-                target = target.with_name(f"{path.stem[:58]}_{count}.md")
-            return path.rename(target)
+            folder = path.parent / FOLDER
+            folder.mkdir(mode=0o700, exist_ok=True)
+            targets = (folder / f"{identity}.md" for identity in free_ids(path.stem))
+            return path.rename(next(target for target in targets if not os.path.lexists(target)))
     except FileNotFoundError as error:
         raise SessionNotFound(f"Session {path.stem} is gone.") from error
     except OSError as error:

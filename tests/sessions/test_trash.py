@@ -38,9 +38,9 @@ def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
         long.write_text(content)
         move_to_trash(long)
     names = sorted(path.name for path in (tmp_path / FOLDER).iterdir())
-    assert names == [f"{'x' * 58}_2.md", f"{'x' * 58}_3.md", f"{'x' * 64}.md"]
+    assert names == [f"{'x' * 62}_2.md", f"{'x' * 62}_3.md", f"{'x' * 64}.md"]
     assert {path.read_text() for path in (tmp_path / FOLDER).iterdir()} == {"one", "two", "three"}
-    restore(tmp_path, f"{'x' * 58}_3")
+    restore(tmp_path, f"{'x' * 62}_3")
 
 
 def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_path: Path) -> None:
