@@ -53,12 +53,10 @@ class App:
             self._module, mode = "interactive" if chats else "subcommands.sessions", ""
         reference = options.agent_reference or (config.agent.default if chats else "")
         if reference:
-            from chat_loop.subcommands.agents import (
-                open_with_consent,  # most have the built-in agent
-            )
+            from chat_loop.subcommands import agents  # most have the built-in agent
 
             asks = options.question is None and os.isatty(0) and os.isatty(1)
-            self.definition = open_with_consent(
+            self.definition = agents.open_with_consent(
                 reference, paths, instant, can_ask=asks, trusted=options.trust_agent
             )
         self.config = agent_config(config, self.definition)
@@ -93,9 +91,8 @@ class App:
         if options.system is None:
             return agent
         if agent.own_tools:
-            raise UsageError(
-                f"The agent {agent.name} has instructions of its own: --system does not go with it."
-            )
+            text = f"The agent {agent.name} has its own instructions: --system does not go with it."
+            raise UsageError(text)
         return replace(agent, system_prompt=options.system)
 
     def _provider(self) -> Provider:
@@ -105,10 +102,8 @@ class App:
             from chat_loop.agent.external_agents import ExternalProvider
 
             if options.model or options.local or options.base_url or options.max_tokens:
-                raise UsageError(
-                    f"The agent {definition.name} has a model of its own: --model, --local, "
-                    "--base-url and --max-tokens do not go with it."
-                )
+                text = "--model, --local, --base-url and --max-tokens do not go with it."
+                raise UsageError(f"The agent {definition.name} has a model of its own: {text}")
             return ExternalProvider(definition, self.config.windows)
         reference = options.model
         if options.local and not reference:
@@ -146,15 +141,13 @@ class App:
         provider, model = settings.summary_provider, settings.summary_model
         if not (provider or model):
             return None
-        if not provider and not agent.own_tools:
-            provider = agent.provider.name
-        if not model and provider == agent.provider.name:
-            model = agent.provider.model
+        provider = provider or ("" if agent.own_tools else agent.provider.name)
         if not provider:
             text = "auto_compact.summary_provider is missing: who writes the summaries?"
             raise ConfigError(text, "chat-loop providers says which models can be used now.")
-        reference = f"{provider}:{model}" if model else provider
-        return choose.create(reference, self.config, self.machine)
+        if not model and provider == agent.provider.name:
+            model = agent.provider.model
+        return choose.create(f"{provider}:{model}".rstrip(":"), self.config, self.machine)
 
     def models(self) -> choose.Models:
         """Return the access to other models during a conversation."""

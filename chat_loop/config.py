@@ -347,10 +347,11 @@ def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
         kind = get_type_hints(kind).get(part.partition("[")[0]) if isinstance(kind, type) else None
     place = ".".join(filter(None, (where, path)))
     if what.startswith("Object contains unknown field"):
-        known, key = sorted(get_type_hints(kind)), f"{place}.{what.split('`')[1]}".lstrip(".")
-        near = get_close_matches(key.rpartition(".")[2], known, 1)
-        hint = f"Did you mean {near[0]}?" if near else f"Known keys: {', '.join(known)}."
-        raise ConfigError(f"{name}: unknown key {key}.", hint)
+        known, key = sorted(get_type_hints(kind)), what.split("`")[1]
+        below = f"{place}." if place else ""
+        near = get_close_matches(key, known, 1)
+        hint = f"Did you mean {below}{near[0]}?" if near else f"Known keys: {', '.join(known)}."
+        raise ConfigError(f"{name}: unknown key {below}{key}.", hint)
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
     words = get_args(kind) if get_origin(kind) is Literal else ()

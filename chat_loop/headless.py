@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import shlex
 import signal
 import sys
@@ -57,8 +58,8 @@ def whole_question(question: str) -> str:
     if alone or not sys.stdin.isatty():
         data = sys.stdin.buffer.read(LARGEST_INPUT + 1)
         if len(data) > LARGEST_INPUT:
-            size = f"more than {LARGEST_INPUT >> 20} MB"
-            raise errors.UsageError(f"Standard input has {size}.", "No model takes that much.")
+            text = f"Standard input has more than {LARGEST_INPUT >> 20} MB."
+            raise errors.UsageError(text, "No model takes that much.")
         piped = clean(data.decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
@@ -150,12 +151,9 @@ class Run:
             conversation.rename(validate_name(options.title))
         typed = "" if options.question == STDIN else clean(options.question)
         files = await conversation.files(typed) if "@" in typed else ()
-        for file in files:
-            if file.secret:
-                name = file.attachment.name
-                self._show(
-                    events.Warned(f"What looks like a key or a password in {name} is not sent.")
-                )
+        for name in (file.attachment.name for file in files if file.secret):
+            warning = f"What looks like a key or a password in {name} is not sent."
+            self._show(events.Warned(warning))
         await conversation.ask(self._question, [file.without_secrets() for file in files])
 
     async def _resume(self, conversation: Conversation, reference: str) -> None:
@@ -163,11 +161,8 @@ class Run:
         and UsageError for a session of another agent's file.
         """
         sessions, agent = self._app.sessions, conversation.agent
-        library = Library(sessions.directory)
-        try:
+        with contextlib.closing(Library(sessions.directory)) as library:
             loaded = sessions.load(find_session(sessions, library, reference, library.listed))
-        finally:
-            library.close()
         header = loaded.session.header
         if header.agent_path != agent.path:
             made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))
@@ -186,11 +181,9 @@ class Run:
         """Allow a call with --yes. Raises ToolDenied, since there is nobody to ask."""
         if self._app.options.allow:
             return True
-        why = "has to be allowed, and there is nobody to ask."
-        self._show(events.Warned(f"{name} was not run: it {why}", "--yes allows all such calls."))
-        raise errors.ToolDenied(
-            "Not run: the user has to allow it, and there is nobody to ask.", "Go on without it."
-        )
+        text = f"{name} was not run: it has to be allowed, and there is nobody to ask."
+        self._show(events.Warned(text, "--yes allows all such calls."))
+        raise errors.ToolDenied(text, "Go on without it.")
 
     def _show(self, event: events.Event) -> None:
         match event:

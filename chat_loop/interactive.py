@@ -168,7 +168,7 @@ class Interactive:
             lines += greeting(model, str(sessions.directory))
         if chat.memory is not None and chat.memory.notice:
             lines.append(chat.memory.notice)
-        if ignored := ", ".join(f"/{name}" for name in chat.templates.ignored_names()):
+        if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
             lines.append(f"Templates with the names of commands are ignored: {ignored}.")
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]
         if has_screen and not (has_commands or app.options.message or app.options.new_session):

@@ -380,15 +380,13 @@ def check(options: argparse.Namespace) -> None:
         "--json": options.json,
         "--yes": options.allow,  # in a chat the user is asked
     }
-    rules = {f"{name} goes with -p.": given and not asks for name, given in only_with_p.items()}
     chooses = resume == BROWSE or getattr(options, "action", "") == "browse"
     on_terminal = os.isatty(0) and os.isatty(1)
-    rules |= {
+    rules = {f"{name} goes with -p.": used and not asks for name, used in only_with_p.items()} | {
         "-p takes one question: put quotes around it.": asks and options.message,
         "-p asks one question: it does not go with a command.": asks and command,
         "--continue and --resume start a chat: they do not go with a command.": resume and command,
-        "--name goes with a chat; chat-loop sessions rename names a saved one.": options.title
-        and command,
+        "--name starts a chat: it does not go with a command.": options.title and command,
         "--no-save does not go with --continue and --resume.": resume and not options.save,
         "Which session? With -p --resume needs one.": asks and resume == BROWSE,
         "There is no terminal that can show the browser.": chooses and not on_terminal,

@@ -54,14 +54,11 @@ class CommandCompleter:
             return
         call = re.fullmatch(r"(?:[/#]([A-Za-z][\w-]*)|(resume))[ \t]+(.*)", before, re.DOTALL)
         command = registry.named(call[1] or call[2]) if call is not None else None
-        offered = False
-        if call is not None and command is not None:
-            typed, found = self._arguments(command, call[3])
-            for text, note in islice(found, MAX_CHOICES):
-                if text.isprintable():
-                    offered = True
-                    shown, about = one_line(text, 60), one_line(note, 80)
-                    yield Choice(text=text, length=len(typed), shown=shown, note=about)
+        typed, found = self._arguments(command, call[3]) if call and command else ("", ())
+        offered = [item for item in islice(found, MAX_CHOICES) if item[0].isprintable()]
+        for text, note in offered:
+            shown, about = one_line(text, 60), one_line(note, 80)
+            yield Choice(text=text, length=len(typed), shown=shown, note=about)
         if not offered:
             for path, length in completions(before):
                 yield Choice(text=path, length=length)
@@ -84,8 +81,8 @@ class CommandCompleter:
         *done, word = re.split(r"[ \t]", argument)
         last = done[-1] if done else ""
         if word.startswith("--"):
-            typed_options = {part.partition("=")[0] for part in done}
-            options = [item for item in command.options.items() if item[0] not in typed_options]
+            typed = {part.partition("=")[0] for part in done}
+            options = [option for option in command.options.items() if option[0] not in typed]
             return word, _with_prefix(word, options)
         if last.startswith("--") and last[2:] in command.valued:
             return word, self._values(last, word)

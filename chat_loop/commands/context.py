@@ -38,10 +38,10 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
     if not chat.can_ask:
         chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts anyway.")
         return False
-    agreed = await chat.confirm(f"{sizes} Compact anyway? [y/N] ")
-    if not agreed:
-        chat.display.line("Not compacted.", "dim")
-    return agreed
+    if await chat.confirm(f"{sizes} Compact anyway? [y/N] "):
+        return True
+    chat.display.line("Not compacted.", "dim")
+    return False
 
 
 async def _preview(chat: Chat, focus: str) -> None:
@@ -55,8 +55,7 @@ async def _preview(chat: Chat, focus: str) -> None:
     while (answer := await chat.ask("Compact? [y]es, [n]o, [e]dit: ")) in ("e", "edit"):
         text = await chat.reader.edit(summary_block.render(draft.summary, grouped=False))
         edited = summary_block.parse(text)
-        lists = (edited.topics, edited.decisions, edited.pending, edited.pinned, edited.key_facts)
-        if not any(lists):
+        if not any(getattr(edited, name) for name in summary_block.LISTS):
             text = "Nothing is left of the summary: not compacted."
             raise UsageError(text, "Keep its headings.")
         draft = compaction.edited(draft, edited)
@@ -72,11 +71,9 @@ async def uncompact(chat: Chat, argument: str) -> None:
     """Undo the last compaction: continue with the full words instead of the summary."""
     plan = await chat.conversation.planner().uncompact()
     if plan.left_out:
-        newest = plural(len(plan.carried), "exchange")
-        chat.display.prose(
-            f"Not everything fits: the newest {newest} would be restored word for word, "
-            f"the {plural(plan.left_out, 'exchange')} before them stay summarized."
-        )
+        newest, others = len(plan.carried), plural(plan.left_out, "exchange")
+        text = f"Not everything fits: the newest {plural(newest, 'exchange')} would be restored"
+        chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
         if not await chat.confirm("Continue? [y/N] "):
             chat.display.line("Not changed.", "dim")
             return

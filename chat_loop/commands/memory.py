@@ -27,20 +27,16 @@ async def remember(chat: Chat, argument: str) -> None:
         if not await chat.confirm("Save it like this? [y/N] "):
             chat.display.line("Not saved.", "dim")
             return
-    where = memory.place.display_path(path)
     if not memory.add(path, safe):
-        chat.display.line(f"That is in {where} already.", "dim")
+        chat.display.line(f"That is in {memory.place.display_path(path)} already.", "dim")
         return
     chat.conversation.remember()
     state = memory.state
     where = memory.place.display_path(state.path)
     chat.display.line(f"Saved in {where} ({plural(len(state.facts), 'fact')}).", "dim")
     if len(state.facts) - 1 in state.left_out:
-        chat.display.warn(
-            f"It does not fit: the memory holds {memory.place.room:,} tokens, "
-            "and the model gets what comes first in the file.",
-            "/memory shows what is left out, /forget makes room.",
-        )
+        text = f"It does not fit: the memory holds {memory.place.room:,} tokens."
+        chat.display.warn(text, "/memory shows what is left out, /forget makes room.")
 
 
 @registry.command("memory", "Memory")
@@ -66,14 +62,10 @@ async def show_memory(chat: Chat, argument: str) -> None:
     used = f"~{estimate(state.block):,} of at most {memory.place.room:,} tokens."
     display.line(used, "dim")
     if state.left_out:
-        count = plural(len(state.left_out), "fact")
-        display.warn(
-            f"{count} left out (memory is full): the model does not get what is marked.",
-            "/forget makes room; memory.max_tokens in the config allows more.",
-        )
+        text = f"{plural(len(state.left_out), 'fact')} left out: the memory is full."
+        display.warn(text, "/forget makes room; memory.max_tokens in the config allows more.")
     if was_edited:
-        text = "The file was changed: the model gets it so from your next message on."
-        display.prose(text, "dim")
+        display.prose("The file was changed: the model gets it with your next message.", "dim")
 
 
 @registry.command("forget N", "Memory")

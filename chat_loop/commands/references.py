@@ -41,9 +41,8 @@ def find_session(
             rows, _ = library.rows(2, here=here)
             identity = next((row.id for row in rows if not row.current), "")
         if not identity:
-            raise SessionNotFound(
-                "There is no session to continue.", "Send a message to start one."
-            )
+            hint = "Send a message to start one."
+            raise SessionNotFound("There is no session to continue.", hint)
         return sessions.session_file(identity)
     is_number = reference.isascii() and reference.isdigit()
     try:

@@ -72,9 +72,9 @@ async def _last(chat: Chat) -> Exchange | None:
     except UsageError as error:
         hint = error.hint if chat.conversation.thread.carried else ""
         raise UsageError("There is no message to send again in this session.", hint) from error
-    if names := changed_by(last, chat.conversation.agent):
-        names_text = ", ".join(one_line(name, 60) for name in names)
-        chat.display.warn(f"{names_text} ran for the first answer; its changes are not undone.")
+    names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
+    if names:
+        chat.display.warn(f"{names} ran for the first answer; its changes are not undone.")
         if not await chat.confirm("Send again anyway? [y/N] "):
             chat.display.line("Not sent.", "dim")
             return None

@@ -54,10 +54,10 @@ async def sessions(chat: Chat, argument: str) -> None:
     first, _, rest = words.partition(" ")
     if first == "browse":
         await _browse(chat, rest)
-    else:
-        page, words = (None, "") if words == "all" else (PAGE, words)
-        filters, fold = filter_of(options, chat.sessions.now(), words), "unfold" not in options
-        await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
+        return
+    page, words = (None, "") if words == "all" else (PAGE, words)
+    filters, fold = filter_of(options, chat.sessions.now(), words), "unfold" not in options
+    await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
 
 
 async def _browse(chat: Chat, words: str = "") -> None:
@@ -325,14 +325,13 @@ async def merge(chat: Chat, argument: str) -> None:
     first, second = map(chat.load, references if len(references) == 2 else [".", *references])
     conversation, display = chat.conversation, chat.display
     plan, related = await conversation.planner().merge(first, second)
-    ids = [loaded.session.header.id for loaded in (first, second)]
     question = "These sessions are unrelated. Merge anyway? (y/n) "
     if not related and not await chat.confirm(question):
         display.line("Not merged.", "dim")
         return
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
-    text = f"Going on with both, {tokens:,} tokens. {' and '.join(ids)} stay as they are."
-    display.prose(text, "dim")
+    ids = f"{first.session.header.id} and {second.session.header.id}"
+    display.prose(f"Going on with both, {tokens:,} tokens. {ids} stay as they are.", "dim")
     await conversation.accept(plan)
 
 

@@ -44,19 +44,18 @@ async def config(chat: Chat, argument: str) -> None:
     if options:
         raise UsageError("What should be saved?", "/config KEY VALUE --save changes a setting.")
     display, settings = chat.display, settings_of(chat.config)
+    changed = {name: text for name, (text, default) in settings.items() if text != default}
     if key:
-        wanted = _named(key.rstrip(".:"), settings)
-        for name, (text, default) in wanted.items():
-            wanted[name] = text if text == default else f"{text} (by default: {default})", ""
-    else:
-        path = dict(chat.facts).get("Config", "")
-        missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
-        display.line(f"Config: {one_line(path, 2000)}{missing}")
-        wanted = {name: texts for name, texts in settings.items() if texts[0] != texts[1]}
-        if not wanted:
-            text = "All settings are at their defaults; config.example.yaml shows them."
-            display.line(text, "dim")
-    display.lines((name, text) for name, (text, _) in wanted.items())
+        wanted = _named(key.rstrip(".:"), settings).items()
+        notes = {name: f" (by default: {settings[name][1]})" for name in changed}
+        display.lines((name, text + notes.get(name, "")) for name, (text, _) in wanted)
+        return
+    path = dict(chat.facts).get("Config", "")
+    missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
+    display.line(f"Config: {one_line(path, 2000)}{missing}")
+    display.lines(changed.items())
+    if not changed:
+        display.line("All settings are at their defaults; config.example.yaml shows them.", "dim")
 
 
 def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple[str, str]]:

@@ -46,13 +46,9 @@ class Templates(Struct):
     folder: Path | None = None
     reserved: Sequence[str] = ()
 
-    def names(self) -> list[str]:
-        """Return what can be typed after `/`, sorted."""
-        return [name for name in self._files() if name.lower() not in self.reserved]
-
-    def ignored_names(self) -> list[str]:
-        """Return the templates that are not used, as commands have their names."""
-        return [name for name in self._files() if name.lower() in self.reserved]
+    def names(self, *, ignored: bool = False) -> list[str]:
+        """Return what can be typed after `/`, sorted, or those that have a command's name."""
+        return [name for name in self._files() if (name.lower() in self.reserved) == ignored]
 
     def find(self, name: str) -> Template | None:
         """Return the template of this name, None when there is none. Raises ChatLoopError."""
@@ -96,5 +92,4 @@ def read(path: Path, name: str) -> Template:
         text = f"The template {path} is not used: {reason}."
         raise ChatLoopError(text, "Fix or remove it.") from error
     description, argument = one_line(template.description, 200), one_line(template.argument, 200)
-    text = body.strip("\n")
-    return Template(name=name, text=text, description=description, argument=argument)
+    return Template(name=name, text=body.strip("\n"), description=description, argument=argument)

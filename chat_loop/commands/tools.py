@@ -78,10 +78,9 @@ async def model(chat: Chat, argument: str) -> None:
 async def _list_models(chat: Chat, now: str) -> None:
     offers = await asyncio.to_thread(chat.models.candidates)
     chat.display.line(f"Using {one_line(now, 100)}.")
-    others = [offer for offer in offers if offer.reference != now]
-    if others:
+    if others := [offer for offer in offers if offer.reference != now]:
         chat.display.line("Also available (/model NAME):", "dim")
-    width = min(max((len(offer.reference) for offer in others), default=0), 60)
+        width = min(max(len(offer.reference) for offer in others), 60)
     for offer in others:
         chat.display.line(f"  {one_line(offer.reference, 100):<{width}}  {offer.note}".rstrip())
 
@@ -90,7 +89,7 @@ def resuming_with(model: str, command: str) -> str:
     """Return the command that resumes a session with another model."""
     words = [word for word in shlex.split(command) if word != "--local"]
     if "--model" not in words:
-        words += ["--model", ""]
+        return shlex.join([*words, "--model", model])
     words[words.index("--model") + 1] = model
     return shlex.join(words)
 
@@ -100,9 +99,8 @@ async def tools(chat: Chat, argument: str) -> None:
     """List the tools that the model may call, and which of them ask first."""
     agent = chat.conversation.agent
     if not agent.tools:
-        hint = "agent.tools in the config, or --tools, gives it some: read_file, run_command …"
-        chat.display.line("The agent has no tools.")
-        chat.display.prose(hint, "dim")
+        text = "The agent has no tools; agent.tools in the config, or --tools, gives it some."
+        chat.display.prose(text)
         return
     for tool in agent.tools:
         scope = one_line(tool.approval_scope, 80)

@@ -100,17 +100,16 @@ def _ask(question: Question) -> None:
         _line(f"The agent {path} asks for:")
         for permission in question.permissions:
             _line(f"  {permission}")
-    if question.lines:
+    if changes:
         _line("It has changed since you approved it:")
-        for change in changes[:MAX_DIFF_LINES]:
-            _line(f"  {change}")
-        if more := len(changes[MAX_DIFF_LINES:]):
-            _line(f"  ({more} more lines)")
+    for change in changes[:MAX_DIFF_LINES]:
+        _line(f"  {change}")
+    if more := len(changes[MAX_DIFF_LINES:]):
+        _line(f"  ({more} more lines)")
     out("Run it, now and as long as it stays as it is? (y/N) ")
     if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-        raise AgentError(
-            f"The agent {path} was not run.", f"Look at it: chat-loop agents show {path}"
-        )
+        hint = f"Look at it: chat-loop agents show {path}"
+        raise AgentError(f"The agent {path} was not run.", hint)
 
 
 def _line(text: str) -> None:

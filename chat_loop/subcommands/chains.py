@@ -71,12 +71,9 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
         raise SaveError(f"{loaded.path} cannot be written to: {os_reason(error)}.") from error
 
     async def work(conversation: Conversation) -> int:
-        planner = conversation.planner()
-        if options.late:
-            if seal is not None and seal.summary is None:
-                await planner.summarize(loaded)
+        if options.late and (seal is None or seal.summary is not None):
             return 0
-        made = await planner.summarize(loaded, " ".join(options.focus))
+        made = await conversation.planner().summarize(loaded, " ".join(options.focus))
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""
         out(f"{header.id}: summary made {how}{tokens}.\n")
@@ -136,8 +133,7 @@ def import_(actions: SessionActions, options: argparse.Namespace) -> int:
     for name in options.files:
         before = len(importer.sessions)
         if name == "-":
-            data = sys.stdin.buffer.read(importing.MAX_BYTES + 1)
-            importer.add_document(data, "standard input")
+            importer.add_document(sys.stdin.buffer.read(importing.MAX_BYTES + 1), "standard input")
         else:
             importer.add_path(importing.file_path(name))
         has_empty = has_empty or len(importer.sessions) == before

@@ -82,8 +82,8 @@ def run(options: argparse.Namespace) -> int:
         lines += [f"{'':18}→ {hint}"] if hint else []
         for line in () if options.as_json else lines:
             plain.out((wrapped(line, columns - 1, 18) if columns else line) + "\n")
-    problems = sum(finding.state == "problem" for finding in report)
-    warnings = sum(finding.state == "warning" for finding in report)
+    states = [finding.state for finding in report]
+    problems, warnings = states.count("problem"), states.count("warning")
     if options.as_json:
         plain.out_json({"findings": report, "problems": problems, "warnings": warnings})
     else:
@@ -182,10 +182,9 @@ def check_keys(installation: Installation) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
     entries = catalogue.entries(installation.config.providers).values()
     environment = installation.machine.environment
-    if names := sorted({name for entry in entries for name in entry.keys if environment.get(name)}):
-        yield passed("Keys", f"set: {', '.join(names)}")
-    else:
-        yield passed("Keys", "none is set", "chat-loop providers lists what there is.")
+    names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
+    hint = "" if names else "chat-loop providers lists what there is."
+    yield passed("Keys", f"set: {', '.join(names)}" if names else "none is set", hint)
 
 
 def check_model(installation: Installation) -> Iterator[Finding]:
@@ -217,16 +216,15 @@ def check_model(installation: Installation) -> Iterator[Finding]:
 
     async def ask() -> None:
         try:
-            async with asyncio.timeout(ONLINE_SECONDS):
-                async for _ in provider.stream(request):
-                    pass
+            async for _ in provider.stream(request):
+                pass
         finally:
             await provider.close()
 
     provider.warm()
     began = time.monotonic()
     try:
-        asyncio.run(ask())
+        asyncio.run(asyncio.wait_for(ask(), ONLINE_SECONDS))
         yield passed("Online", f"{name} answered in {time.monotonic() - began:.1f} s")
     except TimeoutError:
         yield problem("Online", f"{name} did not answer in {ONLINE_SECONDS:.0f} s.")

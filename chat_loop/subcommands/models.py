@@ -49,12 +49,12 @@ def ensure_installed(directory: Path) -> str:
         hint = f"To download one: chat-loop models install {CHOICES[0].name}"
         raise ModelError("No embedded model is installed.", hint)
     out("No embedded model is installed yet. Which one do you want to download?\n")
-    for number, model in enumerate(CHOICES, 1):
+    offered = {str(number): model for number, model in enumerate(CHOICES, 1)}
+    for number, model in offered.items():
         mark = " (recommended)" if model.recommended else ""
         out(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}\n")
     out("Number [1], or n for none: ")
     answer = sys.stdin.readline().strip().lower()
-    offered = {str(number): model for number, model in enumerate(CHOICES, 1)}
     chosen = offered.get("1" if answer in ("", "y", "yes") else answer)
     if chosen is None:
         raise ModelError("No embedded model was chosen.", "Later: chat-loop models install")

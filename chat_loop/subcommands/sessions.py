@@ -133,9 +133,8 @@ class SessionActions:
             return 0
         values = {**asdict(session.header), "name": naming.name_of(session), "tags": session.tags}
         values |= {"path": path, "damage": loaded.damage, "totals": session.totals}
-        values["entries"] = [
-            {"kind": type(entry).__name__.lower(), **asdict(entry)} for entry in session.entries
-        ]
+        kinds = ((type(entry).__name__.lower(), entry) for entry in session.entries)
+        values["entries"] = [{"kind": kind, **asdict(entry)} for kind, entry in kinds]
         out_json({**values, "seal": session.seal})
         return 0
 
@@ -269,19 +268,16 @@ class SessionActions:
 
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
-        ids = dict.fromkeys(options.ids)
-        folder = self.sessions.directory
+        ids, folder = dict.fromkeys(options.ids), self.sessions.directory
         restored = [identity for identity in ids if _try_each(trash.restore, folder, identity)]
         out("".join(f"{identity} is restored.\n" for identity in restored))
         return int(len(restored) < len(ids))
 
     def clean(self, options: argparse.Namespace) -> int:
         """Move old conversations to the trash, or with --originals old sessions with summaries."""
-        now = self.sessions.now()
-        before = moment_of(options.older_than, now)
-        if before > now:
-            text = f"“{options.older_than[:40]}” is in the future: every session is older."
-            raise UsageError(text)
+        before = moment_of(options.older_than, self.sessions.now())
+        if before > self.sessions.now():
+            raise UsageError(f"“{options.older_than[:40]}” is in the future.")
         asking = not (options.dry_run or options.yes)
         if asking and not sys.stdin.isatty():
             hint = "--yes skips the question, --dry-run only shows what would be moved."

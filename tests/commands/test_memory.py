@@ -134,7 +134,7 @@ def test_memory_puts_an_edit_into_effect_and_says_so(tmp_path: Path) -> None:
     size = 55
     shown = f"You: /memory\nMemory: ./MEMORY.md\n1  two\n~{size} of at most 1,500 tokens.\n"
     shown = re.sub("~55", r"~\\d+", re.escape(shown))
-    changed = re.escape("The file was changed: the model gets it so from your next message on.\n")
+    changed = re.escape("The file was changed: the model gets it with your next message.\n")
     assert re.search(shown + changed + shown + "You: B\n", screen.text)
     assert screen.talk.model.requests[-1].system == f"{BLOCK}two"
 
@@ -184,15 +184,14 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path, 100))
     assert (
         "Saved in ./MEMORY.md (3 facts).\n"
-        "⚠️  It does not fit: the memory holds 100 tokens, and the model gets what "
-        "comes first in the file. "
+        "⚠️  It does not fit: the memory holds 100 tokens. "
         "/memory shows what is left out, /forget makes room.\n"
     ) in screen.text
     shown = screen.text.partition("You: /memory\n")[2]
     assert shown.startswith("Memory: ./MEMORY.md\n1  one\n2  many words")
     assert shown.count(" (left out)\n") == 2
     assert (
-        "⚠️  2 facts left out (memory is full): the model does not get what is marked. "
+        "⚠️  2 facts left out: the memory is full. "
         "/forget makes room; memory.max_tokens in the config allows more.\n"
     ) in shown
     assert screen.talk.model.requests[0].system == f"{BLOCK}one"
