@@ -11,6 +11,7 @@ import os
 import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from hashlib import blake2b
 from importlib import resources
 from pathlib import Path
@@ -67,6 +68,7 @@ _REASONS = {
 _SCHEMA = resources.files("chat_loop.library").joinpath("schema.sql").read_text("utf-8")
 _SCHEMA += f"PRAGMA user_version={VERSION};\n"
 _ROWS = msgspec.json.Decoder(SessionRow, dec_hook=lambda kind, value: Path())  # the id tells paths
+_open = partial(sqlite3.connect, isolation_level=None, check_same_thread=False)
 _LINKS = msgspec.json.Decoder(list[Link])
 
 Texts = tuple[tuple[str, str], ...]
@@ -144,9 +146,7 @@ class Index:
         self.directory = directory
         self.path = directory / FILE
         if in_memory:
-            self._database = sqlite3.connect(
-                ":memory:", isolation_level=None, check_same_thread=False
-            )
+            self._database = _open(":memory:")
             self._database.executescript(_SCHEMA)
         else:
             self._database = _connect(self.path, PATIENT_SECONDS if patient else BUSY_SECONDS)
@@ -206,13 +206,10 @@ class Index:
             (json.dumps(ids),),
         )
         with _translate_errors(self.path):
-            rows = {identity: _ROWS.decode(text) for identity, text in found}
-        if any(row.id != identity for identity, row in rows.items()):
+            rows = [_ROWS.decode(text) for _, text in found]
+        if [row.id for row in rows] != [identity for identity, _ in found]:
             raise self.damage()
-        return {
-            identity: replace(row, path=self.directory / f"{identity}.md")
-            for identity, row in rows.items()
-        }
+        return {row.id: replace(row, path=self.directory / f"{row.id}.md") for row in rows}
 
     def ids_where(self, condition: str = "1", values: Sequence[object] = ()) -> set[str]:
         """Return the ids of the sessions for which a condition over the table `sessions` holds."""
@@ -308,9 +305,7 @@ def _connect(path: Path, busy: float) -> sqlite3.Connection:
         with contextlib.suppress(OSError):
             path.chmod(0o600)
     with _translate_errors(path):
-        database = sqlite3.connect(
-            path, timeout=busy, isolation_level=None, check_same_thread=False
-        )
+        database = _open(path, timeout=busy)
         try:
             for pragma in _PRAGMAS.split():
                 database.execute(f"PRAGMA {pragma}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -136,8 +137,7 @@ class Library:
         try:
             files = partial.newest_first(self.directory)
         except OSError as error:
-            reason = os_reason(error)
-            message = f"The sessions folder {self.directory} cannot be read: {reason}."
+            message = f"The sessions folder {self.directory} cannot be read: {os_reason(error)}."
             raise SessionError(message) from error
         if files or texts:
             try:
@@ -240,12 +240,10 @@ def _part(row: SessionRow, number: int) -> SessionRow:
     if row.queries is None or number >= row.queries:
         return row if number == ALL else replace(row, compacted=False)
     part = replace(row, queries=number, tokens=None, spent=None, compacted=False)
-    try:
+    with suppress(OSError):
         data, status = read_part(row.path, LONG)
-    except OSError:
-        return part
-    session = parse(data).session
-    if session is None or status.st_size > len(data):
-        return part
-    part_row = partial.row_of(session.up_to(number), row.path)
-    return replace(part, queries=part_row.queries, tokens=part_row.tokens, spent=part_row.spent)
+        session = parse(data).session
+        if session is not None and status.st_size <= len(data):
+            whole = partial.row_of(session.up_to(number), row.path)
+            return replace(part, queries=whole.queries, tokens=whole.tokens, spent=whole.spent)
+    return part

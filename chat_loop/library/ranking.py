@@ -157,11 +157,7 @@ def _scored(
     beside = sum(map(mul, weights, near))
     scores: dict[int, float] = {}
     for sentence in sentences:
-        beyond = (
-            max(0.0, inside - around)
-            for inside, around in zip(sentence.certainty, near, strict=True)
-        )
-        score = beside + sum(map(mul, weights, beyond))
+        score = sum(map(mul, weights, map(max, sentence.certainty, near)))
         score *= _ASKING if QUESTION_MARK in sentence.marks else 1.0
         scores[sentence.number] = score * (_TELLING if VALUE_MARK in sentence.marks else 1.0)
     ordered = sorted(sentences, key=lambda sentence: -scores[sentence.number])
