@@ -15,13 +15,18 @@ _NOTABLE = 3  # uses of a tool that are named
 _LINE = re.compile(r"([\w.-]{1,64}): (\d{1,9}) uses?(?: \((.*)\))?", re.DOTALL)
 _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:_|$)")
 
-_Uses = dict[str, tuple[int, tuple[str, ...]]]
-"""For each tool how often it was used, and some notable uses."""
-
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in."""
-    uses, others = _read(before)
+    """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in: of
+    two about one tool the later. Lines that were written by hand come first, as they are.
+    """
+    lines: list[str] = []
+    uses: dict[str, tuple[int, tuple[str, ...]]] = {}  # how often, and the first notable ones
+    for line in before:
+        if match := _LINE.fullmatch(line):
+            uses[match[1]] = (int(match[2]), tuple(match[3].split("; ")) if match[3] else ())
+        else:
+            lines.append(line)
     for use in (use for exchange in exchanges for use in exchange.uses):
         texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
         text = one_line(redact_text(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
@@ -29,14 +34,10 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
         count, notable = uses.get(use.call.name, (0, ()))
         notable = tuple(dict.fromkeys(filter(None, (*notable, text)[:_NOTABLE])))
         uses[use.call.name] = (count + 1, notable)
-    return _lines(uses, others)
-
-
-def merge_counts(first: Sequence[str], second: Sequence[str]) -> tuple[str, ...]:
-    """Return the lines of two branches as one: of a tool in both, the line with more uses."""
-    (ours, others), (theirs, more) = _read(first), _read(second)
-    uses = {name: max(ours.get(name, use), use) for name, use in (ours | theirs).items()}
-    return _lines(uses, list(dict.fromkeys((*others, *more))))
+    for name, (count, notable) in uses.items():
+        line = f"{name}: {count} {'use' if count == 1 else 'uses'}"
+        lines.append(f"{line} ({'; '.join(notable)})" if notable else line)
+    return tuple(lines)
 
 
 def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
@@ -53,27 +54,6 @@ def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
                     if isinstance(path, str) and path.strip():
                         entries[one_line(path, 200)] = None
     return tuple(entries)[-MAX_FILES:]
-
-
-def _read(lines: Sequence[str]) -> tuple[_Uses, list[str]]:
-    """Return lines as tools by name, and those that were written by hand."""
-    uses: _Uses = {}
-    others = []
-    for line in lines:
-        if (match := _LINE.fullmatch(line)) is None:
-            others.append(line)
-        else:
-            uses[match[1]] = (int(match[2]), tuple(match[3].split("; ")) if match[3] else ())
-    return uses, others
-
-
-def _lines(uses: _Uses, others: Sequence[str]) -> tuple[str, ...]:
-    lines = (
-        f"{name}: {count} {'use' if count == 1 else 'uses'}"
-        + (f" ({'; '.join(notable)})" if notable else "")
-        for name, (count, notable) in uses.items()
-    )
-    return (*others, *lines)
 
 
 def _arguments(use: Use) -> dict[str, object]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from chat_loop.context.activity import merge_counts
+from chat_loop.context import activity
 from chat_loop.context.budget import Count
 from chat_loop.context.ledger import REFERENCE, ledger
 from chat_loop.sessions.records import Summary
@@ -38,7 +38,7 @@ def merge(
     return replace(
         block.summary,
         files=tuple(dict.fromkeys((*first.files, *second.files))),
-        tools=merge_counts(first.tools, second.tools),
+        tools=activity.tools(tuple(dict.fromkeys((*second.tools, *first.tools))), ()),
     )
 
 

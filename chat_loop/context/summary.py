@@ -140,12 +140,11 @@ class _Writer(Struct):
         spans = parts(texts, self._limits(provider)[2], self.count)
         self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
         for number, span in enumerate(spans, 1):
-            part, done = (number, len(spans)), len(self.parts)
+            part = (number, len(spans))
             try:
                 await self._ask(provider, span, part)
             except ProviderError as error:
                 provider = await self._second_attempt(provider, error)
-                del self.parts[done:]
                 room = self._limits(provider)[2] // (2 if isinstance(error, ContextTooLong) else 1)
                 for half in parts(span, room, self.count):
                     await self._ask(provider, half, part)

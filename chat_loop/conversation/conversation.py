@@ -277,7 +277,7 @@ class Conversation:
         await self.compaction.cancel()  # it may ask the model that goes
         before = self.agent.provider
         self.agent = replace(self.agent, provider=provider, own_tools=False)
-        self.meter.note_model()
+        self.meter = ContextMeter(self)  # the model before counted in its own way
         if self.live.is_empty:  # its header is not written yet
             self.live.change_header(model=self.agent.model)
         else:

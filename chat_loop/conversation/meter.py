@@ -35,10 +35,6 @@ class ContextMeter:
         self._tools: tuple[tuple[ToolSpec, ...], int] = ((), 0)
         self._truncation_shown = False
 
-    def note_model(self) -> None:
-        """Forget how the previous model counted."""
-        self._ratio = 1.0
-
     def note_report(self) -> None:
         """Remember the fixed part of the request whose tokens the server just reported."""
         self._reported_fixed = self._fixed_size()

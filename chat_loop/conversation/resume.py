@@ -118,21 +118,25 @@ class ChildPlanner:
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
         """Return the nearest ancestor with words that the context lacks, all said after it, and
-        where its child forks, if it does.
+        where its child forks, if it does. Raises UsageError when nothing was compacted.
         """
         session, in_context = self._conversation.session, self._conversation.context_refs()
         chain = read_chain(self._sessions, session)
         after: tuple[Exchange, ...] = ()
+        hint = "/tree shows the sessions before it."
         for loaded in chain.ancestors:
-            _check_compacted(session)
-            after = (*session.exchanges, *after)
-            until = session.restoration.until if session.restoration is not None else ""
+            restoration = session.restoration
+            if restoration is None or restoration.merged:
+                break
+            after, until = (*session.exchanges, *after), restoration.until
             session = loaded.session
             thread, missing = thread_of(self._sessions, session)
             if missing or any(exchange.ref not in in_context for exchange in thread.exchanges):
                 return replace(loaded, is_open=bool(until)), after, until
-        _check_compacted(session)
-        raise SessionError(chain.problem, "/tree shows the sessions before this one.")
+        else:
+            if chain.problem:
+                raise SessionError(chain.problem, hint)
+        raise UsageError("This session was not compacted.", hint)
 
     async def _whole(
         self, loaded: LoadedSession, thread: Thread, after: Sequence[Exchange] = ()
@@ -365,14 +369,6 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
         )
         child = parent
     return Thread(session, words), ""
-
-
-def _check_compacted(session: Session) -> None:
-    """Raise UsageError for a session that has no parent, or two."""
-    restoration = session.restoration
-    if not session.header.parent or restoration is None or restoration.merged:
-        text = "This session was not compacted."
-        raise UsageError(text, "/tree shows the sessions before it.")
 
 
 def _until_query(session: Session, number: int, hint: str = "") -> Session:
