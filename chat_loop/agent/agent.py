@@ -21,24 +21,19 @@ MAX_STEPS = 12
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """A provider with a name, a system prompt, and tools.
-
-    `path` is the file that defines it, if any. `memory` is the project's block. Without `approve`
-    no call that changes something runs. `steps` limits the requests of a reply that offer tools.
-    With `own_tools` the provider runs its own tools and streams their results with the calls.
-    """
+    """A provider with a name, a system prompt, and tools."""
 
     name: str
     system_prompt: str
     provider: Provider
-    path: str = ""
+    path: str = ""  # the file that defines it, if any
     tools: tuple[Tool, ...] = ()
     limits: CallLimits = field(default_factory=CallLimits)
-    memory: str = ""
-    approve: Approve | None = None
-    steps: int = MAX_STEPS
+    memory: str = ""  # the project's block
+    approve: Approve | None = None  # without it, no call that changes something runs
+    steps: int = MAX_STEPS  # the requests of a reply that offer tools
     description: str = ""
-    own_tools: bool = False
+    own_tools: bool = False  # the provider runs its tools, and streams their results
     max_tokens: int | None = None
 
     @property
@@ -59,16 +54,12 @@ class Agent(Struct, frozen=True, kw_only=True):
     async def run(
         self,
         messages: tuple[Message, ...],
-        max_tokens: int | None = None,
+        max_tokens: int | None = None,  # of each request
         *,
         offer_tools: bool = True,
-        first_call: int = 1,
+        first_call: int = 1,  # from which on calls get the ids `c1`, `c2` …
     ) -> AsyncGenerator[Event]:
-        """Yield the events of the next reply, from as many requests as its tool calls need.
-
-        `max_tokens` limits each request. Calls get the ids `c1`, `c2` … from `first_call` on.
-        Raises ProviderError.
-        """
+        """Yield the events of the next reply, of all its requests. Raises ProviderError."""
         offered = self.tools if offer_tools and self.calls_tools else ()
         toolbox = Toolbox(
             {tool.spec.name: tool for tool in offered},

@@ -56,19 +56,15 @@ class Agent(Struct, frozen=True, kw_only=True):
 
 
 class Definition(Agent, frozen=True, kw_only=True):
-    """A validated agent definition. `path` is the absolute path of its file.
-
-    `functions` are Python functions that become tools. `foreign` is an agent of another library
-    that answers instead of a model.
-    """
+    """A validated agent definition."""
 
     tools: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
     servers: dict[str, dict[str, Any]] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
-    path: str = ""
-    functions: tuple[Any, ...] = ()
-    foreign: Any = None
+    path: str = ""  # of its file, absolute
+    functions: tuple[Any, ...] = ()  # Python functions that become tools
+    foreign: Any = None  # an agent of another library, which answers instead of a model
 
 
 class AgentFile(Struct, frozen=True, kw_only=True):

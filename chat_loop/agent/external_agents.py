@@ -105,8 +105,7 @@ class ReplyEvents:
     def __init__(self, send: Callable[[Event], None], *, tools: bool) -> None:
         self._send = send
         self._tools = tools  # false for a summary, of which only text is sent
-        self._started: dict[str, tuple[str, float]] = {}
-        """The names and the times of the calls that wait for a result, by the agent's ids."""
+        self._started: dict[str, tuple[str, float]] = {}  # name and time of calls without result
         self._step_open = False  # true after calls were sent, until the end of their step is sent
         self.usage = Usage()  # the tokens of this step so far
         self.has_text = False

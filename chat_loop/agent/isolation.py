@@ -91,9 +91,8 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
             result = await work()
         return Outcome(result, captured.error)
 
-    return await asyncio.wrap_future(
-        asyncio.run_coroutine_threadsafe(run(), background_loop("tools"))
-    )
+    future = asyncio.run_coroutine_threadsafe(run(), background_loop("tools"))
+    return await asyncio.wrap_future(future)
 
 
 @cache

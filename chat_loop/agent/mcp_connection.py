@@ -182,9 +182,8 @@ class McpConnection:
                     cwd=_expand_home(config.cwd) or None,
                     encoding=_BOUNDED_LINES,
                 )
-                transport = stdio_client(
-                    process, cast(TextIO, stderr)
-                )  # only its descriptor is used
+                errlog = cast(TextIO, stderr)  # only its descriptor is used
+                transport = stdio_client(process, errlog)
             read, write = await stack.enter_async_context(transport)
             self._transport_opened.set()
             sending, receiving = anyio.create_memory_object_stream[SessionMessage | Exception]()
@@ -233,10 +232,8 @@ def _expand_home(path: str) -> str:
     return str(Path(path).expanduser()) if path.startswith("~") else path
 
 
-_BOUNDED_LINES = "utf_8_bounded_lines"
-"""The encoding of stdio: the SDK buffers lines without a limit, but accepts any decoder."""
-_TOO_LARGE = "notifications/message-too-large"
-"""The method of the message that replaces a line that is too long."""
+_BOUNDED_LINES = "utf_8_bounded_lines"  # of stdio: the SDK limits no line, but takes any decoder
+_TOO_LARGE = "notifications/message-too-large"  # the method in place of a line that is too long
 
 
 class _BoundedLineDecoder(codecs.IncrementalDecoder):

@@ -123,10 +123,7 @@ class McpServers:
         max_characters: int,
         on_wait: Callable[[tuple[str, ...]], None],
     ) -> tuple[Tool, ...]:
-        """Return the tools of all servers, as they are now, under names that are not in use.
-
-        Waits for the servers that still connect; `on_wait` gets their names.
-        """
+        """Return all servers' tools under free names; `on_wait` gets the servers it waits for."""
         self.start()
         states = self.states()
         if connecting := tuple(state.name for state in states if state.state == "connecting"):

@@ -12,8 +12,7 @@ from jsonschema import Draft202012Validator, SchemaError
 
 MAX_LISTED = 1_000  # the most tools of one list that are read
 MAX_TEXT = 1_024  # characters of a description, or of another text in a schema
-MAX_SCHEMA = 8_192
-"""Characters of JSON; of a longer schema only the names and types of the arguments are kept."""
+MAX_SCHEMA = 8_192  # characters; a longer schema keeps the names and types of its arguments
 MAX_NAME = 256
 _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "else")
 """Keys that some wires refuse at the top level of a schema."""

@@ -17,17 +17,15 @@ from chat_loop.providers.replies import arguments_of
 from chat_loop.values import ToolCall, ToolSpec
 from chat_loop.wording import ALLOWED
 
-MAX_RESULT = 50_000
-MIN_RESULT = 1_000
-"""The most characters of a result for the model, and the least that it always gets."""
+MAX_RESULT = 50_000  # characters of a result for the model
+MIN_RESULT = 1_000  # characters that it always gets
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 """The beginnings of questions about such files; “always” then covers only the same call."""
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
 )
-_TYPES = {"string": str, "integer": int, "boolean": bool}
-"""The types of the built-in tools' arguments; functions and servers check their own."""
+_TYPES = {"string": str, "integer": int, "boolean": bool}  # of the built-in tools' arguments
 
 Arguments = Mapping[str, Any]
 Approve = Callable[[str, str], Coroutine[Any, Any, bool]]
@@ -42,17 +40,14 @@ class PreparedCall(Struct, frozen=True):
 
 
 class Tool(Struct, frozen=True):
-    """A tool. `run` takes checked arguments and returns text, or raises ChatLoopError.
-
-    `preview`, called in a thread, returns what the user is asked about a call; `approval_scope`
-    names these calls if not all are. `seconds` overrides the agent's limit.
-    """
+    """A tool. `run` takes checked arguments and returns text, or raises ChatLoopError."""
 
     spec: ToolSpec
     run: Callable[[Arguments], Awaitable[str]]
     preview: Callable[[Arguments], str | PreparedCall] | None = None
-    approval_scope: str = ""
-    seconds: float | None = None
+    """Returns, in a thread, what the user is asked about a call."""
+    approval_scope: str = ""  # the calls that the user is asked about, if not all
+    seconds: float | None = None  # in place of the agent's limit
 
 
 def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:

@@ -10,17 +10,13 @@ from chat_loop.values import Request, Window
 
 
 class Provider(Protocol):
-    """A model that can be asked. Raises `ProviderError`s only; the agent retries.
+    """A model that can be asked. Raises `ProviderError`s only; the agent retries."""
 
-    `name` and `model` are the parts of a model reference, such as `anthropic:claude-opus-4-6`. A
-    server that refuses tools changes `calls_tools`.
-    """
-
-    name: str
+    name: str  # with the model, a reference such as `anthropic:claude-opus-4-6`
     model: str
     window: Window
     first_event_seconds: float  # the timeout for the first content
-    calls_tools: bool
+    calls_tools: bool  # false after a server has refused tools
     takes_images: bool
 
     def warm(self) -> None:
