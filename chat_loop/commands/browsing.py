@@ -15,7 +15,6 @@ from chat_loop.errors import SessionError, UsageError
 from chat_loop.input.editor import open_file
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import SessionRow
-from chat_loop.sessions.trash import move_to_trash
 from chat_loop.wording import dollars_text
 
 
@@ -39,7 +38,7 @@ class BrowsedSessions(Struct):
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
-        move_to_trash(row.path)
+        self.chat.sessions.move_to_trash(row.path)
         return f"{row.id} is in the trash; chat-loop sessions restore {row.id} restores it."
 
     async def edit(self, row: SessionRow) -> None:

@@ -20,7 +20,6 @@ from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Exchange, Session, Summary
-from chat_loop.sessions.trash import move_to_trash
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage
 from chat_loop.wording import dollars_text, plural
@@ -303,7 +302,7 @@ async def delete(chat: Chat, argument: str) -> None:
         return
     if path.stem == chat.here_id:
         await chat.conversation.leave("clear")
-    move_to_trash(path)
+    chat.sessions.move_to_trash(path)
     text = f"{path.stem} is in the trash; chat-loop sessions restore {path.stem} restores it."
     chat.display.prose(text, "dim")
     chat.number_rows(())

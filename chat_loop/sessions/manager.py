@@ -1,4 +1,6 @@
-"""SessionManager writes the transcripts of a folder: it begins, finds, reads and seals sessions."""
+"""SessionManager writes the transcripts of a folder: it begins, finds, reads, seals and trashes
+sessions.
+"""
 
 from __future__ import annotations
 
@@ -25,6 +27,7 @@ from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.writer import render
 
 _CURRENT = ".current"
+_TRASH = ".trash"
 
 
 class LoadedSession(Struct, frozen=True):
@@ -225,6 +228,43 @@ class SessionManager:
         self._files.replace(path, render(session))
         os.utime(path, (changed, changed))
         return True
+
+    def move_to_trash(self, path: Path) -> Path:
+        """Move a session's file to the trash, unchanged. Raises SessionLocked, SessionNotFound and
+        SaveError.
+        """
+        folder = path.parent / _TRASH
+        try:
+            with closing(take_lock(path.parent, path.stem)):
+                folder.mkdir(mode=0o700, exist_ok=True)
+                targets = (folder / f"{identity}.md" for identity in records.free_ids(path.stem))
+                return path.rename(next(file for file in targets if not os.path.lexists(file)))
+        except FileNotFoundError as error:
+            raise SessionNotFound(f"Session {path.stem} is gone.") from error
+        except OSError as error:
+            raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
+
+    def restore(self, identity: str) -> Path:
+        """Move a session out of the trash. Raises SessionNotFound and SaveError."""
+        source, target = self.directory / _TRASH / f"{identity}.md", self.session_file(identity)
+        is_id = records.ID_PATTERN.fullmatch(identity)
+        if not (is_id and (source.is_file() or source.is_symlink())):
+            message = f"No session named {identity[:80]} in the trash."
+            raise SessionNotFound(message, "chat-loop sessions trash lists what is.")
+        if os.path.lexists(target):
+            raise SaveError(f"Session {identity} exists already.", "Rename one of the files.")
+        try:
+            return source.rename(target)
+        except OSError as error:
+            raise SaveError(f"{source} cannot be moved: {os_reason(error)}.") from error
+
+    def trash(self) -> list[records.SessionRow]:
+        """Return the sessions in the trash, last used first. Raises SessionError."""
+        folder = self.directory / _TRASH
+        try:
+            return partial.rows(folder)
+        except OSError as error:
+            raise SessionError(f"The trash {folder} cannot be read: {os_reason(error)}.") from error
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""

@@ -21,7 +21,7 @@ from chat_loop.library import lineage
 from chat_loop.library.filters import filter_of, moment_of
 from chat_loop.library.index import FIGURES
 from chat_loop.library.library import Library
-from chat_loop.sessions import naming, summary_block, trash
+from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import LoadedSession
@@ -256,20 +256,20 @@ class SessionActions:
     def trash(self, options: argparse.Namespace) -> int:
         """Move sessions to the trash; without any, list the trash."""
         if not options.references:
-            _print_rows(trash.list_trash(self.sessions.directory))
+            _print_rows(self.sessions.trash())
             return 0
         # all are looked up before one is gone and the numbers change
         ids = [self.path(reference).stem for reference in options.references]
         rows = self.library.rows_of(ids).values()
-        moved = [row.id for row in rows if _try_each(trash.move_to_trash, row.path)]
+        moved = [row.id for row in rows if _try_each(self.sessions.move_to_trash, row.path)]
         for identity in moved:
             out(f"{identity} is in the trash; chat-loop sessions restore {identity} restores it.\n")
         return int(len(moved) < len(rows))
 
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""
-        ids, folder = dict.fromkeys(options.ids), self.sessions.directory
-        restored = [identity for identity in ids if _try_each(trash.restore, folder, identity)]
+        ids = dict.fromkeys(options.ids)
+        restored = [identity for identity in ids if _try_each(self.sessions.restore, identity)]
         out("".join(f"{identity} is restored.\n" for identity in restored))
         return int(len(restored) < len(ids))
 
@@ -302,7 +302,7 @@ class SessionActions:
         for row in chosen:  # children first: the ancestors of a session that stays stay as well
             if row.id in staying:
                 err(f"{row.id} stays: another session that stays continues it.")
-            elif _try_each(trash.move_to_trash, row.path):
+            elif _try_each(self.sessions.move_to_trash, row.path):
                 moved += 1
             elif not options.originals:
                 staying |= lineage.ancestry([row.id], links)

@@ -14,80 +14,80 @@ import pytest
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
 from chat_loop.sessions.files import take_lock
-from chat_loop.sessions.trash import FOLDER, list_trash, move_to_trash, restore
+from chat_loop.sessions.manager import SessionManager
 from tests.support.saved_sessions import OLD, OPEN, put
 
 
 def test_there_and_back(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
     before, status = path.read_bytes(), path.stat()
-    gone = move_to_trash(path)
-    assert (gone, path.exists()) == (tmp_path / FOLDER / path.name, False)
+    gone = SessionManager(tmp_path).move_to_trash(path)
+    assert (gone, path.exists()) == (tmp_path / ".trash" / path.name, False)
     assert stat.S_IMODE(gone.parent.stat().st_mode) == 0o700
-    [row] = list_trash(tmp_path)
+    [row] = SessionManager(tmp_path).trash()
     assert (row.id, row.name, row.path) == (OLD.header.id, "What is a monad?", gone)
-    assert restore(tmp_path, OLD.header.id) == path
+    assert SessionManager(tmp_path).restore(OLD.header.id) == path
     assert path.read_bytes() == before
     assert (path.stat().st_mtime_ns, path.stat().st_mode) == (status.st_mtime_ns, status.st_mode)
-    assert list_trash(tmp_path) == []
+    assert SessionManager(tmp_path).trash() == []
 
 
 def test_nothing_in_the_trash_is_overwritten(tmp_path: Path) -> None:
     long = tmp_path / f"{'x' * 64}.md"
     for content in ("one", "two", "three"):
         long.write_text(content)
-        move_to_trash(long)
-    names = sorted(path.name for path in (tmp_path / FOLDER).iterdir())
+        SessionManager(tmp_path).move_to_trash(long)
+    names = sorted(path.name for path in (tmp_path / ".trash").iterdir())
     assert names == [f"{'x' * 62}_2.md", f"{'x' * 62}_3.md", f"{'x' * 64}.md"]
-    assert {path.read_text() for path in (tmp_path / FOLDER).iterdir()} == {"one", "two", "three"}
-    restore(tmp_path, f"{'x' * 62}_3")
+    assert {path.read_text() for path in (tmp_path / ".trash").iterdir()} == {"one", "two", "three"}
+    SessionManager(tmp_path).restore(f"{'x' * 62}_3")
 
 
 def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
-    move_to_trash(path)
+    SessionManager(tmp_path).move_to_trash(path)
     path.symlink_to("nowhere")
     with pytest.raises(SaveError, match="exists already"):
-        restore(tmp_path, OLD.header.id)
+        SessionManager(tmp_path).restore(OLD.header.id)
     assert path.is_symlink()
-    (tmp_path / FOLDER / f"{OLD.header.id}_2.md").symlink_to("nowhere")
-    assert move_to_trash(path).name == f"{OLD.header.id}_3.md"
-    assert restore(tmp_path, f"{OLD.header.id}_3").readlink() == Path("nowhere")
+    (tmp_path / ".trash" / f"{OLD.header.id}_2.md").symlink_to("nowhere")
+    assert SessionManager(tmp_path).move_to_trash(path).name == f"{OLD.header.id}_3.md"
+    assert SessionManager(tmp_path).restore(f"{OLD.header.id}_3").readlink() == Path("nowhere")
 
 
 def test_an_open_session_stays(tmp_path: Path) -> None:
     [path] = put(tmp_path, OPEN)
     held = take_lock(tmp_path, OPEN.header.id)
     with pytest.raises(SessionLocked):
-        move_to_trash(path)
+        SessionManager(tmp_path).move_to_trash(path)
     assert path.exists()
     held.close()
-    move_to_trash(path)
+    SessionManager(tmp_path).move_to_trash(path)
 
 
 @pytest.mark.parametrize(
     "identity", ["nope", "", "../x", ".trash", "a/b", "x\0", "é", "x" * 65, "folder"]
 )
 def test_what_is_not_there(tmp_path: Path, identity: str) -> None:
-    (tmp_path / FOLDER / "folder.md").mkdir(parents=True)
+    (tmp_path / ".trash" / "folder.md").mkdir(parents=True)
     with pytest.raises(SessionNotFound, match="in the trash"):
-        restore(tmp_path, identity)
+        SessionManager(tmp_path).restore(identity)
 
 
 def test_a_session_that_went_away_meanwhile(tmp_path: Path) -> None:
     with pytest.raises(SessionNotFound, match="gone is gone"):
-        move_to_trash(tmp_path / "gone.md")
+        SessionManager(tmp_path).move_to_trash(tmp_path / "gone.md")
 
 
 def test_a_trash_that_is_none(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
-    (tmp_path / FOLDER).write_text("in the way")
+    (tmp_path / ".trash").write_text("in the way")
     before = path.read_bytes()
     with pytest.raises(SaveError, match=r"cannot be moved: file exists\.$"):
-        move_to_trash(path)
+        SessionManager(tmp_path).move_to_trash(path)
     assert path.read_bytes() == before
     with pytest.raises(SessionError, match="cannot be read"):
-        list_trash(tmp_path)
+        SessionManager(tmp_path).trash()
 
 
 @contextmanager
@@ -117,5 +117,5 @@ def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
         read_only(folder),
         pytest.raises(SaveError, match=r"cannot be moved: permission denied\.$"),
     ):
-        move_to_trash(path)
+        SessionManager(tmp_path).move_to_trash(path)
     assert path.exists()
