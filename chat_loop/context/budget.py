@@ -100,10 +100,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
 
 class Draft(Struct, frozen=True, kw_only=True):
-    """A compaction that is ready to apply. `span` is what its block newly covers."""
+    """A compaction that is ready to apply."""
 
     plan: Plan
-    span: tuple[Exchange, ...]
     outcome: Outcome
     summary: Summary
     compaction: Compaction

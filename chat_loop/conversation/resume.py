@@ -16,7 +16,7 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import records, summary_block
-from chat_loop.sessions.chain import link_of, read_chain
+from chat_loop.sessions.chain import ALL, link_of, read_chain
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
@@ -191,13 +191,9 @@ class ChildPlanner:
         session, show = loaded.session, self._conversation.show
         stored, covers = _stored_summary(session), session.seal.covers if session.seal else None
         if stored is not None and not remake and (covers is None or not self._covers_all):
-            said = () if covers is None else session.exchanges
-            rest = (
-                exchange
-                for exchange in said
-                if exchange.query.number > (covers or 0) and not exchange.failed
-            )
-            return stored, tuple(rest)
+            last = ALL if covers is None else covers
+            rest = (said for said in session.exchanges if said.query.number > last)
+            return stored, tuple(exchange for exchange in rest if not exchange.failed)
         if loaded.is_partial:  # it was read from its ends, and the middle is needed
             loaded = self._sessions.load(loaded.path)
             thread = self._thread(loaded)

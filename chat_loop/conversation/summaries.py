@@ -154,16 +154,15 @@ class SummaryWriter:
                 archived=len(archived),
                 superseded=child.superseded,
             )
-            return Draft(
-                plan=plan, span=span, outcome=outcome, summary=whole, compaction=compaction
-            )
+            return Draft(plan=plan, outcome=outcome, summary=whole, compaction=compaction)
 
         return await run_to_completion(asyncio.to_thread(build))
 
     def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
         """Write a late narrative into the session that `draft` sealed, unless it was edited."""
         sessions = self._conversation.sessions
-        late = self.block(thread, outcome, draft.span, draft.plan.keep).summary
+        span = thread.uncovered(draft.plan.compact)
+        late = self.block(thread, outcome, span, draft.plan.keep).summary
         with suppress(SessionError):
             loaded = sessions.load(path)
             seal = loaded.session.seal
