@@ -160,9 +160,10 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
 
 def last_use(tail: bytes) -> datetime | None:
     """Return the date of the last record in the end of a transcript, None when that has none."""
-    sealed = None
-    for line in reversed(tail[-_TAIL:].split(b"\n")[1:]):
-        mark = marker.read(line) if line.startswith(marker.PREFIX) else None
+    sealed, end = None, len(tail)
+    while (end := tail.rfind(_MARKER, 0, end)) >= 0:
+        stop = tail.find(b"\n", end + 1)
+        mark = marker.read(tail[end + 1 : stop if stop >= 0 else len(tail)])
         date = mark.time("at") if mark is not None else None
         if mark is None or date is None or date == EPOCH:
             continue
