@@ -1,6 +1,4 @@
-"""The files that a text names, `@path` or `@"path with blanks"` at the beginning of a word, and the
-completions of a path. Code, addresses such as `me@example.org`, and `\\@path` name none.
-"""
+"""The files that a text names, `@path` or `@"path with blanks"`, and the completions of a path."""
 
 from __future__ import annotations
 

@@ -72,9 +72,7 @@ def read_files(text: str) -> tuple[QueryFile, ...]:
 
 
 def read(name: str, path: Path, directory: Path) -> QueryFile:
-    """Read one file. Raises UsageError if it cannot be used, or is a link out of the working
-    directory, which somebody else may have planted.
-    """
+    """Read one file. Raises UsageError if it is unusable, or a link out of this folder."""
     real = Path(os.path.realpath(path))
     if path.is_relative_to(directory) and not real.is_relative_to(os.path.realpath(directory)):
         hint = f"To send that file, name it: @{real}"

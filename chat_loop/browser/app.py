@@ -74,8 +74,7 @@ class SavedSessions(Protocol):
 
 
 async def browse(source: SavedSessions, *, now: datetime, words: str = "") -> SessionRow | None:
-    """Let the user choose a session on the whole screen; return None when none was chosen. `words`
-    filter from the start.
+    """Let the user choose a session on the whole screen, filtered by `words`, or none.
 
     Raises ChatLoopError when there are no rows to show, and EOFError when the terminal goes away.
     """

@@ -60,8 +60,8 @@ def put(display: DisplayManager, text: str, environment: Mapping[str, str] = os.
         hint = "Install wl-copy, xclip or xsel, or run chat-loop in a terminal."
         raise UsageError("There is no clipboard here.", hint)
     if len(data) > LARGEST_FOR_TERMINAL:
-        text = f"The text is larger than {size_text(LARGEST_FOR_TERMINAL)}, which is the most that"
-        hint = "/export FILE writes the conversation into a file."
-        raise UsageError(f"{text} goes into the terminal's clipboard.", hint)
+        size = size_text(LARGEST_FOR_TERMINAL)
+        text = f"The text is larger than {size}, the most that the terminal's clipboard takes."
+        raise UsageError(text, "/export FILE writes the conversation into a file.")
     display.out.send(f"\x1b]52;c;{b64encode(data).decode('ascii')}\x07")
     return "through the terminal (OSC 52), if it allows that"

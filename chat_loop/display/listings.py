@@ -56,7 +56,7 @@ def show_tree(
         if again:
             display.row((start, ""), (f"number {numbers[row.id]} above", "dim"))
             continue
-        mark, tags = "  ← you are here" if row.id == here else "", drawn.tags_text(row)
+        mark, tags = "  ← you are here" if row.id == here else "", drawn.tags_text(row.tags)
         name = one_line(row.name, 200) or row.id
         parent = rows.get(row.parent)
         if row.words and parent is not None and parent.name == row.name:
@@ -95,7 +95,7 @@ def show_hits(
     for number, (row, query, related, excerpts) in enumerate(hits, 1):
         when = f" · query {query.number} · {when_text(query.at, now)}"
         when += " · related" if related else ""
-        name, tags = one_line(row.name or row.id, 100), drawn.tags_text(row)
+        name, tags = one_line(row.name or row.id, 100), drawn.tags_text(row.tags)
         display.row((f"{number:>3}  ", ""), (name, "bold"), (when, "dim"), (tags, "cyan"))
         speakers = {"User": "You", "Assistant": row.agent or "Assistant"}
         for who, excerpt in excerpts:
@@ -110,8 +110,7 @@ def show_session(
 ) -> None:
     """Show a session: its facts, its summary and its last exchanges."""
     preview = preview_of(session, damage, length=MAX_TEXT)
-    tags = "".join(f" #{one_line(tag, 40)}" for tag in session.tags)
-    display.row((one_line(name), "bold"), (tags, "cyan"))
+    display.row((one_line(name), "bold"), (drawn.tags_text(session.tags), "cyan"))
     for label, text in preview.about:
         display.prose(f"{label}: {text}" if label else text, indent=2)
     display.line()

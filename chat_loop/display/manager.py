@@ -39,13 +39,10 @@ MAX_VALUE = 60
 
 
 class DisplayManager:
-    """Writes to `out`. Colors and the status line are for terminals; `NO_COLOR` and pipes get
-    plain text.
+    """Writes to `out`; pipes and `plain` terminals get plain text.
 
-    `resume_command` is what the exit lines name, without the session's id. `show_blocks`: a
-    compaction shows the summary block that takes the words' place. `markdown`: replies on terminals
-    are rendered, in the colors of `theme`; `wraps`: between words. `plain`: a terminal is taken
-    for a pipe.
+    `resume_command` is what the exit lines name. `show_blocks`: a compaction shows the summary
+    block. `markdown`: replies are rendered in the colors of `theme`; `wraps`: between words.
     """
 
     def __init__(
@@ -152,8 +149,7 @@ class DisplayManager:
         self.console.print(line, no_wrap=True, overflow="ellipsis", soft_wrap=False)
 
     def prose(self, text: str, style: str = "", *, indent: int = 0, symbol: str = "") -> None:
-        """Print a sentence, after a symbol, if any. A terminal gets it broken
-        between words, its further lines indented by `indent` columns, or below the first word.
+        """Print a sentence; a terminal gets it broken between words and indented.
 
         `line` leaves the breaking to the terminal, so that a path or a command can be copied whole.
         """

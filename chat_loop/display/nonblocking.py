@@ -1,8 +1,7 @@
 """Standard output that never waits for the terminal.
 
-A terminal that is slow, or has stopped reading, makes a write block, and the whole program with it.
-Here the reply that streams is still read and saved, and Ctrl-C still stops it: bytes that the
-terminal does not take at once are buffered in order, and a thread writes them when it does.
+Bytes that a slow or stopped terminal does not take at once are buffered, and a thread writes them
+when it does: the reply that streams is still read and saved, and Ctrl-C still stops it.
 """
 
 from __future__ import annotations
@@ -52,11 +51,9 @@ class NonblockingTerminal(io.RawIOBase):
         with self._changed:
             if self._problem is not None:
                 raise self._problem
-            if self._frame is not None:
-                self._frame += data
-                return len(data)
-            if self._buffer:
-                self._buffer += data
+            waiting = self._buffer if self._frame is None else self._frame
+            if waiting or self._frame is not None:
+                waiting += data
                 return len(data)
             written = 0
             with contextlib.suppress(BlockingIOError):

@@ -160,13 +160,12 @@ def show_history(
 
 def show_compactions(display: DisplayManager, sessions: Sequence[Session]) -> None:
     """Show the audit of a chain's compactions, oldest first."""
-    seals = [session.seal for session in sessions if session.seal and session.seal.compaction]
-    if seals:
+    seals = [session.seal for session in sessions if session.seal is not None]
+    audits = [(seal, seal.compaction) for seal in seals if seal.compaction is not None]
+    if audits:
         display.line()
-        display.line(f"{plural(len(seals), 'compaction')}:", "bold")
-    for seal in seals:
-        compaction = seal.compaction
-        assert compaction is not None
+        display.line(f"{plural(len(audits), 'compaction')}:", "bold")
+    for seal, compaction in audits:
         parts = [
             f"{seal.at:%b %d, %H:%M}",
             f"{compaction.first} to {compaction.last}",

@@ -10,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
+from typing import TextIO
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -42,11 +43,11 @@ def out(text: str | bytes) -> None:
         raise OutputError(error) from error
 
 
-def terminal_columns() -> int:
-    """Return the columns of the terminal behind standard output; 0 where there is none."""
+def terminal_columns(stream: TextIO | None = None) -> int:
+    """Return the columns of the terminal behind a stream or standard output; 0 without one."""
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns if sys.stdout.isatty() else 0
-    except OSError:
+        return os.get_terminal_size((stream or sys.stdout).fileno()).columns or 80
+    except (OSError, ValueError):
         return 0
 
 
@@ -131,7 +132,7 @@ class Meter:
     def _draw(self, text: str, *, at_once: bool = False) -> None:
         now = time.monotonic()
         if self._terminal and (at_once or now - self._drawn >= DRAWN_SECONDS):
-            columns = os.get_terminal_size(sys.stderr.fileno()).columns or 80
+            columns = terminal_columns(sys.stderr)
             sys.stderr.write(f"\r{cut_to(text, columns - 1)}\x1b[K")
             sys.stderr.flush()
             self._drawn = now

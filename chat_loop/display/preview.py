@@ -27,9 +27,7 @@ class Preview(Struct, frozen=True):
 def preview_of(
     session: Session, damage: Sequence[str] = (), price: str = "", *, length: int = CHARACTERS
 ) -> Preview:
-    """Return the preview of a session in texts of at most `length` characters. `damage` lists what
-    could not be read of its file, `price` is the cost of its conversation.
-    """
+    """Return the preview of a session in texts of at most `length` characters."""
     header, seal = session.header, session.seal
     ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
     end = ", no summary yet" if seal is None else ends.get(seal.reason, "")

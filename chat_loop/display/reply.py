@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shutil
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display.markdown.theme import theme_of
+from chat_loop.display.plain import terminal_columns
 from chat_loop.display.text import printable
 
 if TYPE_CHECKING:
@@ -23,8 +23,7 @@ DRAW_SHARE = 0.1
 
 class ReplyText:
     """Takes a reply in pieces and passes it to `write`: through `stream` as markdown, as far as it
-    is certain, and at most `1 / DRAW_SECONDS` times a second while an event loop runs; without it
-    as it is. `preview` gets the text that is held back.
+    is certain, or as it is. `preview` gets the text that is held back.
 
     Raises OSError when the terminal is gone, which may be known only with a later piece.
     """
@@ -96,10 +95,9 @@ def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> Mark
     """Return a renderer of replies for a terminal. The text begins behind `leads` columns."""
     from chat_loop.display.markdown.stream import MarkdownStream  # is loaded behind the prompt
 
-    def columns() -> int:
-        try:
-            return os.get_terminal_size(out.fileno()).columns or 80
-        except (OSError, ValueError):
-            return shutil.get_terminal_size().columns
-
-    return MarkdownStream(theme_of(theme), columns, leads=leads, wraps=wraps)
+    return MarkdownStream(
+        theme_of(theme),
+        lambda: terminal_columns(out) or shutil.get_terminal_size().columns,
+        leads=leads,
+        wraps=wraps,
+    )

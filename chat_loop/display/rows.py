@@ -52,15 +52,15 @@ def name_text(row: SessionRow, columns: int = MAX_LENGTH) -> str:
     return cut_to(f"{name}{mark}{cut_to(words, max(0, room - cells(name)), '…”')}", columns)
 
 
-def tags_text(row: SessionRow) -> str:
+def tags_text(tags: Sequence[str]) -> str:
     """Return the tags as they follow the name."""
-    return "".join(f" #{steady_text(tag, 40)}" for tag in row.tags)
+    return "".join(f" #{steady_text(tag, 40)}" for tag in tags)
 
 
 def _notes(row: SessionRow) -> tuple[str, str]:
     """Return what follows the name: ` · compacted 3×`, and the tags."""
     times = f" {row.compactions}×" if row.compactions > 1 else ""
-    return f" · compacted{times}" if row.compactions else "", tags_text(row)
+    return f" · compacted{times}" if row.compactions else "", tags_text(row.tags)
 
 
 def age_text(moment: datetime | None, now: datetime) -> str:

@@ -77,9 +77,7 @@ class Screen:
         *,
         plain: bool = False,
     ) -> None:
-        """`notice(columns)` returns the waiting line; `next_turn()` after how many seconds it
-        changes. A `plain` terminal is taken for a pipe.
-        """
+        """`notice` returns the waiting line, `next_turn` after how many seconds it changes."""
         self.encoding = out.encoding or "utf-8"
         self._out = out
         self._plain = plain

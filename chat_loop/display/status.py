@@ -17,9 +17,7 @@ NOT_SAVED = "NOT SAVED"
 
 
 class Status(Struct, frozen=True, kw_only=True):
-    """The contents of the status line: `share` of the window is full, the session took `tokens`
-    and `cost` US dollars in all, and `summary` is the state of the one made in the background.
-    """
+    """The contents of the status line; `tokens` and `cost` in dollars are those of the session."""
 
     model: str
     share: float

@@ -53,7 +53,8 @@ def chain_of(
 
 def export_format(name: str, target: str) -> ExportFormat:
     """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
-    if not name and target and not _is_folder(file_path(target)):
+    is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - Path's own raises for long names
+    if not name and target and not is_folder:
         ending = Path(target).suffix.lower()
         name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), ending)
     for form, suffix in SUFFIXES.items():
@@ -131,7 +132,7 @@ def write_export(
     """
     session, path = chain[-1].session, file_path(target)
     images, complaints = images_of(chain)
-    if not target or _is_folder(path):
+    if not target or os.path.isdir(path):  # noqa: PTH112
         stem = "" if target else slug(name_of(session))
         stem = stem if stem not in ("", "agent") else session.header.id
         first = path = path / f"{stem}{SUFFIXES[form]}"
@@ -152,7 +153,3 @@ def write_export(
     report = f"Exported {plural(len(chain), 'session')} to {path} ({size_text(len(data))})"
     report += f", with {plural(len(images), 'image')} in {folder}" if beside else ""
     return f"{report}.", complaints
-
-
-def _is_folder(path: Path) -> bool:
-    return os.path.isdir(path)  # noqa: PTH112 - Path's own raises for a name that is too long

@@ -1,7 +1,6 @@
 """A chain as one HTML page, complete in itself: no script, and nothing is loaded.
 
-Its content security policy forbids both. The policy names the hash of the page's own style sheet,
-so that not even another style would count.
+Its content security policy forbids both, and names the hash of the page's own style sheet.
 """
 
 from __future__ import annotations

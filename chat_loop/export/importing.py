@@ -1,8 +1,7 @@
 """Import sessions from documents that somebody else may have made.
 
-Our JSON, our markdown (one transcript or a chain) and the transcripts of basic-agent-chat-loop can
-be imported. A session is taken only when a transcript can hold all of it. Nothing that is there is
-changed.
+They are our JSON, our markdown, and transcripts of basic-agent-chat-loop. A session is taken only
+when a transcript can hold all of it. Nothing that is there is changed.
 """
 
 from __future__ import annotations
@@ -128,9 +127,8 @@ class Importer:
         """Write the sessions, parents first, and their images; return what became of each.
 
         A session that is there with the same content is not written again. An id that another
-        session has gets a number, and the links from the other imported sessions follow. A file's
-        time is that of the session's last event, from 1970 to now. Raises SaveError; what was
-        written until then stays.
+        session has gets a number, and links follow. A file's time is that of the last event. Raises
+        SaveError; what was written until then stays.
         """
         now = manager.now().timestamp()
         stored: list[StoredImport] = []

@@ -98,10 +98,8 @@ class Blocks:
                 spans = (Span(marker, self._theme.marks), Span(" ", ""))
                 indent = (Span(" " * (len(marker) + 1), ""),)
                 self._containers.append(_Container(spans, indent))
-            elif kind in ("bullet_list_open", "ordered_list_open"):
-                self._lists += 1
-            elif kind in ("bullet_list_close", "ordered_list_close"):
-                self._lists -= 1
+            elif kind.startswith(("bullet_list", "ordered_list")):
+                self._lists += token.nesting
             elif kind in ("blockquote_close", "list_item_close"):
                 if self._containers[-1].marker and (self._ended or at + 1 < len(self.tokens) - 1):
                     yield self._line(self._item_line, [])

@@ -61,9 +61,8 @@ def words_of(line: Line) -> list[Word]:
 
 
 def runs_of(line: Line, gap: str, columns: int | None, column: int = 0) -> list[Run]:
-    """Return a line's runs behind `gap`, broken between words for so many `columns` (None: not at
-    all). It begins at `column`. Of a line to which more may be added, the last word is left out
-    unless it fits however long it becomes.
+    """Return a line's runs behind `gap`, broken for so many `columns` (None: not at all); it begins
+    at `column`. The last word of a line that may grow is left out unless it fits in any case.
     """
     runs: list[Run] = []
     if columns is None or not line.wraps:

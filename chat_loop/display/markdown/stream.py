@@ -26,11 +26,9 @@ _INCOMPLETE_MARKUP = re.compile(r"(?:[*_~`!\[\]<\\]+|&#?\w{0,32}| +)$")
 class MarkdownStream:
     """Takes sanitized text in pieces of any size; `columns` tells how wide the terminal is.
 
-    What is printed is never touched again: text is printed as far as no more of it can change how
-    it is read. So what comes out does not depend on the pieces, and a change of the terminal's size
-    disturbs nothing. Blanks and newlines are sent when something follows them. `leads`: the text
-    begins behind a name of so many columns, and a block that needs a line of its own begins below
-    it. `wraps`: prose is broken between words.
+    Text is printed as far as no more of it can change how it is read; blanks and newlines are sent
+    when something follows them. `leads`: the text begins behind a name of so many columns, and a
+    block that needs a line of its own begins below it. `wraps`: prose is broken between words.
     """
 
     def __init__(

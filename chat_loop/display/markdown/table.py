@@ -10,9 +10,7 @@ from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.display.text import cells
 
 MEASURED_LINES = 12
-"""Lines of a table that the widths of its columns are taken from; the rows below them are shown as
-they come.
-"""
+"""Lines of a table that the widths of its columns are taken from."""
 _BREAK = re.compile(r"<br\s*/?>")
 _BAR_OR_CODE = re.compile(r"\\.|\||(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
