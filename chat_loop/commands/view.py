@@ -190,9 +190,8 @@ async def stats(chat: Chat, argument: str) -> None:
             ("Queries in the chain", str(sum(total.queries for total in totals))),
             ("Tokens in the chain", f"{sum(total.combined for total in totals):,}"),
         ]
-    if summaries := [
-        session.seal.usage for session in sessions if session.seal and session.seal.usage
-    ]:
+    seals = [session.seal for session in sessions]
+    if summaries := [seal.usage for seal in seals if seal and seal.usage]:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
     used = session.usage_of_models or {conversation.agent.model: Usage()}
     pairs.append(("Cost of the session", dollars_text(cost_of(used.items(), cost))))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 
-from chat_loop.agent.mcp_servers import McpServers, ServerState, servers_of
+from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.app import cancel_on
 from chat_loop.commands.tools import NO_SERVERS, server_lines
 from chat_loop.config import Config, Paths
@@ -24,23 +24,17 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 
 
 async def _list(servers: McpServers) -> int:
-    connecting = asyncio.ensure_future(connect(servers))
+    connecting = asyncio.ensure_future(servers.wait_ready())
     received = cancel_on(connecting, SIGNALS)
     try:
-        states = await connecting
+        await connecting
+        states = servers.states()
     except asyncio.CancelledError:
         if not received:
             raise
         return SIGNAL_EXIT_BASE + received[0]
+    finally:
+        await servers.close()
     for state in states:
         out("".join(f"{line}\n" for line in server_lines(state, servers)))
     return int(any(state.state != "connected" for state in states))
-
-
-async def connect(servers: McpServers) -> tuple[ServerState, ...]:
-    """Return what became of each server; leave none connected."""
-    try:
-        await servers.wait_ready()
-        return servers.states()
-    finally:
-        await servers.close()
