@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -107,13 +106,13 @@ def test_an_archive_survives_a_fault(tmp_path: Path) -> None:
     made(tmp_path, "child", "parent")
     faults = [MemoryError("no memory is left")]
 
-    def now() -> datetime:
+    def count(text: str) -> int:
         if faults:
             raise faults.pop()
-        return datetime(2026, 11, 23, tzinfo=UTC)
+        return len(text.split())
 
-    sessions = SessionManager(tmp_path, now=now)
+    sessions = SessionManager(tmp_path)
     child = sessions.load(tmp_path / "child.md").session
-    archive = Archive(sessions, child)
+    archive = Archive(sessions, child, count=count)
     assert "cannot be searched" in archive.call(SEARCH, {"query": "port"})
     assert "8443" in archive.call(SEARCH, {"query": "port"})
