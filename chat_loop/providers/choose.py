@@ -42,7 +42,7 @@ ADAPTERS: Mapping[Kind, type[WireProvider]] = {
 
 
 class Machine(Struct, frozen=True, kw_only=True):
-    """What the choice depends on besides the config."""
+    """The machine that a model is chosen for: variables, model files and servers."""
 
     environment: Mapping[str, str]
     models: Path

@@ -95,7 +95,12 @@ def test_a_closed_stream_stops_and_the_next_request_works(provider: Provider) ->
         await stream.aclose()
         await asyncio.to_thread(generating.join, 2)
         assert not generating.is_alive()
-        return [event async for event in provider.stream(request("Hello?", max_tokens=3))]
+        return [
+            event
+            async for event in provider.stream(
+                request("Tell a very long story about a baker.", max_tokens=3)
+            )
+        ]
 
     usage = finished(asyncio.run(run())).usage
     assert usage is not None
@@ -111,7 +116,12 @@ def test_a_cancelled_task_stops_while_the_prompt_is_read(provider: Provider) -> 
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        return [event async for event in provider.stream(request("Hello?", max_tokens=3))]
+        return [
+            event
+            async for event in provider.stream(
+                request("Tell a very long story about a baker.", max_tokens=3)
+            )
+        ]
 
     assert finished(asyncio.run(run())).stop == "length"
 
@@ -121,7 +131,9 @@ def test_two_requests_run_one_after_the_other(provider: Provider) -> None:
         return [event async for event in provider.stream(request(text, max_tokens=8))]
 
     async def run() -> tuple[list[Event], ...]:
-        return await asyncio.gather(one("Hello?"), one("Good morning?"))
+        return await asyncio.gather(
+            one("Tell a long story about a baker."), one("Tell a long story about a miller.")
+        )
 
     assert [finished(events).stop for events in asyncio.run(run())] == ["length", "length"]
 
@@ -177,7 +189,12 @@ def test_closed_providers_load_again_and_unused_ones_close(model: Path) -> None:
     provider.warm()
     provider.warm()
     asyncio.run(provider.close())
-    assert finished(collect(provider, request("Hello?", max_tokens=2))).stop == "length"
+    assert (
+        finished(
+            collect(provider, request("Tell a very long story about a baker.", max_tokens=2))
+        ).stop
+        == "length"
+    )
     asyncio.run(provider.close())
 
 
