@@ -27,10 +27,10 @@ from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
 from chat_loop.memory import ProjectMemory, find_location
-from chat_loop.models import store
 from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
+from chat_loop.providers.models import store
 from chat_loop.sessions.manager import SessionManager
 
 

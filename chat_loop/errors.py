@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import sys
+from typing import Any
+
+import msgspec
+
 
 def os_reason(error: OSError) -> str:
     """Return why the system refused, as the rest of a sentence: `no space left on device`."""
@@ -136,3 +141,21 @@ class IndexUnavailable(Exception):
         super().__init__(message)
         self.is_damaged = is_damaged
         self.was_replaced = was_replaced
+
+
+def install_hint(extra: str) -> str:
+    """Return the command that adds an extra to this installation, by pip, pipx or uv."""
+    from importlib import metadata, util  # rarely needed, and slow to import
+
+    try:
+        text = metadata.distribution("chat-loop").read_text("direct_url.json") or "{}"
+        origin = msgspec.json.decode(text, type=dict[str, Any])
+    except (metadata.PackageNotFoundError, ValueError):
+        origin = {}
+    scheme = "git+" if "vcs_info" in origin else ""
+    source = f" @ {scheme}{origin['url']}" if "url" in origin else ""
+    place = sys.prefix.replace("\\", "/")
+    command = "pip install" if util.find_spec("pip") else "uv pip install"
+    if "/pipx/" in place or "/uv/tools/" in place:
+        command = f"{'pipx' if '/pipx/' in place else 'uv tool'} install --force"
+    return f"{command} 'chat-loop[{extra}]{source}'"

@@ -23,7 +23,7 @@ from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
 from chat_loop.sessions.naming import validate_name
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import plural
+from chat_loop.values import plural
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
 INCOMPLETE = 3

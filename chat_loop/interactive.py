@@ -41,8 +41,7 @@ from chat_loop.library.library import Library
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.loop import ChatLoop
 from chat_loop.tokens import TokenCounter
-from chat_loop.values import Usage
-from chat_loop.wording import when_text
+from chat_loop.values import Usage, when_text
 
 TERMINAL_GONE = 129
 """The exit code when the terminal cannot be written to, as after SIGHUP."""

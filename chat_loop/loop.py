@@ -24,7 +24,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 
 if TYPE_CHECKING:
-    from chat_loop.attach.reading import QueryFile
+    from chat_loop.conversation.reading import QueryFile
 
 T = TypeVar("T")
 IDLE_SECONDS = 60.0

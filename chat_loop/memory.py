@@ -23,7 +23,7 @@ from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
 from chat_loop.sessions.files import Files, read_part, take_lock
 from chat_loop.tokens import estimate
-from chat_loop.wording import plural
+from chat_loop.values import plural
 
 NAME = "MEMORY.md"
 MAX_BYTES = 256 * 1024  # bytes of a memory file; a larger one is not read

@@ -1,8 +1,11 @@
-"""The values that all layers share: pure, frozen, equal by content."""
+"""The values that all layers share: pure, frozen, equal by content; and how their numbers are
+written, the same in the transcript and on the screen.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
@@ -130,3 +133,97 @@ class Window(Struct, frozen=True):
 
     tokens: int
     guessed: bool = False
+
+
+STOPS: dict[StopReason, str] = {
+    "length": "cut off at the token limit",
+    "refusal": "refused",
+    "interrupted": "interrupted",
+    "error": "failed",
+}
+
+ALLOWED = "[allowed by the user]"
+"""The first line of the result of a tool call that the user approved."""
+
+
+def compact_number(number: int) -> str:
+    """156 -> `156`, 2345 -> `2.3K`, 1_250_000 -> `1.2M`, as in "5 queries, 2.3K tokens"."""
+    for unit, name in ((1_000_000, "M"), (1_000, "K")):
+        if number >= unit:
+            whole, tenth = divmod(number * 10 // unit, 10)
+            return f"{whole}.{tenth}{name}" if whole < 100 and tenth else f"{whole}{name}"
+    return str(number)
+
+
+def counts_text(queries: int, tokens: int) -> str:
+    """`5 queries, 2.3K tokens`."""
+    return f"{queries} {'query' if queries == 1 else 'queries'}, {compact_number(tokens)} tokens"
+
+
+def tokens_text(usage: Usage) -> str:
+    """`345 (in: 123, out: 222)`, with cached and reasoning tokens if any; `~` marks estimates."""
+    parts = [f"in: {usage.input:,}", f"out: {usage.output:,}"]
+    parts += [f"cached: {usage.cached:,}"] if usage.cached else []
+    parts += [f"reasoning: {usage.reasoning:,}"] if usage.reasoning else []
+    return f"{'~' if usage.estimated else ''}{usage.total:,} ({', '.join(parts)})"
+
+
+def window_text(tokens: int, guessed: bool) -> str:
+    """Return a window's usual name: 8192 -> `8K`, 200000 -> `200K`; `?` marks a guess."""
+    power_of_two = tokens >= 1024 and tokens & (tokens - 1) == 0
+    number = f"{tokens // 1024}K" if power_of_two else compact_number(tokens)
+    return f"{number}{'?' if guessed else ''}"
+
+
+def size_text(size: int) -> str:
+    """Return bytes in readable units: `812 bytes`, `2.1 KB`, `14 KB`, `491 MB`, `1.12 GB`."""
+    if size < 1_000:
+        return "1 byte" if size == 1 else f"{size} bytes"
+    if size >= 999_500_000:
+        return f"{size / 1e9:,.2f} GB"
+    number, unit = (size / 1e6, "MB") if size >= 999_500 else (size / 1e3, "KB")
+    return f"{number:.1f} {unit}" if number < 9.95 else f"{number:.0f} {unit}"
+
+
+def attached_text(name: str, size: int, width: int, height: int) -> str:
+    """An attached file in a few words: `notes.txt, 2.1 KB`, or of an image `photo.png, 640×480`."""
+    return f"{name}, {f'{width}×{height}' if width else size_text(size)}"
+
+
+def plural(number: int, noun: str) -> str:
+    """`1 pin`, `6 pins`, `2 queries`."""
+    if number == 1:
+        return f"1 {noun}"
+    return f"{number:,} {noun[:-1]}ies" if noun.endswith("y") else f"{number:,} {noun}s"
+
+
+def compaction_text(compaction: Compaction) -> str:
+    """`61K → 9.4K tokens · 14 decisions, 6 pins, 52 facts kept · 37 values in the archive only`."""
+    parts = [f"{compact_number(compaction.before)} → {compact_number(compaction.after)} tokens"]
+    counts = {"decision": compaction.decisions, "pin": compaction.pins, "fact": compaction.facts}
+    if any(counts.values()):
+        texts = (plural(number, noun) for noun, number in counts.items() if number)
+        parts.append(f"{', '.join(texts)} kept")
+    if compaction.archived:
+        parts.append(f"{plural(compaction.archived, 'value')} in the archive only")
+    return " · ".join(parts)
+
+
+def dollars_text(cost: float | None, estimated: bool = False) -> str:
+    """`$0.0123`, `$12.35`, `less than $0.0001`, `free`, `price unknown`; `~` marks estimates."""
+    if cost is None:
+        return "price unknown"
+    if cost == 0:
+        return "free"
+    if cost < 0.0001:
+        return "less than $0.0001"
+    return f"{'~' if estimated else ''}${cost:,.{4 if cost < 0.99995 else 2}f}"
+
+
+def when_text(moment: datetime | None, now: datetime) -> str:
+    """Return `today 14:30`, `Nov 21, 14:30`, `2025-11-21`, or `unknown`."""
+    if moment is None:
+        return "unknown"
+    if moment.date() == now.date():
+        return f"today {moment:%H:%M}"
+    return f"{moment:%b %d, %H:%M}" if moment.year == now.year else f"{moment:%Y-%m-%d}"

@@ -10,10 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent / "chat_loop"
 
 LAYERS = (
-    ("values", "events", "errors", "wording", "redact", "text"),
+    ("values", "events", "errors", "redact", "text"),
     ("tokens", "config", "options"),
-    ("sessions", "models"),
-    ("memory", "attach"),
+    ("sessions",),
+    ("memory",),
     ("library",),
     ("providers",),
     ("agent",),
@@ -38,7 +38,7 @@ DOORS = {
             "providers/openai.py",
             "agent/mcp_connection.py",
         ),
-        "models/install.py",
+        "providers/models/install.py",
     },
     "boto3": {"providers/bedrock.py"},
     "botocore": {"providers/bedrock.py"},
@@ -55,7 +55,7 @@ DOORS = {
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),
     },
-    "filelock": {"models/install.py"},
+    "filelock": {"providers/models/install.py"},
     "platformdirs": {"config.py"},
     "wcwidth": {"display/text.py", "input/keys.py"},
     "termios": {"input/start.py"},
@@ -183,7 +183,7 @@ def test_what_is_imported_late_stands_at_a_seam() -> None:
 
 
 def test_display_prompt_and_browser_know_only_values() -> None:
-    allowed = {"values", "events", "errors", "wording", "display", "input", "__version__"} | {
+    allowed = {"values", "events", "errors", "display", "input", "__version__"} | {
         "sessions.records",
     }
     wrong = []

@@ -19,8 +19,7 @@ from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Arguments, PreparedCall, Tool
 from chat_loop.errors import ChatLoopError, ConfigError, os_reason
 from chat_loop.sessions.files import Files, open_regular
-from chat_loop.values import ToolSpec
-from chat_loop.wording import plural, size_text
+from chat_loop.values import ToolSpec, plural, size_text
 
 MAX_FILE_BYTES = 10_000_000
 MAX_LISTED = 1_000

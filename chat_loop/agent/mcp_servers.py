@@ -16,10 +16,9 @@ from msgspec import Struct
 from chat_loop.agent.isolation import background_loop, plain_line
 from chat_loop.agent.tools import Arguments, Tool, call_text
 from chat_loop.config import McpServer
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import ChatLoopError, UsageError, install_hint
 from chat_loop.providers.replies import tool_name
-from chat_loop.values import ToolSpec
-from chat_loop.wording import install_hint, plural
+from chat_loop.values import ToolSpec, plural
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_connection import McpConnection

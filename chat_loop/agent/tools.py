@@ -14,8 +14,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import arguments_of
-from chat_loop.values import ToolCall, ToolSpec
-from chat_loop.wording import ALLOWED
+from chat_loop.values import ALLOWED, ToolCall, ToolSpec
 
 MAX_RESULT = 50_000  # characters of a result for the model
 MIN_RESULT = 1_000  # characters that it always gets

@@ -15,7 +15,7 @@ from chat_loop.errors import SessionError, UsageError
 from chat_loop.input.editor import open_file
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import SessionRow
-from chat_loop.wording import dollars_text
+from chat_loop.values import dollars_text
 
 
 class BrowsedSessions(Struct):

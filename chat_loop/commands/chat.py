@@ -23,8 +23,8 @@ from chat_loop.sessions.records import Exchange, Session, SessionRow
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.agent.registry import AgentRegistry
-    from chat_loop.attach.reading import QueryFile
     from chat_loop.conversation.conversation import Conversation
+    from chat_loop.conversation.reading import QueryFile
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
     from chat_loop.library.semantic import SemanticIndex

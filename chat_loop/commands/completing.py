@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
-from chat_loop.attach.mentions import completions
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
 from chat_loop.commands.transfer import COPY_CHOICES
+from chat_loop.conversation.mentions import completions
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
@@ -21,7 +21,7 @@ from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library
 from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
-from chat_loop.wording import when_text
+from chat_loop.values import when_text
 
 MAX_CHOICES = 50
 """The most choices of one kind."""

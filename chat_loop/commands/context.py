@@ -10,8 +10,7 @@ from chat_loop.context.budget import messages_in, parts
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
-from chat_loop.values import Usage
-from chat_loop.wording import dollars_text, plural
+from chat_loop.values import Usage, dollars_text, plural
 
 
 @registry.command("compact [FOCUS]", "Context", bare="compact", flags=("preview", "force"))

@@ -8,7 +8,7 @@ from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redact_text
 from chat_loop.tokens import estimate
-from chat_loop.wording import plural
+from chat_loop.values import plural
 
 
 @registry.command("remember [--project] TEXT", "Memory", flags=("project",))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from chat_loop.agent.agent import Agent
-from chat_loop.attach.mentions import mentions
-from chat_loop.attach.reading import QueryFile
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
+from chat_loop.conversation.mentions import mentions
+from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.records import Exchange
-from chat_loop.wording import ALLOWED
+from chat_loop.values import ALLOWED
 
 
 @registry.command("retry", "Conversation")

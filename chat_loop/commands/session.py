@@ -21,8 +21,7 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.tokens import estimate
-from chat_loop.values import Usage
-from chat_loop.wording import dollars_text, plural
+from chat_loop.values import Usage, dollars_text, plural
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10

@@ -21,7 +21,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
 from chat_loop.redact import redact_text
-from chat_loop.wording import plural, window_text
+from chat_loop.values import plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers, ServerState

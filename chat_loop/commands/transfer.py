@@ -11,7 +11,7 @@ from chat_loop.display.text import one_line, printable
 from chat_loop.errors import UsageError
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.naming import MAX_NAME
-from chat_loop.wording import plural
+from chat_loop.values import plural
 
 COPY_CHOICES = {
     "reply": "the last reply",

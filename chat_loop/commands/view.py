@@ -18,8 +18,7 @@ from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
-from chat_loop.values import Usage
-from chat_loop.wording import dollars_text, tokens_text
+from chat_loop.values import Usage, dollars_text, tokens_text
 
 NARROW = 60
 """Below this many columns an explanation stands below what it explains."""

@@ -14,8 +14,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.sessions import records
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Summary, SummarySource
 from chat_loop.tokens import image_tokens
-from chat_loop.values import Compaction, Message, ToolSpec, Usage, Window
-from chat_loop.wording import window_text
+from chat_loop.values import Compaction, Message, ToolSpec, Usage, Window, window_text
 
 SYSTEM, MEMORY, TOOLS = "System prompt", "Memory", "Tools"
 BLOCK, CARRIED, RECALLED = "Restored block", "Carried words", "From the archive"

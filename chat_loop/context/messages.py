@@ -22,8 +22,7 @@ from chat_loop.context.budget import Count, room
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.records import Attachment, Entry, Exchange, Restoration, Session, Summary
-from chat_loop.values import Image, Message, ToolCall, ToolResult
-from chat_loop.wording import counts_text, size_text
+from chat_loop.values import Image, Message, ToolCall, ToolResult, counts_text, size_text
 
 INTERRUPTED = "interrupted"  # the result of a call that has none
 

@@ -7,15 +7,14 @@ from collections.abc import Callable, Sequence
 from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
-from chat_loop.attach.reading import AS_TEXT, QueryFile
 from chat_loop.context.budget import Count, room, size
+from chat_loop.conversation.reading import AS_TEXT, QueryFile
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.events import Attached, Event, Warned
 from chat_loop.sessions.images import ImageUnavailable
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment
-from chat_loop.values import Image, Message
-from chat_loop.wording import window_text
+from chat_loop.values import Image, Message, window_text
 
 MAX_IMAGES = 20
 """Images of a request. With more of them Anthropic's wire takes only small ones

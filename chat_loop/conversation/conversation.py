@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from chat_loop import errors, events
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.tools import Tool
-from chat_loop.attach.reading import QueryFile, read_files
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
 from chat_loop.conversation import attachments, leaving
@@ -25,6 +24,7 @@ from chat_loop.conversation.compaction import (
 )
 from chat_loop.conversation.meter import ContextMeter
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.reading import QueryFile, read_files
 from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider

@@ -16,8 +16,7 @@ from chat_loop.errors import ContextFull
 from chat_loop.events import Warned
 from chat_loop.library import archive_tools
 from chat_loop.sessions import records
-from chat_loop.values import Message, ToolSpec
-from chat_loop.wording import plural, window_text
+from chat_loop.values import Message, ToolSpec, plural, window_text
 
 if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation

@@ -20,8 +20,7 @@ from chat_loop.sessions.chain import ALL, link_of, read_chain
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
-from chat_loop.values import Usage
-from chat_loop.wording import plural
+from chat_loop.values import Usage, plural
 
 
 class ChildPlanner:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
-from chat_loop.wording import size_text
+from chat_loop.values import size_text
 
 LARGEST_FOR_TERMINAL = 74_994
 """Bytes: 100,000 characters as base64, where many terminals cut off."""

@@ -10,7 +10,7 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.display.preview import preview_of
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Query, Session, SessionRow
-from chat_loop.wording import attached_text, counts_text, plural, when_text
+from chat_loop.values import attached_text, counts_text, plural, when_text
 
 MAX_TEXT = 2_000
 """Characters of a list of a summary, or a message, that are shown."""

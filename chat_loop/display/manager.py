@@ -18,7 +18,7 @@ from chat_loop.display.reply import ReplyText, markdown_on
 from chat_loop.display.screen import STOP_HINT, Screen, Waiting
 from chat_loop.display.text import cells, one_line, padded, printable, wrapped
 from chat_loop.errors import ChatLoopError
-from chat_loop.wording import (
+from chat_loop.values import (
     ALLOWED,
     STOPS,
     compact_number,

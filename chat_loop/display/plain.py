@@ -19,7 +19,7 @@ from chat_loop.display.screen import SOON_SECONDS
 from chat_loop.display.text import cut_to, printable
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
-from chat_loop.wording import size_text
+from chat_loop.values import size_text
 
 DRAWN_SECONDS = 0.1
 """Between two drawings of a line of progress."""

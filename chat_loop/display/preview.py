@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from chat_loop.display.rows import steady_text
 from chat_loop.sessions.records import Session
-from chat_loop.wording import STOPS, counts_text, plural
+from chat_loop.values import STOPS, counts_text, plural
 
 EXCHANGES = 8
 """The last exchanges that a preview has."""

@@ -9,8 +9,7 @@ from itertools import count
 
 from chat_loop.display.text import cells, cut_to, one_line, padded
 from chat_loop.sessions.records import SessionRow, State
-from chat_loop.values import Usage
-from chat_loop.wording import compact_number, dollars_text, plural
+from chat_loop.values import Usage, compact_number, dollars_text, plural
 
 Cost = Callable[[str, Usage], float | None]
 Parts = list[tuple[str, str]]

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from chat_loop.display.text import cells, cut_to, one_line
-from chat_loop.values import Window
-from chat_loop.wording import compact_number, dollars_text, window_text
+from chat_loop.values import Window, compact_number, dollars_text, window_text
 
 BAR = 6
 """Cells of the bar that shows how full the context is."""

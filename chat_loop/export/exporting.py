@@ -21,8 +21,7 @@ from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
 from chat_loop.sessions.manager import LoadedSession, SessionManager, slug
 from chat_loop.sessions.naming import name_of
-from chat_loop.values import Compaction
-from chat_loop.wording import plural, size_text
+from chat_loop.values import Compaction, plural, size_text
 
 ExportFormat = Literal["markdown", "json", "html"]
 SUFFIXES: Mapping[ExportFormat, str] = {"markdown": ".md", "json": ".json", "html": ".html"}

@@ -14,7 +14,7 @@ from html import escape
 from importlib.resources import files
 from string import Template
 
-from chat_loop import wording
+from chat_loop import values
 from chat_loop.export.markup import code, prose
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.escape import visible
@@ -44,7 +44,7 @@ def html_page(chain: Sequence[LoadedSession], images: Mapping[str, bytes]) -> by
     title = next(filter(None, (*names, *map(name_of, sessions))), "Conversation")
     agents = dict.fromkeys(session.header.agent for session in sessions)
     days = dict.fromkeys(_day(session.header.created) for session in (*sessions[:1], *newest))
-    about = [f"{wording.plural(len(sessions), 'session')}, {_counts(sessions)}", " to ".join(days)]
+    about = [f"{values.plural(len(sessions), 'session')}, {_counts(sessions)}", " to ".join(days)]
     about += [" ".join(f"#{tag}" for tag in session.tags) for session in newest]
     digest = b64encode(sha256(STYLE.encode()).digest()).decode()
     page = _PAGE.substitute(
@@ -71,9 +71,9 @@ def _contents(session: Session, depth: int) -> str:
         words = f"<bdi>{escape(one_line(query.text, _MAX_ENTRY) or '…')}</bdi>"
         link = f'<a href="#s{depth}q{count}">'
         items += f"<li>{link}<span>{depth}.{query.number}</span>{words}</a></li>\n"
-    tokens = wording.compact_number(session.totals.combined)
+    tokens = values.compact_number(session.totals.combined)
     about = f'<b>Session {depth}</b>{_when(session)}<span class="soft">{tokens} tokens</span>'
-    number = wording.plural(len(queries), "query").capitalize()
+    number = values.plural(len(queries), "query").capitalize()
     fold = f"<details><summary>{number}</summary>\n<ol>\n{items}</ol>\n</details>\n"
     return f'<li><a href="#s{depth}">{about}</a>\n{fold if items else ""}</li>\n'
 
@@ -109,7 +109,7 @@ def _session(loaded: LoadedSession, depth: int, images: Mapping[str, str]) -> It
     if seal is not None:
         if (compaction := seal.compaction) is not None:
             text = f"Compacted {compaction.first} to {compaction.last}"
-            yield _note(escape(f"{text}: {wording.compaction_text(compaction)}"))
+            yield _note(escape(f"{text}: {values.compaction_text(compaction)}"))
         title = f"<b>{SOURCES[seal.source]}</b> {_costs(seal.seconds, seal.usage)}"
         if seal.summary is None:
             yield f'<p class="note">{title}</p>\n'
@@ -147,7 +147,7 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
     match entry:
         case records.Reply():
             who = f'<b dir="auto">{escape(header.agent)}</b> {_time(entry.at)}'
-            costs = _costs(entry.seconds, entry.usage, wording.STOPS.get(entry.stop, ""))
+            costs = _costs(entry.seconds, entry.usage, values.STOPS.get(entry.stop, ""))
             words = _words(entry.text) + (f'<p class="cost">{costs}</p>\n' * bool(costs))
             return f'<div class="reply"><div class="who">{who}</div>\n{words}</div>\n'
         case records.Result():
@@ -169,7 +169,7 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
 
 
 def _attachment(entry: records.Attachment, image: str) -> str:
-    size = f"{entry.width}×{entry.height}" if entry.is_image else wording.size_text(entry.size)
+    size = f"{entry.width}×{entry.height}" if entry.is_image else values.size_text(entry.size)
     title = f'<b>Attached: {escape(entry.name)}</b> <span class="soft">{size}</span>'
     if image:
         source = f'src="data:{entry.media};base64,{image}"'
@@ -196,7 +196,7 @@ def _words(text: str, *, breaks: bool = False) -> str:
 
 def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:
     parts = [f"{seconds:.1f} s"] if seconds is not None else []
-    parts += [wording.tokens_text(usage).replace(" (", " tokens (", 1)] if usage else []
+    parts += [values.tokens_text(usage).replace(" (", " tokens (", 1)] if usage else []
     parts += [ended] if ended else []
     return f'<span class="soft">{escape(" · ".join(parts))}</span>' if parts else ""
 
@@ -204,7 +204,7 @@ def _costs(seconds: float | None, usage: Usage | None, ended: str = "") -> str:
 def _counts(sessions: Sequence[Session]) -> str:
     totals = [session.totals for session in sessions]
     queries = sum(total.queries for total in totals)
-    return wording.counts_text(queries, sum(total.combined for total in totals))
+    return values.counts_text(queries, sum(total.combined for total in totals))
 
 
 def _when(session: Session) -> str:

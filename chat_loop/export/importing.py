@@ -28,7 +28,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Session
 from chat_loop.sessions.writer import render
-from chat_loop.wording import size_text
+from chat_loop.values import size_text
 
 MAX_BYTES = 256 << 20
 """The bytes of a document; a larger one is refused."""

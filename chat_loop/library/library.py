@@ -18,8 +18,7 @@ from chat_loop.sessions.chain import ALL, Link
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Branch, SessionRow
-from chat_loop.values import Usage
-from chat_loop.wording import plural
+from chat_loop.values import Usage, plural
 
 if TYPE_CHECKING:
     from chat_loop.library.index import Index

@@ -17,7 +17,7 @@ from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 from chat_loop.tokens import estimate
-from chat_loop.wording import compaction_text
+from chat_loop.values import compaction_text
 
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18

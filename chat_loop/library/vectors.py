@@ -25,9 +25,8 @@ from tokenizers.models import WordPiece
 from tokenizers.normalizers import BertNormalizer
 from tokenizers.pre_tokenizers import BertPreTokenizer
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, install_hint
 from chat_loop.text import sentences
-from chat_loop.wording import install_hint
 
 DIMENSIONS = 384
 MAX_PIECES = 128  # word pieces of a text that are read: what the model was trained on

@@ -10,14 +10,13 @@ from collections.abc import AsyncGenerator, Iterable, Mapping
 from importlib.util import find_spec
 from typing import Any
 
-from chat_loop.errors import AuthenticationFailed, NoProvider
+from chat_loop.errors import AuthenticationFailed, NoProvider, install_hint
 from chat_loop.providers.anthropic import AnthropicProvider, client_settings
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.refusals import short
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.stream import batches_of
 from chat_loop.providers.wire import headers_named_in
-from chat_loop.wording import install_hint
 
 PACKAGE = "boto3"
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"

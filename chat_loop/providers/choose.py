@@ -11,12 +11,12 @@ from msgspec.structs import replace
 
 from chat_loop.config import Config, ProviderConfig
 from chat_loop.errors import ModelError, NoProvider, UsageError
-from chat_loop.models import store
 from chat_loop.providers import Provider, catalogue
 from chat_loop.providers.anthropic import AnthropicProvider
 from chat_loop.providers.bedrock import BedrockProvider
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.catalogue import CATALOGUE, Entry, Kind, entries, entry_of
+from chat_loop.providers.models import store
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
 from chat_loop.providers.scripted import EchoProvider

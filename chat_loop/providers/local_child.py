@@ -20,8 +20,7 @@ import threading
 from pathlib import Path
 from typing import Any
 
-from chat_loop.errors import NoProvider, ProviderError, RequestRejected
-from chat_loop.wording import install_hint
+from chat_loop.errors import NoProvider, ProviderError, RequestRejected, install_hint
 
 
 def main() -> None:

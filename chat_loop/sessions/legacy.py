@@ -13,8 +13,7 @@ from pathlib import Path
 from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.marker import SUMMARY_END, SUMMARY_START
 from chat_loop.sessions.records import EPOCH, Entry, Query, Reply, Session
-from chat_loop.values import Usage
-from chat_loop.wording import plural
+from chat_loop.values import Usage, plural
 
 HEAD = 4096  # bytes of a file's beginning that tell if it is in this format
 _BLANK = r"(?:[ \t]*\n)*"

@@ -12,8 +12,7 @@ from msgspec import Struct
 from chat_loop.sessions import marker, records, summary_block, writer
 from chat_loop.sessions.escape import decode, decode_line
 from chat_loop.sessions.marker import Marker
-from chat_loop.values import Compaction, Usage
-from chat_loop.wording import plural
+from chat_loop.values import Compaction, Usage, plural
 
 BOM = b"\xef\xbb\xbf"
 _START = marker.SUMMARY_START.encode()

@@ -11,8 +11,7 @@ from datetime import datetime
 
 from chat_loop.sessions import marker, records, summary_block
 from chat_loop.sessions.escape import encode, encode_line
-from chat_loop.values import Usage
-from chat_loop.wording import STOPS, compaction_text, counts_text, dollars_text, tokens_text
+from chat_loop.values import STOPS, Usage, compaction_text, counts_text, dollars_text, tokens_text
 
 _NAMES = {kind.entry: name for name, kind in marker.KINDS.items()}
 _FENCE = re.compile(r"^ {0,3}((`|~)\2{2,})(.*)$", re.MULTILINE)

@@ -22,7 +22,7 @@ from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions
 from chat_loop.tokens import TokenCounter
-from chat_loop.wording import plural
+from chat_loop.values import plural
 
 T = TypeVar("T")
 LATE_SECONDS = 120

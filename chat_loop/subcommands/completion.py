@@ -17,8 +17,8 @@ from chat_loop.config import expand_home, find_paths, load_config
 from chat_loop.display.plain import out
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
-from chat_loop.models import store
-from chat_loop.models.store import CATALOGUE
+from chat_loop.providers.models import store
+from chat_loop.providers.models.store import CATALOGUE
 
 MAX_CHOICES = 50
 """Sessions that are offered: those that were used last."""

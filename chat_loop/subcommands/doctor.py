@@ -26,14 +26,14 @@ from chat_loop.config import Config, Paths, expand_home, find_paths, load_config
 from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
+from chat_loop.errors import install_hint
 from chat_loop.library.index import stale_count
 from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as listing
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import providers
-from chat_loop.values import Message, Request
-from chat_loop.wording import install_hint, plural, size_text, window_text
+from chat_loop.values import Message, Request, plural, size_text, window_text
 
 EXTRAS = {"local": "xllamacpp", "search": "onnxruntime", "mcp": "mcp", "bedrock": "boto3"}
 """The package that each extra stands for."""

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import Meter, err, out
-from chat_loop.errors import ModelError
-from chat_loop.models import store
-from chat_loop.models.install import install
-from chat_loop.models.store import CATALOGUE, EmbeddedModel
-from chat_loop.wording import install_hint, size_text
+from chat_loop.errors import ModelError, install_hint
+from chat_loop.providers.models import store
+from chat_loop.providers.models.install import install
+from chat_loop.providers.models.store import CATALOGUE, EmbeddedModel
+from chat_loop.values import size_text
 
 RUNTIME = "xllamacpp"
 CHOICES = sorted(CATALOGUE, key=lambda model: not model.recommended)

@@ -7,11 +7,11 @@ from importlib.util import find_spec
 
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
-from chat_loop.models import store
+from chat_loop.errors import install_hint
 from chat_loop.providers.catalogue import Entry, entries, missing_requirement
 from chat_loop.providers.choose import Machine, this_machine, usual_model, with_local_port
+from chat_loop.providers.models import store
 from chat_loop.providers.servers import accepts_connections, server_at, without_credentials
-from chat_loop.wording import install_hint
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:

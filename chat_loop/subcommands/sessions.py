@@ -28,7 +28,7 @@ from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import misnamed_files, newest_first
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.tokens import estimate
-from chat_loop.wording import compaction_text, counts_text, dollars_text, plural
+from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 
 if TYPE_CHECKING:
     from chat_loop.app import App

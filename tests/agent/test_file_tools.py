@@ -17,8 +17,7 @@ from chat_loop.agent import builtin
 from chat_loop.agent.builtin import SPECS, Workspace, builtin_tools
 from chat_loop.agent.tools import Toolbox, approval
 from chat_loop.errors import ConfigError
-from chat_loop.values import ToolCall
-from chat_loop.wording import ALLOWED
+from chat_loop.values import ALLOWED, ToolCall
 
 NAMES = tuple(SPECS)
 FILES = tuple(name for name in NAMES if name != "run_command")

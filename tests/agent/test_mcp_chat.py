@@ -23,13 +23,13 @@ from chat_loop.agent.tools import Tool
 from chat_loop.config import McpServer
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
+from chat_loop.errors import install_hint
 from chat_loop.events import Connecting, Event, ToolReturned, Warned
 from chat_loop.library.archive_tools import TOOLS
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Query, Result
 from chat_loop.values import Message, ToolCall, ToolSpec
-from chat_loop.wording import install_hint
 from tests.support import fork_server
 from tests.support.mcp_descriptions import (
     RAW,

@@ -29,8 +29,16 @@ from chat_loop.events import (
 )
 from chat_loop.providers import Provider
 from chat_loop.sessions.records import Query, Reply, Use
-from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
-from chat_loop.wording import ALLOWED
+from chat_loop.values import (
+    ALLOWED,
+    Message,
+    Request,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+    Usage,
+    Window,
+)
 from tests.support.agent_turns import START, Clock, Turns, agent_of
 from tests.support.providers import anthropic_at, clear_environment, openai_at
 from tests.support.scripted import ScriptedProvider, Step

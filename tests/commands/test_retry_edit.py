@@ -13,8 +13,7 @@ from chat_loop.commands.retry_edit import changed_by
 from chat_loop.errors import Overloaded
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Call, Exchange, Query, Reply, Result, Use
-from chat_loop.values import ToolSpec
-from chat_loop.wording import ALLOWED
+from chat_loop.values import ALLOWED, ToolSpec
 from tests.support.images import png
 from tests.support.quiet_options import QUIET
 from tests.support.screens import Line, Screen

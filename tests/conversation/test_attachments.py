@@ -17,7 +17,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.attach.reading import AS_TEXT
 from chat_loop.context import activity, budget
 from chat_loop.context.budget import (
     Budget,
@@ -30,6 +29,7 @@ from chat_loop.context.messages import Thread, messages_of, pieces, query_messag
 from chat_loop.context.summary import transcribe
 from chat_loop.conversation.attachments import MAX_DATA, MAX_IMAGES, with_images
 from chat_loop.conversation.options import Options
+from chat_loop.conversation.reading import AS_TEXT
 from chat_loop.errors import ContextFull, UsageError
 from chat_loop.events import Attached, Compacted, Event, Warned
 from chat_loop.library.refresh import texts as searched

@@ -16,9 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from chat_loop.errors import ModelError
+from chat_loop.errors import ModelError, install_hint
 from chat_loop.library.semantic import SPACE, available
-from chat_loop.wording import install_hint
 from tests.support.limits import cpu_limit
 from tests.support.strategies import texts as hostile
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
+from chat_loop.errors import install_hint
 from chat_loop.library.archive import Archive
 from chat_loop.library.archive_tools import SEARCH
 from chat_loop.library.semantic import SemanticIndex, available
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Header, Session
-from chat_loop.wording import install_hint
 from tests.support.headless import run
 from tests.support.saved_sessions import at, put, simple
 

@@ -12,9 +12,9 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, failing
-from chat_loop.models.store import SMOLLM2
+from chat_loop.errors import install_hint
+from chat_loop.providers.models.store import SMOLLM2
 from chat_loop.subcommands import models
-from chat_loop.wording import install_hint
 from tests.support.headless import run
 
 EDITABLE = {"url": "file:///home/me/chat%20loop", "dir_info": {"editable": True}}

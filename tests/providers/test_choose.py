@@ -10,10 +10,10 @@ import pytest
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ModelConfig, ProviderConfig
 from chat_loop.errors import ModelError, NoProvider, UsageError
-from chat_loop.models.store import QWEN_1_5B, SMOLLM2, EmbeddedModel, path_of
 from chat_loop.providers import Provider
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.choose import Machine, choose, list_candidates
+from chat_loop.providers.models.store import QWEN_1_5B, SMOLLM2, EmbeddedModel, path_of
 from chat_loop.providers.servers import server_at
 from chat_loop.values import Window
 from tests.support.ports import answering, closed_port, port_of

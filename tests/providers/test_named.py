@@ -24,6 +24,7 @@ from chat_loop.errors import (
     ModelNotFound,
     NoProvider,
     ProviderError,
+    install_hint,
 )
 from chat_loop.events import Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers.bedrock import BedrockProvider
@@ -31,7 +32,6 @@ from chat_loop.providers.catalogue import entry_of
 from chat_loop.providers.choose import create, this_machine
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.values import Message, Request, ToolCall, ToolResult, ToolSpec, Usage, Window
-from chat_loop.wording import install_hint
 from tests.support.catalogue import ALL, AZURE, BEDROCK, SECRET, Service
 from tests.support.providers import entry, events_of, failure_of, host
 

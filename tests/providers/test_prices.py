@@ -13,8 +13,7 @@ from chat_loop.conversation.options import costs
 from chat_loop.providers import prices
 from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.prices import VENDORS, cost
-from chat_loop.values import Usage
-from chat_loop.wording import dollars_text
+from chat_loop.values import Usage, dollars_text
 
 ROOT = Path(prices.__file__).parent.parent.parent
 MILLION = 1_000_000

@@ -26,8 +26,7 @@ from chat_loop.sessions.records import (
     Summary,
 )
 from chat_loop.sessions.writer import open_fence, render, tail
-from chat_loop.values import Usage
-from chat_loop.wording import compact_number
+from chat_loop.values import Usage, compact_number
 from tests.support.hostile_chain import SESSIONS
 from tests.support.limits import cpu_limit
 from tests.support.strategies import ATOMS, sessions, summaries, texts

@@ -11,8 +11,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from chat_loop.models.store import CATALOGUE
 from chat_loop.options import parser
+from chat_loop.providers.models.store import CATALOGUE
 from tests.support.headless import ECHO, run
 from tests.support.levels import levels
 

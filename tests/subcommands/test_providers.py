@@ -13,9 +13,9 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import Config, ProviderConfig
-from chat_loop.models.store import SMOLLM2, path_of
 from chat_loop.providers.catalogue import CATALOGUE, entry_of
 from chat_loop.providers.choose import Machine
+from chat_loop.providers.models.store import SMOLLM2, path_of
 from chat_loop.providers.servers import accepts_connections, host_and_port, without_credentials
 from chat_loop.subcommands import providers
 from tests.support.ports import closed_port, port_of

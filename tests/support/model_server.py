@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from chat_loop.models.store import EmbeddedModel, Part
+from chat_loop.providers.models.store import EmbeddedModel, Part
 
 CONTENT = b"GGUF" + bytes(index * 31 % 251 for index in range(600_000))
 PIECE = 250_000

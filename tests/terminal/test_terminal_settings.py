@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback
-from chat_loop.models.store import CATALOGUE, SMOLLM2
+from chat_loop.providers.models.store import CATALOGUE, SMOLLM2
 from tests.support.pty_chat import PtyChat
 from tests.support.real_model import smollm2_path
 from tests.support.real_program import (

@@ -5,7 +5,7 @@ header around it, such as tokens of known services, private keys, cards and `Aut
 a name beside it, as in `password = …`. There is no rule for "looks random" alone: it would take
 hashes, ids and images away from a conversation about code.
 
-The rules stand in `redact.toml`. Every step is linear in the text: a pattern either reads ahead a
+The rules stand in `patterns.toml`. Every step is linear in the text: a pattern either reads ahead a
 bounded number of characters, or it is a possessive run that is read once.
 """
 
@@ -119,12 +119,12 @@ _regex = cache(re.compile)
 def _data() -> dict[str, Any]:
     import tomllib  # 2 ms, which the first prompt does not have
 
-    return tomllib.loads(Path(__file__).with_name("redact.toml").read_text("utf-8"))
+    return tomllib.loads(Path(__file__).with_name("patterns.toml").read_text("utf-8"))
 
 
 @cache
 def _compiled(name: str) -> re.Pattern[str]:
-    """Return a pattern of `redact.toml`, with the patterns that it names."""
+    """Return a pattern of `patterns.toml`, with the patterns that it names."""
     whole = "".join(_data()["patterns"][name])
     return re.compile(re.sub("@([a-z-]+)@", lambda match: _compiled(match[1]).pattern, whole))
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import ModelError
-from chat_loop.models.install import DEFAULT_INDEX, index_url
-from chat_loop.models.store import (
+from chat_loop.providers.models.install import DEFAULT_INDEX, index_url
+from chat_loop.providers.models.store import (
     CATALOGUE,
     SMOLLM2,
     EmbeddedModel,

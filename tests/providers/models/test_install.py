@@ -12,8 +12,8 @@ from filelock import FileLock
 from msgspec.structs import replace
 
 from chat_loop.errors import ModelError
-from chat_loop.models.install import install
-from chat_loop.models.store import EmbeddedModel, Part
+from chat_loop.providers.models.install import install
+from chat_loop.providers.models.store import EmbeddedModel, Part
 from tests.support.model_server import (
     CONTENT,
     PIECE,

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.attach.image_headers import DamagedImage, ImageHeader, read_header
-from chat_loop.attach.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
-from chat_loop.attach.reading import (
+from chat_loop.conversation.image_headers import DamagedImage, ImageHeader, read_header
+from chat_loop.conversation.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
+from chat_loop.conversation.reading import (
     AS_TEXT,
     MAX_FILES,
     MAX_TEXT,
@@ -26,7 +26,7 @@ from chat_loop.attach.reading import (
 from chat_loop.errors import UsageError
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
-from chat_loop.wording import size_text
+from chat_loop.values import size_text
 from tests.support.images import gif, huge_png, jpeg, png, webp
 from tests.support.limits import cpu_limit
 from tests.support.strategies import texts

@@ -9,14 +9,14 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.attach.image_headers import DamagedImage, media_type, read_header
-from chat_loop.attach.mentions import mentions
+from chat_loop.conversation.image_headers import DamagedImage, media_type, read_header
+from chat_loop.conversation.mentions import mentions
 from chat_loop.errors import UsageError, os_reason
 from chat_loop.redact import redact_text
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
-from chat_loop.wording import attached_text, size_text
+from chat_loop.values import attached_text, size_text
 
 MAX_FILES = 20
 """Files of a query: beyond 20 images Anthropic's wire takes only small ones

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from chat_loop.errors import ModelError, os_reason
-from chat_loop.models.store import EmbeddedModel, Part, is_installed, path_of
+from chat_loop.providers.models.store import EmbeddedModel, Part, is_installed, path_of
 from chat_loop.sessions.files import Files
 
 DEFAULT_INDEX = "https://pypi.org/simple"

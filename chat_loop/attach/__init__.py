@@ -1,1 +1,0 @@
-"""Files that a query names: `@path` found in what was typed, and read as texts and images."""
