@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop import redact
+import chat_loop
 from chat_loop.redact import redact_text
 from tests.support.limits import cpu_limit
 
@@ -107,7 +107,7 @@ def paragraphs() -> Iterator[str]:
         "getpass netrc secrets hmac ssl smtplib ftplib imaplib poplib tokenize token ast "
         "email urllib http json"
     )
-    roots = [Path(redact.__file__).parent, *(library / name for name in names.split())]
+    roots = [Path(chat_loop.__file__).parent, *(library / name for name in names.split())]
     for root in roots:
         for path in sorted(root.rglob("*.py")) if root.is_dir() else [root.with_suffix(".py")]:
             yield from re.split(r"\n\s*\n", path.read_text(encoding="utf-8"))
