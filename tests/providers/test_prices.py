@@ -15,7 +15,7 @@ from chat_loop.providers.catalogue import CATALOGUE
 from chat_loop.providers.prices import VENDORS, cost
 from chat_loop.values import Usage, dollars_text
 
-ROOT = Path(prices.__file__).parent.parent.parent
+ROOT = Path(prices.__file__).parents[3]
 MILLION = 1_000_000
 
 
