@@ -71,6 +71,7 @@ DOORS = {
     "docstring_parser": {"agent/functions.py"},
     "jsonschema": {"agent/mcp_tools.py"},
     "argcomplete": {"subcommands/completion.py"},
+    "pypdf": {"conversation/pdf_child.py"},
 }
 
 SEAMS = {

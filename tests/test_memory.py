@@ -303,8 +303,8 @@ HOSTILE: dict[str, tuple[Callable[[Path], object], str]] = {
     "dangling": (lambda path: path.symlink_to("nothing"), "it is a symbolic link"),
     "loop": (lambda path: path.symlink_to("MEMORY.md"), "it is a symbolic link"),
     "10 MB": (lambda path: path.write_bytes(b"- a\n" * 2_500_000), "it is larger than 256 KB"),
-    "Latin": (lambda path: path.write_bytes(b"- caf\xe9\n"), "it is no text in UTF-8"),
-    "binary": (lambda path: path.write_bytes(b"- PNG\x00\x01\n"), "it is no text file"),
+    "Latin": (lambda path: path.write_bytes(b"- caf\xe9\n"), "it is not UTF-8 text"),
+    "binary": (lambda path: path.write_bytes(b"- PNG\x00\x01\n"), "it is a binary file"),
 }
 
 

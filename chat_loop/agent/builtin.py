@@ -18,8 +18,8 @@ from chat_loop.agent import shell, tools
 from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Arguments, PreparedCall, Tool
 from chat_loop.errors import ChatLoopError, ConfigError, os_reason
-from chat_loop.sessions.files import Files, open_regular
-from chat_loop.values import ToolSpec, plural, size_text
+from chat_loop.sessions.files import Files, read_text, walk_files
+from chat_loop.values import ToolSpec, plural
 
 MAX_FILE_BYTES = 10_000_000
 MAX_LISTED = 1_000
@@ -27,8 +27,6 @@ MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
 MAX_COMPARED = 2_000  # lines of a file; a diff of longer ones takes too long to be minimal
-SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
-"""Folders that are not listed or searched unless named explicitly."""
 _SENSITIVE_FILES = frozenset(
     {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile"}
     | {"package.json", "setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py"}
@@ -102,18 +100,9 @@ class Place(Struct, frozen=True):
     def read(self) -> str:
         """Return the text of the file with its line ends. Raises ChatLoopError."""
         try:
-            with open_regular(self.path) as (file, status):
-                if status.st_size > MAX_FILE_BYTES:
-                    size = size_text(status.st_size)
-                    raise ChatLoopError(f"{self.display_path} is too large to read: {size}.")
-                text = file.read(MAX_FILE_BYTES + 1).decode()
-        except OSError as error:
-            raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
-        except UnicodeDecodeError as error:
-            raise ChatLoopError(f"{self.display_path} is not UTF-8 text.") from error
-        if "\0" in text:
-            raise ChatLoopError(f"{self.display_path} is a binary file.")
-        return text
+            return read_text(self.path, MAX_FILE_BYTES)
+        except ChatLoopError as error:
+            raise ChatLoopError(f"{self.display_path}: {error}.") from error
 
     def write(self, text: str) -> None:
         """Write the file, an existing one in one step. Raises ChatLoopError."""
@@ -277,28 +266,14 @@ class Workspace:
             raise ChatLoopError(f"{folder.display_path} is not a folder.")
         prefix = "" if folder.display_path == "." else f"{folder.display_path}/"
         patterns = {pattern, pattern.replace("**/", "")}
-        visited = 0
-        for directory, folders, files in os.walk(folder.path):
-            parent = Path(directory)
-            folders[:] = sorted(
-                name
-                for name in folders
-                if name not in SKIPPED_FOLDERS and not self._protects(parent / name)
-            )
-            for name in sorted(files):
-                visited += 1
-                if visited > MAX_VISITED:
-                    yield None
-                    return
-                file = parent / name
-                inner = file.relative_to(folder.path).as_posix()
-                matched = inner if "/" in pattern else name
-                if (
-                    any(fnmatchcase(matched, name_pattern) for name_pattern in patterns)
-                    and not file.is_symlink()
-                    and not self._protects(file)
-                ):
-                    yield Place(file, f"{prefix}{inner}")
+        for visited, file in enumerate(walk_files(folder.path, self._protects)):
+            if visited == MAX_VISITED:
+                yield None
+                return
+            inner = file.relative_to(folder.path).as_posix()
+            matched = inner if "/" in pattern else file.name
+            if any(fnmatchcase(matched, name_pattern) for name_pattern in patterns):
+                yield Place(file, f"{prefix}{inner}")
 
     def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
         """Return the new text of a file, and the result."""

@@ -1,9 +1,13 @@
-"""Read the files that a query names, once each; unusable ones are rejected before it is sent."""
+"""Read the files and folders that a query names; unusable ones are rejected before it is sent."""
 
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 from hashlib import sha256
+from importlib import util
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,9 +15,10 @@ from msgspec.structs import replace
 
 from chat_loop.conversation.image_headers import DamagedImage, media_type, read_header
 from chat_loop.conversation.mentions import mentions
-from chat_loop.errors import UsageError, os_reason
+from chat_loop.errors import UsageError, install_hint, os_reason
 from chat_loop.redact import redact_text
-from chat_loop.sessions.files import read_part
+from chat_loop.sessions.escape import encode_line
+from chat_loop.sessions.files import read_part, walk_files
 from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.values import attached_text, size_text
@@ -23,6 +28,12 @@ MAX_FILES = 20
 (https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
 MAX_TEXT = 4 << 20
 """Bytes; the window sets a limit of its own."""
+MAX_PDF = 32 << 20
+PDF = "application/pdf"
+PDF_SECONDS = 30.0
+"""A longer PDF is cut after half of it; this stops one page that takes forever."""
+MAX_LISTED = 1_000
+"""Files of a folder."""
 MAX_SIDE = 8_000
 """Pixels of an image in either direction, as Anthropic's wire takes them."""
 AS_TEXT = "To send it as text, put a backslash before the @."
@@ -78,13 +89,16 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
         hint = f"To send that file, name it: @{real}"
         raise UsageError(f"{name} is a link to {real}.", hint)
     try:
-        data, status = read_part(real, max(MAX_TEXT, MAX_IMAGE) + 1)
-        is_image = bool(media_type(data))
-        limit = MAX_IMAGE if is_image else MAX_TEXT
+        if real.is_dir():
+            data = _listing(name, real).encode()
+            size = len(data)
+        else:
+            data, status = read_part(real, MAX_PDF + 1)
+            size = max(status.st_size, len(data))
+        media = PDF if data.startswith(b"%PDF-") else media_type(data) or "text/plain"
+        limit = {PDF: MAX_PDF, "text/plain": MAX_TEXT}.get(media, MAX_IMAGE)
         if len(data) > limit:
-            size = size_text(max(status.st_size, len(data)))
-            kind = "images" if is_image else "text files"
-            text = f"{name} is too large: {size}. The limit for {kind} is {size_text(limit)}."
+            text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."
             raise UsageError(text, "Scale it down, or send a part of it.")
         picture = read_header(data)
     except OSError as error:
@@ -92,17 +106,44 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
     except DamagedImage:
         problem = f"{name} is damaged: the image is cut off."
         raise UsageError(problem, AS_TEXT) from None
-    media = picture.media if picture is not None else "text/plain"
     digest = sha256(data).hexdigest()
     file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
     if picture is None:
-        text = _decode(name, data)
+        text = _pdf_text(name, data) if media == PDF else _decode(name, data)
         return QueryFile(replace(file, text=text), secret=redact_text(text) != text)
     if max(picture.width, picture.height) > MAX_SIDE:
-        size = f"{picture.width:,} × {picture.height:,} pixels"
-        text = f"{name} is too large: {size}. Models accept up to {MAX_SIDE:,} each way."
+        pixels = f"{picture.width:,} × {picture.height:,} pixels"
+        text = f"{name} is too large: {pixels}. Models accept up to {MAX_SIDE:,} each way."
         raise UsageError(text, "Scale it down.")
     return QueryFile(replace(file, width=picture.width, height=picture.height), data)
+
+
+def _listing(name: str, folder: Path) -> str:
+    """Return the paths of the files in a folder and its subfolders, from the folder."""
+    files = (encode_line(path.relative_to(folder).as_posix()) for path in walk_files(folder))
+    paths = list(islice(files, MAX_LISTED + 1)) or ["(none)"]
+    paths[MAX_LISTED:] = [f"[cut: the first {MAX_LISTED:,}]"] if paths[MAX_LISTED:] else []
+    return "\n".join([f"Files in the folder {encode_line(name)}:", *paths])
+
+
+def _pdf_text(name: str, data: bytes) -> str:
+    """Return the text of a PDF, read by a process of its own. Raises UsageError."""
+    if util.find_spec("pypdf") is None:
+        raise UsageError(f"{name} is a PDF: reading it needs pypdf.", install_hint("pdf"))
+    command = [sys.executable, "-P", "-m", "chat_loop.conversation.pdf_child"]
+    try:
+        child = subprocess.run(
+            command,
+            input=data,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            timeout=PDF_SECONDS,
+            check=True,
+        )
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+        reasons = "it is damaged, encrypted, too complex, or has only pictures"
+        raise UsageError(f"{name} has no text that can be read: {reasons}.", AS_TEXT) from error
+    return child.stdout.decode()
 
 
 def _decode(name: str, data: bytes) -> str:
@@ -114,7 +155,7 @@ def _decode(name: str, data: bytes) -> str:
         text = data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError:
         text = "\0"
-    if "\0" in text or text.startswith("%PDF-"):
-        kinds = "UTF-8 text nor an image that models accept (PNG, JPEG, GIF, WebP)"
+    if "\0" in text:
+        kinds = "UTF-8 text nor a PDF, nor an image that models accept (PNG, JPEG, GIF, WebP)"
         raise UsageError(f"{name} is neither {kinds}.", AS_TEXT)
     return text.replace("\r\n", "\n")

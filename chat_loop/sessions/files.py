@@ -8,11 +8,12 @@ import os
 import stat
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
-from chat_loop.errors import SessionLocked
+from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
+from chat_loop.values import size_text
 
 if sys.platform == "win32":
     import msvcrt
@@ -20,6 +21,8 @@ else:
     import fcntl
 
 LOCK_FOLDER = ".locks"
+SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
+"""Folders that are not listed or searched unless named explicitly."""
 
 _FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 _NONBLOCK = getattr(os, "O_NONBLOCK", 0)
@@ -111,6 +114,33 @@ def read_part(path: Path, max_bytes: int | None = None) -> tuple[bytes, os.stat_
     """Return the first `max_bytes` bytes (None: all) of a regular file, and its status."""
     with open_regular(path) as (file, status):
         return file.read() if max_bytes is None else file.read(max_bytes) or b"", status
+
+
+def read_text(path: Path, max_bytes: int) -> str:
+    """Return the text of a regular file. Raises ChatLoopError; its message ends a sentence."""
+    try:
+        data, _ = read_part(path, max_bytes + 1)
+        text = data.decode()
+    except UnicodeDecodeError as error:
+        raise ChatLoopError("it is not UTF-8 text") from error
+    except OSError as error:
+        raise ChatLoopError(os_reason(error)) from error
+    if len(data) > max_bytes:
+        raise ChatLoopError(f"it is larger than {size_text(max_bytes)}")
+    if "\0" in text:
+        raise ChatLoopError("it is a binary file")
+    return text
+
+
+def walk_files(folder: Path, skips: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
+    """Yield the files below a folder, sorted, without links, SKIPPED_FOLDERS and what `skips`."""
+    for directory, folders, names in os.walk(folder):
+        parent = Path(directory)
+        kept = (name for name in folders if name not in SKIPPED_FOLDERS)
+        folders[:] = sorted(name for name in kept if not skips(parent / name))
+        for file in (parent / name for name in sorted(names)):
+            if not (file.is_symlink() or skips(file)):
+                yield file
 
 
 class Lock:

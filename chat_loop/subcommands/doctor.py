@@ -35,7 +35,13 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.subcommands import providers
 from chat_loop.values import Message, Request, plural, size_text, window_text
 
-EXTRAS = {"local": "xllamacpp", "search": "onnxruntime", "mcp": "mcp", "bedrock": "boto3"}
+EXTRAS = {
+    "local": "xllamacpp",
+    "search": "onnxruntime",
+    "mcp": "mcp",
+    "bedrock": "boto3",
+    "pdf": "pypdf",
+}
 """The package that each extra stands for."""
 FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "

@@ -95,8 +95,8 @@ def test_reading(bench: Bench) -> None:
         ("src", "!src: it is not a regular file."),
         (".", "!.: it is not a regular file."),
         ("src/a.py/b", "!src/a.py/b: not a directory."),
-        ("picture.png", "!picture.png is not UTF-8 text."),
-        ("zeros", "!zeros is a binary file."),
+        ("picture.png", "!picture.png: it is not UTF-8 text."),
+        ("zeros", "!zeros: it is a binary file."),
         ("", "!This is not a path. Paths are relative to the working directory."),
         ("a\0b", "!This is not a path. Paths are relative to the working directory."),
         ("x" * 300, f"!{'x' * 300}: file name too long."),
@@ -115,7 +115,7 @@ def test_a_file_that_is_too_large_is_not_read(
 ) -> None:
     monkeypatch.setattr(builtin, "MAX_FILE_BYTES", 1_000_000)
     (bench.root / "large").write_text("x" * 1_000_001)
-    assert bench.use("read_file", path="large") == "!large is too large to read: 1.0 MB."
+    assert bench.use("read_file", path="large") == "!large: it is larger than 1.0 MB."
 
 
 def test_listing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -482,7 +482,7 @@ def test_the_program_s_own_files_are_not_touched(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("path", "text"),
     [
-        ("picture.png", "!picture.png is not UTF-8 text."),
+        ("picture.png", "!picture.png: it is not UTF-8 text."),
         ("src", "!src: it is not a regular file."),
         ("locked.txt", "!locked.txt is write-protected."),
         ("src/a.py/new", "!src/a.py/new"),

@@ -1,0 +1,45 @@
+"""The process that reads a PDF: a hostile one can neither hold up the chat nor fill the memory."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import time
+from io import BytesIO
+
+from pypdf import PdfReader
+
+if sys.platform != "win32":
+    import resource
+
+MAX_TEXT = 1_000_000
+"""Characters; the pages behind them are left out."""
+SECONDS = 15.0
+"""Pages that are not read by then are left out; the last one may take as long again."""
+MAX_MEMORY = 1 << 30
+
+
+def main() -> None:
+    """Write the text of standard input's PDF, each page behind `[page 1 of 9]`; fail without."""
+    started = time.monotonic()
+    if sys.platform != "win32":
+        with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
+            resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    pages = PdfReader(BytesIO(sys.stdin.buffer.read())).pages
+    size, parts = 0, []
+    for number, page in enumerate(pages, 1):
+        if size > MAX_TEXT or time.monotonic() - started > SECONDS:
+            parts.append(f"[cut: pages {number} to {len(pages)} are left out]\n")
+            break
+        text = page.extract_text().strip()[:MAX_TEXT]
+        size += len(text)
+        parts.append(f"[page {number} of {len(pages)}]\n{text}\n")
+    if not size:
+        sys.exit(1)
+    with os.fdopen(1, "wb") as out:
+        out.write("\n".join(parts).replace("\0", "\ufffd").encode("utf-8", "replace"))
+
+
+if __name__ == "__main__":
+    main()
