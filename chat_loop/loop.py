@@ -41,6 +41,8 @@ class ChatLoop:
         """The share of the window that was last warned of."""
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
+        self._failed = False
+        """A first command failed, and nobody was there to go on otherwise."""
 
     async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
         """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,
@@ -74,7 +76,8 @@ class ChatLoop:
             chat.conversation.close()
             with contextlib.suppress(NotImplementedError):
                 loop.remove_signal_handler(signal.SIGINT)
-        return 0 if chat.conversation.live.is_empty or chat.conversation.live.is_saved else 1
+        saved = chat.conversation.live.is_empty or chat.conversation.live.is_saved
+        return int(self._failed or not saved)
 
     async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
         """Run the first lines, and enter the first message when none of them failed."""
@@ -84,6 +87,7 @@ class ChatLoop:
         if message:
             self._reader.enter(message if registry.parse(message) is None else f" {message}")
         if not all(successes):
+            self._failed = not self.chat.can_ask
             self._reader.hold()
 
     async def _read(self) -> str:

@@ -100,7 +100,7 @@ async def export(chat: Chat, argument: str) -> None:
     name, _, rest = words.partition(" ")
     target = (rest if name in EXPORT_FORMATS else words).strip("\"'")
     form = exporting.export_format(EXPORT_FORMATS.get(name, ""), target)
-    if "session" not in options and not chat.own_id:
+    if "session" not in options and not chat.here_id:
         raise UsageError("Nothing to export yet.", "--session N exports a saved conversation.")
     loaded = chat.load(options.get("session", "."))
 

@@ -87,8 +87,11 @@ def show_context(
     """Show the parts that fill the window, with a bar for each."""
     mark, size = "~" if estimated else "", max(1, window.tokens)
     of = f"{window_text(window.tokens, False)}{', guessed' if window.guessed else ''}"
-    share = f"{mark}{used / size:.0%} of {of}"
-    display.line(f"Context: {mark}{used:,} of {window.tokens:,} tokens ({share})")
+    heading = f"Context: {mark}{used:,} of {window.tokens:,} tokens"
+    note = f"({mark}{used / size:.0%} of {of})"
+    fits = not display.is_terminal or len(f"{heading} {note}") < display.console.width
+    gap = " " if fits else "\n  "
+    display.line(f"{heading}{gap}{note}")
     rows = []
     for name, tokens in parts:
         full = min(BAR, round(tokens / size * BAR))

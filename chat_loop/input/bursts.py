@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import select
+from collections.abc import Callable
 from itertools import groupby
 from typing import TextIO
 
@@ -23,11 +24,13 @@ class BurstInput(Vt100Input):
     """The keys of a terminal. An unannounced paste becomes one BracketedPaste key; an Enter at its
     end stays a key of its own.
 
+    Where keys are commands and none `takes_text`, nothing is a paste.
     What was typed before the editor was there is taken key by key: each Enter ends an entry.
     """
 
-    def __init__(self, stdin: TextIO) -> None:
+    def __init__(self, stdin: TextIO, takes_text: Callable[[], bool]) -> None:
         super().__init__(stdin)
+        self._takes_text = takes_text
         self._typed_ahead = self._waits(0)
 
     def read_keys(self) -> list[KeyPress]:
@@ -37,7 +40,7 @@ class BurstInput(Vt100Input):
             self._typed_ahead = self._waits(0)
             # before the program had the terminal, Enter was sent as a newline
             return [ENTER if key.data == "\n" else key for key in keys]
-        marked = mark_pastes(keys)
+        marked = mark_pastes(keys) if self._takes_text() else keys
         if len(marked) == len(keys):
             return keys
         while self._waits(PAUSE_SECONDS) and not self.closed:

@@ -32,6 +32,7 @@ from prompt_toolkit.filters import (
     has_focus,
     is_searching,
     vi_insert_mode,
+    vi_navigation_mode,
 )
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input, create_input
@@ -480,7 +481,7 @@ def _input() -> Input:
         return create_input()
     from chat_loop.input.bursts import BurstInput  # needs termios
 
-    return BurstInput(sys.stdin)
+    return BurstInput(sys.stdin, takes_text=~vi_navigation_mode)
 
 
 def _output() -> Output:

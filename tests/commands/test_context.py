@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import UsageError
 from chat_loop.values import Usage, Window
-from tests.support.screens import Screen
+from tests.support.screens import Screen, Terminal
 from tests.support.scripted_chat import SUMMARY, Says, Step
 
 QUIET = replace(Options(), acknowledge=False, on_exit="later", attach_from_archive=False)
@@ -137,6 +138,15 @@ def test_the_context_part_by_part(tmp_path: Path) -> None:
     ]
     assert "Auto-compacts at 6,400 tokens." in text
     assert re.search(r"The next request costs about \$0\.00\d\d plus the reply\.", text)
+
+
+def test_the_heading_of_the_context_breaks_between_its_phrases(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    screen = Screen(tmp_path, ["/context"], window=Window(128_000), out=Terminal(), options=QUIET)
+    text = re.sub(r"\x1b\[[0-9;]*m", "", shown(screen, "/context"))
+    assert re.match(r"Context: ~\d+ of 128,000 tokens\n  \(~0% of 128K\)\n", text)
 
 
 def test_warnings_at_80_90_and_95_percent_when_nothing_is_compacted_by_itself(

@@ -65,6 +65,12 @@ def test_a_live_session_is_exported_as_it_is_now_and_goes_on(tmp_path: Path) -> 
     assert late.seal is None
 
 
+def test_a_chat_that_was_just_resumed_exports_its_chain(tmp_path: Path) -> None:
+    put(tmp_path / "sessions", *ALL)
+    found = screen(tmp_path, "/resume rate --quick", "/export talk.json")
+    assert shown(found, "/export talk.json")[0].startswith("Exported 2 sessions to talk.json (")
+
+
 def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
     put(tmp_path / "sessions", *ALL)
     found = screen(

@@ -395,3 +395,19 @@ def test_what_was_typed_with_enter_as_a_newline_before_the_program_had_the_termi
         entered(terminal, "and more\r")
         leave(terminal)
     assert asked(tmp_path) == ["typed at once", "and more"]
+
+
+def test_many_keys_at_once_in_vis_command_mode_are_commands_and_no_paste(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("input: {keys: vi}\n")
+    with chat(tmp_path) as terminal:
+        terminal.send("a" * 60)
+        terminal.wait_for(f"You: {'a' * 60}")
+        terminal.send("\x1b")
+        terminal.wait_for("\x1b[2 q", output=True)
+        terminal.send("x" * 80)
+        terminal.wait_for(re.compile(r"You: *$", re.MULTILINE))
+        terminal.send("ihello")
+        terminal.wait_for("You: hello")
+        entered(terminal, "\r")
+        leave(terminal)
+    assert asked(tmp_path) == ["hello"]

@@ -200,3 +200,11 @@ def test_a_fork_without_a_word_leaves_no_file(tmp_path: Path) -> None:
     with Loopback() as server:
         chat(tmp_path, server, QUESTION, "Thanks.", "/fork 1", "exit")
         assert len(files(tmp_path)) == 1
+
+
+def test_a_session_that_is_not_there_is_a_failure_where_nobody_can_choose_another(
+    tmp_path: Path,
+) -> None:
+    result = run(tmp_path, "--model", "scripted:echo", "-r", "zzz")
+    assert "No session named zzz." in result.stdout.decode()
+    assert result.returncode == 1

@@ -161,8 +161,8 @@ def test_a_slow_terminal_shows_the_same_as_a_fast_one(tmp_path: Path, cols: int)
 
 @contextmanager
 def terminal() -> Iterator[tuple[int, int]]:
-    """A terminal that changes nothing of what it gets: the descriptor to read it by, and standard
-    output's.
+    """A terminal that changes nothing of what it gets: the descriptor to read it by, which a test
+    may replace but not close, and standard output's.
     """
     reading, output = pty.openpty()
     tty.setraw(output)
@@ -173,9 +173,8 @@ def terminal() -> Iterator[tuple[int, int]]:
         try:
             yield reading, output
         finally:
-            for descriptor in (reading, output):
-                with contextlib.suppress(OSError):
-                    os.close(descriptor)
+            os.close(reading)
+            os.close(output)
 
 
 def test_what_is_written_waits_in_its_order_until_it_is_read() -> None:
@@ -208,7 +207,9 @@ def test_a_terminal_that_is_gone_is_told_with_a_later_piece() -> None:
     with terminal() as (reading, _), nonblocking_output():
         sys.stdout.write("x" * 1_000_000)
         sys.stdout.flush()
-        os.close(reading)
+        nothing = os.open(os.devnull, os.O_RDONLY)
+        os.dup2(nothing, reading)  # closes the terminal's other side
+        os.close(nothing)
         drain(sys.stdout)
         with pytest.raises(OSError, match="Input/output error"):
             settle_written("more")
