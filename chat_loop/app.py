@@ -9,7 +9,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterable
-from functools import partial
+from functools import cached_property, partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.agent_files import Definition, agent_config, apply_definition
+from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_servers import McpServers, servers_of
 from chat_loop.agent.tools import Tool
@@ -26,7 +27,7 @@ from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
-from chat_loop.memory import ProjectMemory, find_location
+from chat_loop.memory import ProjectMemory, find_location, locate
 from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
@@ -148,6 +149,15 @@ class App:
         if not model and provider == agent.provider.name:
             model = agent.provider.model
         return choose.create(f"{provider}:{model}".rstrip(":"), self.config, self.machine)
+
+    @cached_property
+    def approvals(self) -> ProjectApprovals:
+        """Return the approvals of tool calls that are kept for this project."""
+        home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
+        root, definition = locate(Path(self.directory or "/"), home)[1], self.definition
+        path, digest = (definition.path, definition.digest) if definition else ("", "")
+        folder = self.paths.config.parent / "approved-calls"
+        return ProjectApprovals(folder, str(root), path, digest)
 
     def models(self) -> choose.Models:
         """Return the access to other models during a conversation."""

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from msgspec.structs import replace
 
 from chat_loop import errors, events
-from chat_loop.agent.tools import STEP_LIMIT_RESULT
+from chat_loop.agent.tools import STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.references import find_session
 from chat_loop.conversation.conversation import Conversation
@@ -177,11 +177,11 @@ class Run:
             self._show(events.Warned(f"{left_out} would not fit and stay summarized."))
         await conversation.accept(plan, acknowledge=False)
 
-    async def _approve(self, name: str, text: str) -> bool:
+    async def _approve(self, tool: Tool, _: str) -> bool:
         """Allow a call with --yes. Raises ToolDenied, since there is nobody to ask."""
         if self._app.options.allow:
             return True
-        text = f"{name} was not run: it has to be allowed, and there is nobody to ask."
+        text = f"{tool.spec.name} was not run: it has to be allowed, and there is nobody to ask."
         self._show(events.Warned(text, "--yes allows all such calls."))
         raise errors.ToolDenied(text, "Go on without it.")
 

@@ -22,7 +22,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
-from chat_loop.commands.tools import resuming_with, tool_approval
+from chat_loop.commands.tools import ToolApproval, resuming_with
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
@@ -99,7 +99,9 @@ class Interactive:
         self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
         memory, servers = app.memory(agent, self._show), app.servers()
         self._conversation = Conversation(
-            replace(agent, approve=tool_approval(self._display, self._reader)),
+            replace(
+                agent, approve=ToolApproval(self._display, self._reader, app.approvals).approve
+            ),
             sessions,
             count=self._counter.count,
             show=self._show,
@@ -123,6 +125,7 @@ class Interactive:
             semantic=semantic,
             memory=memory,
             servers=servers,
+            approvals=app.approvals,
             agents=AgentRegistry(app.paths),
             templates=Templates(app.paths.config.parent / "prompts", registry.names()),
             config=config,

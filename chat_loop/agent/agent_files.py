@@ -63,6 +63,7 @@ class Definition(Agent, frozen=True, kw_only=True):
     servers: dict[str, dict[str, Any]] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
     path: str = ""  # of its file, absolute
+    digest: str = ""  # of its file's source
     functions: tuple[Any, ...] = ()  # Python functions that become tools
     foreign: Any = None  # an agent of another library, which answers instead of a model
 

@@ -150,7 +150,9 @@ class McpServers:
             return call_text(title, arguments)
 
         spec = ToolSpec(name, tool.description, tool.parameters)
-        return Tool(spec, run, preview if self.needs_approval(server, tool.name) else None)
+        origin = repr((server, tool.name, self._configs[server]))
+        asks = self.needs_approval(server, tool.name)
+        return Tool(spec, run, preview if asks else None, origin=origin)
 
     async def restart(self, name: str) -> ServerState:
         """Reconnect a server; return its state. Raises UsageError for an unknown name."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile, Definition
@@ -63,7 +64,9 @@ class AgentRegistry:
             question = self.question(file)
             if question is not None and consent(question):
                 self.approve(file)
-        return agent_files.load_python(file) if file.kind == "python" else file.definition()
+        is_python = file.kind == "python"
+        definition = agent_files.load_python(file) if is_python else file.definition()
+        return replace(definition, digest=hashlib.sha256(file.source).hexdigest())
 
     def all(self) -> list[NamedAgent]:
         """Return all named agents, sorted; aliases come before files. Raises AgentError."""

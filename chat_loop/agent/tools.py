@@ -27,8 +27,6 @@ STEP_LIMIT_RESULT = (
 _TYPES = {"string": str, "integer": int, "boolean": bool}  # of the built-in tools' arguments
 
 Arguments = Mapping[str, Any]
-Approve = Callable[[str, str], Coroutine[Any, Any, bool]]
-"""Ask the user about a call, by the tool's name and its effect; may raise ChatLoopError."""
 
 
 class PreparedCall(Struct, frozen=True):
@@ -47,29 +45,11 @@ class Tool(Struct, frozen=True):
     """Returns, in a thread, what the user is asked about a call."""
     approval_scope: str = ""  # the calls that the user is asked about, if not all
     seconds: float | None = None  # in place of the agent's limit
+    origin: str = ""  # what defines it, if not the program or the agent's file
 
 
-def approval(show: Callable[[str, str], None], ask: Callable[[str], Awaitable[str]]) -> Approve:
-    """Return an approval that shows a call and asks the user. “Always” covers all calls of the
-    tool; for `run_command`, outside files and files that can run code, only the same call. Any
-    other answer than yes and always is no.
-    """
-    always: set[tuple[str, str]] = set()
-
-    async def approve(name: str, text: str) -> bool:
-        exact = name == "run_command" or text.startswith((OUTSIDE_PREFIX, SENSITIVE_PREFIX))
-        covered = (name, text if exact else "")
-        if covered in always:
-            return True
-        show(name, text)
-        scope = "this exact call" if exact else name
-        answer = await ask(f"Run? [y]es / [n]o / [a]lways this session ({scope}) ")
-        answer = answer.strip().lower()
-        if answer in ("a", "always"):
-            always.add(covered)
-        return answer in ("y", "yes", "a", "always")
-
-    return approve
+Approve = Callable[[Tool, str], Coroutine[Any, Any, bool]]
+"""Ask the user about a call of a tool, by its effect; may raise ChatLoopError."""
 
 
 class Toolbox(Struct):
@@ -107,7 +87,7 @@ class Toolbox(Struct):
                     question = await asyncio.to_thread(tool.preview, arguments)
                     if isinstance(question, PreparedCall):
                         run, question = question.run, question.question
-                    if question and not (self.approve and await self.approve(call.name, question)):
+                    if question and not (self.approve and await self.approve(tool, question)):
                         raise ToolDenied("Not run: the user did not allow it.")
                 allowed = bool(question)
                 started = self.limits.clock() if allowed else started

@@ -21,6 +21,7 @@ from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Session, SessionRow
 
 if TYPE_CHECKING:
+    from chat_loop.agent.approval import ProjectApprovals
     from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.agent.registry import AgentRegistry
     from chat_loop.conversation.conversation import Conversation
@@ -42,6 +43,7 @@ class Chat(Struct, kw_only=True):
     display: DisplayManager
     library: Library
     models: Models
+    approvals: ProjectApprovals
     reader: Reader
     can_ask: bool = True
     """True when a user can answer questions."""

@@ -29,6 +29,7 @@ FIXED = {
     "copy": COPY_CHOICES,
     "history": {"--full": "every message whole"},
     "sessions": {"all": "all of them", "browse": "on the whole screen"},
+    "tools": {"revoke": "take an approval back"},
     "--last": {"1": "the last exchange", "5": "the last five"},
     "--since": {"7d": "the last week", "30d": "the last month", "1y": "the last year"},
     "--before": {"7d": "before the last week", "30d": "before the last month"},

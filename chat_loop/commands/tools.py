@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
@@ -14,9 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 from chat_loop.agent import shell
 from chat_loop.agent.agent_files import read_file
+from chat_loop.agent.approval import Approval, ProjectApprovals
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.agent.tools import MAX_RESULT, Approve, approval, cut
-from chat_loop.commands.registry import registry, usage_error
+from chat_loop.agent.tools import (
+    MAX_RESULT,
+    OUTSIDE_PREFIX,
+    SENSITIVE_PREFIX,
+    Tool,
+    cut,
+)
+from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
@@ -30,6 +38,7 @@ if TYPE_CHECKING:
     from chat_loop.input.lines import Reader
 
 NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
+MAX_KEPT = 4_000  # characters of an exact call that an approval may be kept for
 NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
 
@@ -94,13 +103,21 @@ def resuming_with(model: str, command: str) -> str:
     return shlex.join(words)
 
 
-@registry.command("tools", "Model and tools")
+@registry.command("tools [revoke N]", "Model and tools")
 async def tools(chat: Chat, argument: str) -> None:
-    """List the tools that the model may call, and which of them ask first."""
-    agent = chat.conversation.agent
-    if not agent.tools:
-        text = "The agent has no tools; agent.tools in the config, or --tools, gives it some."
-        chat.display.prose(text)
+    """List the tools that the model may call, and the approvals kept for this project.
+
+    /tools revoke 2         take the second approval back
+    """
+    agent, approvals = chat.conversation.agent, chat.approvals
+    kept = approvals.all()
+    if argument:
+        match = re.fullmatch(r"revoke +(.+)", argument)
+        if match is None or not kept:
+            raise usage_error("tools")
+        revoked = kept[pick("tools", [_approved(one) for one in kept], match[1])]
+        approvals.revoke(revoked)
+        chat.display.prose(f"Asks again: {_approved(revoked)}", "dim")
         return
     for tool in agent.tools:
         scope = one_line(tool.approval_scope, 80)
@@ -108,9 +125,22 @@ async def tools(chat: Chat, argument: str) -> None:
         asks = f" ({about})" if tool.preview is not None else ""
         words = one_line(tool.spec.description.strip().partition("\n")[0], 200)
         chat.display.prose(f"  {one_line(tool.spec.name, 64)}{asks}: {words}", indent=4)
-    if not agent.provider.calls_tools:
+    if not agent.tools:
+        text = "The agent has no tools; agent.tools in the config, or --tools, gives it some."
+        chat.display.prose(text)
+    elif not agent.provider.calls_tools:
         text = f"{one_line(agent.model, 60)} cannot call tools."
         chat.display.warn(text, "Try another model: /model.")
+    if kept:
+        chat.display.prose(f"Approved for {approvals.project} (/tools revoke N):", "dim")
+    for number, one in enumerate(kept, 1):
+        chat.display.prose(f"  {number}  {_approved(one)}", indent=5)
+
+
+def _approved(approval: Approval) -> str:
+    agent = f" (agent {one_line(approval.agent, 200)})" if approval.agent else ""
+    call = f": {one_line(approval.call, 300)}" if approval.call else ""
+    return f"{one_line(approval.tool, 64)}{agent}{call}"
 
 
 @registry.command("agents", "Model and tools")
@@ -216,17 +246,45 @@ def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str
         yield f"  {one_line(tool.name, 100)}{note}: {one_line(tool.description, 300)}"
 
 
-def tool_approval(display: DisplayManager, reader: Reader) -> Approve:
-    """Return what asks on the terminal whether a tool may do what it would do."""
+class ToolApproval:
+    """Ask on the terminal whether a tool may do what it would do.
 
-    def show(name: str, text: str) -> None:
-        display.stop_waiting()
-        display.proposal(text)
+    “Always” covers all calls of the tool; for `run_command`, outside files and files that can run
+    code, only the same call. So does “project”, which is not offered for such files.
+    """
 
-    async def ask(question: str) -> str:
+    def __init__(self, display: DisplayManager, reader: Reader, kept: ProjectApprovals) -> None:
+        self._display, self._reader, self._kept = display, reader, kept
+        self._always: set[tuple[str, str]] = set()
+
+    async def approve(self, tool: Tool, text: str) -> bool:
+        """Return True when the call was allowed before, or is now."""
+        name, asks_again = tool.spec.name, text.startswith((OUTSIDE_PREFIX, SENSITIVE_PREFIX))
+        call = text if asks_again or name == "run_command" else ""
+        lasting = None if asks_again or len(call) > MAX_KEPT else self._kept.of(tool, call)
+        if (name, call) in self._always:
+            return True
+        self._display.stop_waiting()
+        try:
+            if lasting and self._covers(lasting):
+                return True
+            self._display.proposal(text)
+            choices = "[a]lways this session" + (" / [p]roject" if lasting else "")
+            scope = "this exact call" if call else name
+            answer = await self._ask(f"Run? [y]es / [n]o / {choices} ({scope}) ")
+            if answer in ("a", "always"):
+                self._always.add((name, call))
+            elif lasting and answer in ("p", "project"):
+                self._keep(lasting)
+                return True
+            return answer in ("y", "yes", "a", "always")
+        finally:
+            self._display.begin_waiting()
+
+    async def _ask(self, question: str) -> str:
         """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""
         try:
-            return await reader.ask(question)
+            return await self._reader.ask(question)
         except EOFError:
             return "no"
         except KeyboardInterrupt:
@@ -234,12 +292,16 @@ def tool_approval(display: DisplayManager, reader: Reader) -> Approve:
             await asyncio.Event().wait()
             raise
 
-    approve_call = approval(show, ask)
-
-    async def approve(name: str, text: str) -> bool:
+    def _covers(self, approval: Approval) -> bool:
         try:
-            return await approve_call(name, text)
-        finally:
-            display.begin_waiting()
+            return self._kept.covers(approval)
+        except ChatLoopError as error:
+            self._display.warn(error.message)
+            return False
 
-    return approve
+    def _keep(self, approval: Approval) -> None:
+        try:
+            self._kept.keep(approval)
+            self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
+        except ChatLoopError as error:
+            self._display.warn(error.message, "It runs this once.")

@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from pathlib import Path
 
 import pytest
 
-from chat_loop.agent.tools import (
-    Approve,
-    Tool,
-    Toolbox,
-    approval,
-)
+from chat_loop.agent.approval import ProjectApprovals
+from chat_loop.agent.tools import Approve, Tool, Toolbox
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
+from tests.support.approvals import User
 
 OUT = "Outside of the working directory /home/bob:\nread /etc/passwd"
 POWERFUL = "This file can run code or steer later sessions:\nChange .envrc:"
-
-
-class User:
-    """Answers one after the other; `seen` is what was shown and asked."""
-
-    def __init__(self, *answers: str) -> None:
-        self.answers = list(answers)
-        self.seen: list[str] = []
-        self._approve = approval(lambda name, text: self.seen.append(f"{name}|{text}"), self._ask)
-
-    async def _ask(self, question: str) -> str:
-        self.seen.append(question)
-        return self.answers.pop(0)
-
-    def approve(self, name: str, text: str) -> bool:
-        return asyncio.run(self._approve(name, text))
 
 
 @pytest.mark.parametrize(
@@ -57,17 +39,17 @@ def test_always_is_for_all_calls_of_a_tool() -> None:
         True,
     ]
     assert user.approve("write_file", "diff 1") is False
-    asked = "Run? [y]es / [n]o / [a]lways this session ({}) "
+    asked = "Run? [y]es / [n]o / [a]lways this session / [p]roject ({}) "
     edit, write = asked.format("edit_file"), asked.format("write_file")
     assert user.seen == [
         *(
-            "edit_file|diff 0",
+            "diff 0",
             edit,
-            "edit_file|diff 1",
+            "diff 1",
             edit,
-            "edit_file|diff 2",
+            "diff 2",
             edit,
-            "write_file|diff 1",
+            "diff 1",
             write,
         ),
     ]
@@ -81,7 +63,8 @@ def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -
     user = User("a", "n", "n")
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
-    assert "Run? [y]es / [n]o / [a]lways this session (this exact call) " in user.seen
+    project = " / [p]roject" if name == "run_command" else ""
+    assert f"Run? [y]es / [n]o / [a]lways this session{project} (this exact call) " in user.seen
 
 
 SCHEMA = {"type": "object", "properties": {"n": {"type": "integer"}}}
@@ -103,7 +86,7 @@ def test_questions_come_one_at_a_time_and_no_result_is_told_meanwhile() -> None:
             quick.set()
             return "done"
 
-        async def approve(name: str, text: str) -> bool:
+        async def approve(tool: Tool, text: str) -> bool:
             nonlocal open_questions
             open_questions += 1
             assert open_questions == 1
@@ -145,7 +128,7 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
     async def run(given: Mapping[str, object]) -> str:
         return "done"
 
-    async def approve(name: str, text: str) -> bool:
+    async def approve(tool: Tool, text: str) -> bool:
         asked.append(text)
         return True
 
@@ -168,3 +151,107 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
     given = ["done", "[allowed by the user]\ndone", "There is no third one."]
     assert asyncio.run(results(approve)) == given
     assert asked == ["the second"]
+
+
+def question(scope: str) -> str:
+    return f"Run? [y]es / [n]o / [a]lways this session / [p]roject ({scope}) "
+
+
+def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
+    folder, project = tmp_path / "own" / "approved-calls", tmp_path / "project"
+    kept = ProjectApprovals(folder, str(project))
+    user = User("p", "PROJECT", kept=kept)
+    assert user.approve("edit_file", "diff 1")
+    assert user.seen == [
+        *("diff 1", question("edit_file")),
+        f"Kept for {project}; see /tools.",
+    ]
+    assert user.approve("run_command", "In /tmp:\n  $ ls")
+    assert user.seen[-2] == question("this exact call")
+    assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600, 0o600]
+    assert folder.stat().st_mode & 0o777 == 0o700
+
+    later = User(*["n"] * 5, kept=ProjectApprovals(folder, str(project)))
+    assert later.approve("edit_file", "diff 2")
+    assert later.approve("run_command", "In /tmp:\n  $ ls")
+    assert later.seen == []
+    assert not later.approve("run_command", "In /tmp:\n  $ ls -a")
+    assert not later.approve("write_file", "diff 2")
+    assert not later.approve("edit_file", "diff 2", origin="another server")
+    for other in (
+        ProjectApprovals(folder, str(tmp_path / "project2")),
+        ProjectApprovals(folder, str(project), "/agents/a.md", "12ab"),
+    ):
+        assert not User("n", kept=other).approve("edit_file", "diff 2")
+
+
+def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path) -> None:
+    agent = ProjectApprovals(tmp_path, str(tmp_path), "/a.py", "12ab")
+    assert User("p", kept=agent).approve("deploy", "deploy:")
+    assert User(kept=ProjectApprovals(tmp_path, str(tmp_path), "/a.py", "12ab")).approve(
+        "deploy", ""
+    )
+    changed = ProjectApprovals(tmp_path, str(tmp_path), "/a.py", "34cd")
+    assert not User("n", kept=changed).approve("deploy", "deploy:")
+
+
+@pytest.mark.parametrize("text", [OUT, POWERFUL])
+def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
+    kept = ProjectApprovals(tmp_path / "kept", str(tmp_path))
+    user = User("p", "p", "n", kept=kept)
+    assert user.approve("edit_file", "diff")
+    assert not user.approve("edit_file", text)
+    assert user.seen[-1] == "Run? [y]es / [n]o / [a]lways this session (this exact call) "
+    assert not user.approve("edit_file", text)
+    assert [approval.call for approval in kept.all()] == [""]
+
+
+def test_a_call_of_great_length_is_not_kept(tmp_path: Path) -> None:
+    user = User("n", kept=ProjectApprovals(tmp_path, str(tmp_path)))
+    assert not user.approve("run_command", f"In /tmp:\n  $ {'x' * 5_000}")
+    assert "roject" not in user.seen[-1]
+
+
+@pytest.mark.parametrize(
+    ("damage", "reason"),
+    [
+        (lambda path: path.write_text("{}"), "it is damaged"),
+        (lambda path: path.write_bytes(b""), "it is damaged"),
+        (lambda path: path.write_text(path.read_text().replace("edit", "edIt")), "it is damaged"),
+        (lambda path: (path.unlink(), path.mkdir()), "it is not a regular file"),
+        (lambda path: (path.unlink(), path.symlink_to("/etc/hosts")), "too many levels"),
+    ],
+)
+def test_a_damaged_file_is_named_and_the_user_is_asked_again(
+    tmp_path: Path, damage: Callable[[Path], object], reason: str
+) -> None:
+    kept = ProjectApprovals(tmp_path / "kept", str(tmp_path))
+    assert User("p", kept=kept).approve("edit_file", "diff")
+    (path,) = kept.folder.iterdir()
+    damage(path)
+    user = User("n", kept=kept)
+    assert not user.approve("edit_file", "diff")
+    told, _, asked = user.seen
+    assert told.startswith(f"{path} is not used: {reason}")
+    assert asked == question("edit_file")
+    assert kept.all() == []
+
+
+def test_an_approval_that_cannot_be_kept_counts_once(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    user = User("p", "n", kept=ProjectApprovals(tmp_path / "file", str(tmp_path)))
+    assert user.approve("edit_file", "diff")
+    assert "It runs this once" in user.seen[-1]
+    assert not user.approve("edit_file", "diff")
+
+
+def test_a_copy_of_an_approval_in_another_file_is_not_one(tmp_path: Path) -> None:
+    """Only the name that the content gives a file makes it count, so that edits do not."""
+    kept = ProjectApprovals(tmp_path / "kept", str(tmp_path))
+    assert User("p", kept=kept).approve("edit_file", "diff")
+    (path,) = kept.folder.iterdir()
+    path.with_name(f"{'0' * 64}.json").write_bytes(path.read_bytes())
+    (first,) = kept.all()
+    kept.revoke(first)
+    assert kept.all() == []
+    assert not User("n", kept=kept).approve("edit_file", "diff")

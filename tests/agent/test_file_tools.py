@@ -15,9 +15,10 @@ from hypothesis import strategies as st
 
 from chat_loop.agent import builtin
 from chat_loop.agent.builtin import SPECS, Workspace, builtin_tools
-from chat_loop.agent.tools import Toolbox, approval
+from chat_loop.agent.tools import Tool, Toolbox
 from chat_loop.errors import ConfigError
 from chat_loop.values import ALLOWED, ToolCall
+from tests.support.approvals import User
 
 NAMES = tuple(SPECS)
 FILES = tuple(name for name in NAMES if name != "run_command")
@@ -36,7 +37,7 @@ class Bench:
             self._approve,
         )
 
-    async def _approve(self, name: str, text: str) -> bool:
+    async def _approve(self, tool: Tool, text: str) -> bool:
         self.asked.append(text)
         return self.answer
 
@@ -323,7 +324,7 @@ def test_what_is_shown_of_a_change_is_what_is_done(
 def test_a_file_that_changed_since_the_question_is_not_overwritten(bench: Bench) -> None:
     path = bench.root / "src" / "a.py"
 
-    async def changing(name: str, text: str) -> bool:
+    async def changing(tool: Tool, text: str) -> bool:
         path.write_text("somebody else's\n")
         return True
 
@@ -401,15 +402,10 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
     bench: Bench, path: str
 ) -> None:
     (bench.root / "hooks").symlink_to(".git")
-    answers = ["always", "no"]
-    asked: list[str] = []
-
-    async def ask(question: str) -> str:
-        asked.append(question)
-        return answers.pop(0)
+    user = User("always", "no")
 
     async def calls() -> list[bool]:
-        box = Toolbox(bench.box.tools, 1000, approval(lambda name, text: None, ask))
+        box = Toolbox(bench.box.tools, 1000, user.approve_call)
         denied = []
         for target in ("src/plain.txt", "src/other.txt", path):
             call = ToolCall("c1", "write_file", json.dumps({"path": target, "text": "x"}))
@@ -417,10 +413,8 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
         return denied
 
     assert asyncio.run(calls()) == [False, False, True]
-    assert [question.partition("session (")[2] for question in asked] == [
-        "write_file) ",
-        "this exact call) ",
-    ]
+    asked = [text.partition("session ")[2] for text in user.seen if text.startswith("Run? ")]
+    assert asked == ["/ [p]roject (write_file) ", "(this exact call) "]
 
 
 def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
@@ -447,7 +441,7 @@ def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
 def test_a_path_that_is_turned_outside_after_the_question_is_not_followed(
     bench: Bench, tmp_path: Path
 ) -> None:
-    async def turning(name: str, text: str) -> bool:
+    async def turning(tool: Tool, text: str) -> bool:
         (bench.root / "new").symlink_to(tmp_path)
         return True
 

@@ -541,10 +541,10 @@ def test_what_changes_something_is_shown_first() -> None:
         tool.preview({"invoice": "three"})
     assert tool_of(due).preview is None
 
-    async def no(name: str, text: str) -> bool:
+    async def no(tool: Tool, text: str) -> bool:
         return False
 
-    async def yes(name: str, text: str) -> bool:
+    async def yes(tool: Tool, text: str) -> bool:
         return True
 
     def answers(approve: Any) -> list[tuple[str, bool]]:

@@ -15,7 +15,7 @@ import yaml
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_connection import TOO_LARGE
 from chat_loop.agent.mcp_servers import McpServers, ServerState
-from chat_loop.agent.tools import Toolbox
+from chat_loop.agent.tools import Tool, Toolbox
 from chat_loop.config import McpServer, choose_servers, parse
 from chat_loop.errors import UsageError
 from chat_loop.values import ToolCall
@@ -111,7 +111,7 @@ def test_calls_run_together_and_the_user_is_asked_about_each() -> None:
     async def act(offered: Offered) -> None:
         asked: list[str] = []
 
-        async def approve(name: str, shown: str) -> bool:
+        async def approve(tool: Tool, shown: str) -> bool:
             asked.append(shown)
             return "no" not in shown
 
@@ -148,6 +148,9 @@ def test_the_config_says_which_tools_there_are_and_which_run_unasked(tmp_path: P
             "free_fail": False,
         }
         assert not offered.servers.needs_approval("free", "fail")
+        origins = {tool.origin for tool in offered.tools.values()}
+        assert len(origins) == 3
+        assert all(str(tmp_path) in origin for origin in origins)  # with the command
 
     script = {"pages": [listing("echo", "add", "fail")]}
     with_servers(
@@ -293,7 +296,7 @@ def test_a_call_that_is_cancelled_is_cancelled_at_the_server(tmp_path: Path) -> 
         await until_recorded(tmp_path, "notifications/cancelled caller cancelled")
         assert await offered.call("raw_echo") == "hello", "the connection goes on"
 
-    async def allowed(name: str, shown: str) -> bool:
+    async def allowed(tool: Tool, shown: str) -> bool:
         return True
 
     script = {"pages": [listing("hang", "echo")], "results": {"echo": text("hello")}}

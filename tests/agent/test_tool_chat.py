@@ -219,6 +219,65 @@ def test_tools_are_listed(tmp_path: Path, server: Loopback) -> None:
         )
 
 
+def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
+    tmp_path: Path, server: Loopback
+) -> None:
+    edits = [("edit_file", {"path": "a.txt", "old": f"{n}", "new": f"{n + 1}"}) for n in range(3)]
+    server.enqueue(calling(edits[0]), Reply(chunks=("One.",)))
+    (tmp_path / "project" / ".git").mkdir(parents=True)
+    file = tmp_path / "project" / "a.txt"
+    file.write_text("0\n")
+    with chatting(tmp_path, server) as chat:
+        chat.line("go")
+        chat.wait_for(f"{ASKED}edit_file)", PATIENCE)
+        chat.line("p")
+        chat.wait_for("One.", PATIENCE)
+        assert f"Keptfor{tmp_path / 'project'};see/tools." in "".join(chat.text().split())
+        chat.ctrl("d")
+        assert chat.exit_code(PATIENCE) == 0
+    assert {path.name for path in (tmp_path / "project").iterdir()} == {".git", "a.txt"}
+    server.enqueue(
+        calling(edits[1]), Reply(chunks=("Two.",)), calling(edits[2]), Reply(chunks=("Three.",))
+    )
+    with chatting(tmp_path, server) as chat:
+        chat.line("go on")
+        chat.wait_for("Two.", PATIENCE)
+        assert file.read_text() == "2\n"
+        chat.line("/tools")
+        chat.wait_for("  1  edit_file\n", PATIENCE)
+        chat.line("/tools revoke 2")
+        chat.wait_for("/tools takes a number from 1 to 1.", PATIENCE)
+        chat.line("/tools revoke 1")
+        chat.wait_for("Asks again: edit_file", PATIENCE)
+        chat.mark()
+        chat.line("go on")
+        chat.wait_for(ASKED, PATIENCE, output=True)
+        chat.line("n")
+        chat.wait_for("Three.", PATIENCE, output=True)
+    assert file.read_text() == "2\n"
+
+
+def test_an_approval_holds_for_the_file_of_the_agent_as_it_is(
+    tmp_path: Path, server: Loopback
+) -> None:
+    agent, done = tmp_path / "clerk.md", tmp_path / "done"
+    keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
+    command = calling(("run_command", {"command": f"echo on >> {done}"}))
+
+    def asked(prompt: str, answers: bytes) -> int:
+        agent.write_text(f"---\ntools: [run_command]\nmodel: openai:gpt-test\n---\n{prompt}\n")
+        server.enqueue(command, Reply(chunks=("Done.",)))
+        ended = run(tmp_path, "--agent", str(agent), stdin=b"go\n" + answers, keys=keys)
+        return ended.stdout.decode().count(ASKED)
+
+    assert asked("Be kind.", b"p\n") == 1
+    assert asked("Be kind.", b"") == 0
+    assert asked("Be quick.", b"") == 1
+    assert done.read_text() == "on\non\n"
+    text = run(tmp_path, "--agent", str(agent), stdin=b"/tools\n", keys=keys).stdout.decode()
+    assert f"1  run_command (agent {agent}): In {Path.cwd()}: $ echo on >> {done}" in text
+
+
 def headless(home: Path, server: Loopback, *arguments: str) -> tuple[int, str, str]:
     keys = {"OPENAI_API_KEY": "sk-test", "OPENAI_BASE_URL": f"{server.url}/v1"}
     ended = run(home, "--model", "openai:gpt-test", *arguments, keys=keys)

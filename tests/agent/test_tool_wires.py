@@ -18,6 +18,7 @@ from chat_loop.agent.agent import Agent
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.functions import tool_of
+from chat_loop.agent.tools import Tool
 from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import ToolDenied
 from chat_loop.events import Event, TextDelta, ToolReturned
@@ -141,8 +142,8 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
     server.enqueue(Sent(calls=(edit,)), Sent(chunks=("Not done.",)))
     asked: list[tuple[str, str]] = []
 
-    async def yes(name: str, text: str) -> bool:
-        asked.append((name, text))
+    async def yes(tool: Tool, text: str) -> bool:
+        asked.append((tool.spec.name, text))
         return True
 
     turns = Turns(tmp_path / "sessions", make(server.url))
@@ -154,7 +155,7 @@ def test_files_are_changed_by_a_model_and_nobody_is_asked_where_nobody_is(
         await turns.ask("Write it")
         (project / "a.txt").unlink()
 
-        async def refusing(name: str, text: str) -> bool:
+        async def refusing(tool: Tool, text: str) -> bool:
             raise ToolDenied("Not run: there is nobody to ask.", "Go on without it.")
 
         turns.agent = Agent(

@@ -150,6 +150,7 @@ EXPECTED = {
     "show": (OLD.header.id[:-1], OLD.header.id),
     "quote": (OLD.header.id[:-1], OLD.header.id),
     "sessions": ("", "all"),
+    "tools": ("", "revoke"),
     "resume": ("", "last"),
     "config": ("displax", ""),
     "export": ("", "html"),

@@ -10,6 +10,7 @@ from msgspec.structs import replace
 
 from chat_loop.agent.agent import Agent
 from chat_loop.agent.builtin import SPECS, builtin_tools
+from chat_loop.agent.tools import Tool
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.events import Event, ToolReturned
@@ -48,7 +49,7 @@ def test_files_that_were_changed_and_tools_that_were_used(tmp_path: Path) -> Non
     ]
     provider = ScriptedProvider(steps=steps, calls_tools=True)
 
-    async def approve(name: str, text: str) -> bool:
+    async def approve(tool: Tool, text: str) -> bool:
         return "refused" not in text
 
     clock = Clock()

@@ -28,6 +28,7 @@ from chat_loop.loop import ChatLoop
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.values import Window
+from tests.support.approvals import NOTHING
 from tests.support.providers import entry
 from tests.support.screens import Script, models
 from tests.support.scripted_chat import Clock, words
@@ -113,6 +114,7 @@ def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
         display=display,
         reader=reader,
         models=models(()),
+        approvals=NOTHING,
         library=Library(directory),
     )
     return ChatLoop(chat)

@@ -38,6 +38,7 @@ from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage
+from tests.support.approvals import NOTHING
 from tests.support.screens import Script, models
 from tests.support.scripted_chat import Clock
 
@@ -227,6 +228,7 @@ class CountedChat:
             display=display,
             reader=reader,
             models=models(self.others),  # type: ignore[arg-type]
+            approvals=NOTHING,
             library=Library(self.directory),
         )
         loop = ChatLoop(chat)

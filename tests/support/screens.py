@@ -23,6 +23,7 @@ from chat_loop.providers import Provider
 from chat_loop.providers.choose import Candidate, Models
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
+from tests.support.approvals import NOTHING
 from tests.support.scripted_chat import Clock, Model, Step, Talk
 
 Line = str | type[KeyboardInterrupt] | Callable[[Talk], None]
@@ -172,6 +173,7 @@ class Screen:
             reader=reader,
             can_ask=asks,
             models=models(others),
+            approvals=NOTHING,
             library=Library(directory),
             memory=project_memory,
             templates=Templates(prompts, registry.names()),

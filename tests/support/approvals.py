@@ -1,0 +1,54 @@
+"""A user who answers the questions about tool calls, and approvals that are kept nowhere."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from chat_loop.agent.approval import ProjectApprovals
+from chat_loop.agent.tools import Tool
+from chat_loop.commands.tools import ToolApproval
+from chat_loop.values import ToolSpec
+
+NOTHING = ProjectApprovals(Path("/nonexistent/approved-calls"), "/project")
+
+
+class User:
+    """Answers one after the other; `seen` is what was shown and asked."""
+
+    def __init__(self, *answers: str, kept: ProjectApprovals = NOTHING) -> None:
+        self.answers = list(answers)
+        self.seen: list[str] = []
+        display: Any = self
+        self.approve_call = ToolApproval(display, display, kept).approve
+
+    def stop_waiting(self) -> None:
+        """There is nothing to stop."""
+
+    def begin_waiting(self) -> None:
+        """There is nothing to wait for."""
+
+    def proposal(self, text: str) -> None:
+        self.seen.append(text)
+
+    def prose(self, text: str, style: str) -> None:
+        self.seen.append(text)
+
+    def warn(self, *texts: str) -> None:
+        self.seen.append(" ".join(texts))
+
+    async def ask(self, question: str) -> str:
+        self.seen.append(question)
+        return self.answers.pop(0).strip().lower()  # as every reader does
+
+    def approve(self, name: str, text: str, origin: str = "") -> bool:
+        return asyncio.run(self.approve_call(tool_named(name, origin), text))
+
+
+def tool_named(name: str, origin: str = "") -> Tool:
+    async def run(given: Mapping[str, object]) -> str:
+        return ""
+
+    return Tool(ToolSpec(name, "", {}), run, origin=origin)
