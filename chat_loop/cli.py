@@ -134,7 +134,7 @@ def _dispatch(arguments: list[str], instant: start.InstantPrompt | None) -> int:
 
     options = parse(arguments)
     name = options.command or "sessions"
-    if name in ("doctor", "completion"):  # one reads the config itself, one needs none
+    if name in ("doctor", "tour", "completion"):  # they need no config, or read it themselves
         return int(import_module(f"chat_loop.subcommands.{name}").run(options))
     from chat_loop import config, redact
     from chat_loop.providers import catalogue

@@ -11,6 +11,7 @@ import shlex
 import subprocess
 import sys
 import threading
+from collections.abc import Callable
 from importlib import import_module
 
 from msgspec.structs import replace
@@ -27,10 +28,9 @@ from chat_loop.commands.view import status_of
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
-from chat_loop.display.greeting import greeting, offer
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
-from chat_loop.display.status import status_line
+from chat_loop.display.status import greeting, offer, status_line
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.events import Event, SessionSealed
@@ -49,11 +49,11 @@ SWITCH_SECONDS = 0.0005
 """How long the loader may delay the echo of a key at a time; Python's 5 ms add up."""
 
 
-def run(app: App) -> int:
+def run(app: App, agent: Agent | None = None, loop: Callable[[Chat], ChatLoop] = ChatLoop) -> int:
     """Chat until the user leaves; return the exit code."""
-    agent = app.agent()
+    agent = agent or app.agent()
     with nonblocking_output():
-        code = asyncio.run(Interactive(app, agent).run())
+        code = asyncio.run(Interactive(app, agent).run(loop))
         if code < SIGNAL_EXIT_BASE:  # a signal does not wait for the terminal
             drain(sys.stdout)
     return code
@@ -132,7 +132,7 @@ class Interactive:
         )
         self._completer = CommandCompleter(self._chat)
 
-    async def run(self) -> int:
+    async def run(self, loop: Callable[[Chat], ChatLoop]) -> int:
         """Chat until the user leaves or a signal comes; return the exit code."""
         app, chat, task = self._app, self._chat, asyncio.current_task()
         assert task is not None
@@ -141,7 +141,7 @@ class Interactive:
             self._begin()
             await self._reader.start()
             commands, message = self._first_commands, app.options.message
-            return await ChatLoop(chat).run(*commands, message=message, chooses=app.chooses_first)
+            return await loop(chat).run(*commands, message=message, chooses=app.chooses_first)
         except asyncio.CancelledError:
             if not received:
                 raise

@@ -57,7 +57,7 @@ class ChatLoop:
             try:
                 await self._begin(lines, message, chooses=chooses)
                 while True:
-                    line = await self._read()
+                    line = await self.read()
                     if line or chat.replacing is not None:
                         await self.handle(line)
             except (Quit, EOFError):
@@ -90,7 +90,7 @@ class ChatLoop:
             self._failed = not self.chat.can_ask
             self._reader.hold()
 
-    async def _read(self) -> str:
+    async def read(self) -> str:
         """Return the next entry; Ctrl-C cancels an edit, or shows how to leave."""
         preparing = asyncio.ensure_future(self._prepare_exit())
         try:

@@ -19,7 +19,7 @@ BROWSE = "browse"
 """The value of `--resume` alone: the user chooses."""
 SHELLS = ("bash", "zsh", "fish")
 HELP = {"-h", "--help"}
-COMMANDS = ("sessions", "mcp", "agents", "models", "providers", "doctor", "completion")
+COMMANDS = ("sessions", "mcp", "agents", "models", "providers", "doctor", "tour", "completion")
 SESSION = "a number of the list, an id, words of its name, or last"
 USAGE = """\
 chat-loop [OPTIONS] [MESSAGE]
@@ -320,6 +320,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("doctor", "check the installation and suggest fixes", more=DOCTOR)
     _flag(made, "--online", "send the model one small question")
     _json(made)
+    add("tour", "try it in a minute: no key, no network, nothing is kept")
     codes = "Exit codes: 0 done, 2 misused."
     made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")

@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable
 from datetime import datetime
-from typing import TextIO
 
 from msgspec import Struct
 from msgspec.structs import asdict
@@ -19,6 +18,7 @@ from chat_loop.display.screen import SOON_SECONDS
 from chat_loop.display.text import cut_to, printable
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
+from chat_loop.input.start import columns
 from chat_loop.values import size_text
 
 DRAWN_SECONDS = 0.1
@@ -41,14 +41,6 @@ def out(text: str | bytes) -> None:
         raise
     except OSError as error:
         raise OutputError(error) from error
-
-
-def terminal_columns(stream: TextIO | None = None) -> int:
-    """Return the columns of the terminal behind a stream or standard output; 0 without one."""
-    try:
-        return os.get_terminal_size((stream or sys.stdout).fileno()).columns or 80
-    except (OSError, ValueError):
-        return 0
 
 
 def err(text: str) -> None:
@@ -132,8 +124,7 @@ class Meter:
     def _draw(self, text: str, *, at_once: bool = False) -> None:
         now = time.monotonic()
         if self._terminal and (at_once or now - self._drawn >= DRAWN_SECONDS):
-            columns = terminal_columns(sys.stderr)
-            sys.stderr.write(f"\r{cut_to(text, columns - 1)}\x1b[K")
+            sys.stderr.write(f"\r{cut_to(text, columns(sys.stderr) - 1)}\x1b[K")
             sys.stderr.flush()
             self._drawn = now
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TextIO
 
 from chat_loop.display.markdown.theme import theme_of
-from chat_loop.display.plain import terminal_columns
 from chat_loop.display.text import printable
+from chat_loop.input.start import columns
 
 if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
@@ -97,7 +96,7 @@ def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> Mark
 
     return MarkdownStream(
         theme_of(theme),
-        lambda: terminal_columns(out) or shutil.get_terminal_size().columns,
+        lambda: columns(out),
         leads=leads,
         wraps=wraps,
     )

@@ -1,7 +1,8 @@
-"""The status line (pure), shortened to fit; its numbers are those of /info and /context."""
+"""The status line, with the numbers of /info and /context, and the lines of a start (pure)."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from msgspec import Struct
@@ -61,3 +62,23 @@ def status_line(status: Status, parts: Sequence[str], width: int) -> str:
         if cells(line) <= width:
             return line
     return cut_to(line, width)
+
+
+def offer(name: str, when: str, columns: int) -> str:
+    """Return the offer to resume a session, on one line of at most `columns` where it fits."""
+    rest = f' ({when}) · type "resume last" to continue'
+    room = columns - len(f"Last time: {rest}") - 1
+    return f"Last time: {cut_to(one_line(name, 50), max(room, 10))}{rest}"
+
+
+def greeting(model: str, directory: str) -> tuple[str, ...]:
+    """Return the welcome of the first start."""
+    home = os.path.expanduser("~")  # noqa: PTH111 - Path's own fails where there is no home
+    if directory.startswith(f"{home}/") and home != "/":
+        directory = f"~{directory.removeprefix(home)}"
+    return (
+        f"Welcome. Using {one_line(model, 60)}. /model to switch.",
+        f"Conversations are markdown files in {one_line(directory, 400)}",
+        "exit saves and quits; resume picks up later.",
+        "Long conversations are compacted automatically. Esc stops, @path adds a file.",
+    )

@@ -53,7 +53,7 @@ from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Mode, bindings
 from chat_loop.input.layout import composer_layout
-from chat_loop.input.lines import Reader, clean
+from chat_loop.input.lines import EDIT_HINT, Reader, clean
 from chat_loop.input.pastes import Pastes
 from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
 
@@ -72,7 +72,6 @@ TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
 MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
-EDIT_HINT = "your last message: Enter resends it, Ctrl-C cancels"
 
 
 class Entry(Struct):
@@ -259,9 +258,9 @@ class Composer(Reader):
         self._take_back(self._last_entry)
         self._entries.extend(leaves)
 
-    def offer(self, text: str) -> bool:
+    def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
-        self._mode.offered = True
+        self._mode.offered = hint
         return True
 
     def enter(self, text: str) -> None:
@@ -433,7 +432,7 @@ class Composer(Reader):
         if self._mode.multiline:
             text = MULTILINE_HINT
         elif self._mode.offered:
-            text = EDIT_HINT
+            text = self._mode.offered
         else:
             if not self._busy or self._status_columns != size.columns:
                 self._status_text, self._status_columns = self._status(), size.columns

@@ -38,15 +38,15 @@ ANSI_SEQUENCES.update(dict.fromkeys(NEWLINES, Keys.ControlJ))
 
 class Mode(Struct):
     """The state of the entry that is typed. `multiline`: two backslashes began it, and an empty
-    line ends it. `offered`: it began with a text to be changed, which Ctrl-C gives up at once.
+    line ends it. `offered`: the hint on the text that it began with, which Ctrl-C gives up.
     """
 
     multiline: bool = False
-    offered: bool = False
+    offered: str = ""
 
     def reset(self) -> None:
         """Begin a new entry."""
-        self.multiline = self.offered = False
+        self.multiline, self.offered = False, ""
 
 
 def bindings(

@@ -14,6 +14,7 @@ from chat_loop.input.start import PROMPT
 
 MULTILINE_MARK = "\\\\"
 """A line that is only this begins an entry of several lines, which an empty line ends."""
+EDIT_HINT = "your last message: Enter resends it, Ctrl-C cancels"
 LONGEST_LINE = 64 << 20
 """Bytes; a longer line of a pipe is refused."""
 
@@ -50,8 +51,8 @@ class Reader:
     def put_back(self) -> None:
         """Put the last entry back into the line, where there is an editor."""
 
-    def offer(self, text: str) -> bool:
-        """Put `text` into the line to be changed; return False where there is no editor."""
+    def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
+        """Put `text` into the line to be changed, with a hint; return False without an editor."""
         return False
 
     async def edit(self, text: str) -> str:

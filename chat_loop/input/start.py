@@ -10,7 +10,7 @@ import contextlib
 import os
 import sys
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, TextIO, TypeVar
 
 from chat_loop import __version__
 
@@ -48,12 +48,12 @@ def styled(text: str, style: str) -> str:
     return f"\x1b[{style}m{text}\x1b[0m"
 
 
-def columns() -> int:
-    """Return the width of the terminal; 80 where it is unknown."""
+def columns(stream: TextIO | None = None, unknown: int = 80) -> int:
+    """Return the width of the terminal behind a stream or standard output, else `unknown`."""
     try:
-        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
-    except OSError:
-        return 80
+        return os.get_terminal_size((stream or sys.stdout).fileno()).columns or 80
+    except (OSError, ValueError):
+        return unknown
 
 
 class Terminal:

@@ -31,7 +31,8 @@ SETUP_HINT = """Ways to get one:
   start Ollama, LM Studio, llama-server or vLLM on this machine
   chat-loop models install       (an embedded model: no key, no network afterwards)
   chat-loop --model compatible:MODEL --base-url URL
-  chat-loop providers            (all of them, and what each still needs)"""
+  chat-loop providers            (all of them, and what each still needs)
+To look around without one: chat-loop tour"""
 
 
 ADAPTERS: Mapping[Kind, type[WireProvider]] = {

@@ -28,6 +28,7 @@ class EchoProvider:
     name, model = "scripted", "echo"
     first_event_seconds = 120.0
     calls_tools = False
+    pause_seconds = 0.0
 
     def __init__(self, window: Window | None = None, *, takes_images: bool = False) -> None:
         self.window, self.takes_images = window or Window(128_000), takes_images
@@ -50,7 +51,7 @@ class EchoProvider:
         reply = self.reply(request)
         for word in re.findall(r"\S+\s*|\s+", reply.text):
             yield TextDelta(word)
-            await asyncio.sleep(0)
+            await asyncio.sleep(self.pause_seconds)
         for call in reply.calls:
             yield ToolCalled(call)
         prompt = sum(len(text.split()) for text in request.texts)

@@ -27,6 +27,7 @@ from chat_loop.display import plain
 from chat_loop.display.rows import unlisted_text
 from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import install_hint
+from chat_loop.input.start import columns
 from chat_loop.library.index import stale_count
 from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
@@ -80,14 +81,14 @@ class Installation(Struct, frozen=True):
 
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is made; return 1 when there is a problem."""
-    columns, report = plain.terminal_columns(), []
+    width, report = columns(unknown=0), []
     for finding in findings(options):
         report.append(finding)
         text, hint = one_line(finding.text, 1_000), one_line(finding.hint, 1_000)
         lines = [f"{SIGNS[finding.state]} {finding.name:<15} {text}"]
         lines += [f"{'':18}→ {hint}"] if hint else []
         for line in () if options.as_json else lines:
-            plain.out((wrapped(line, columns - 1, 18) if columns else line) + "\n")
+            plain.out((wrapped(line, width - 1, 18) if width else line) + "\n")
     states = [finding.state for finding in report]
     problems, warnings = states.count("problem"), states.count("warning")
     if options.as_json:

@@ -15,7 +15,6 @@ from chat_loop.providers.models.install import install
 from chat_loop.providers.models.store import CATALOGUE, EmbeddedModel
 from chat_loop.values import size_text
 
-RUNTIME = "xllamacpp"
 CHOICES = sorted(CATALOGUE, key=lambda model: not model.recommended)
 """The embedded models, the recommended one first."""
 
@@ -65,8 +64,8 @@ def ensure_installed(directory: Path) -> str:
 def fetch(model: EmbeddedModel, directory: Path) -> None:
     """Install a model, with progress on a terminal. Raises ModelError."""
     out(f"{model.title}, {size_text(model.size)}. {model.notice}\n")
-    if find_spec(RUNTIME) is None:
-        err(f"The package {RUNTIME}, which runs it, is missing: {install_hint('local')}")
+    if find_spec("xllamacpp") is None:
+        err(f"The package xllamacpp, which runs it, is missing: {install_hint('local')}")
     meter = Meter()
     try:
         path = install(model, directory, meter.show)

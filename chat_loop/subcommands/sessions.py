@@ -14,9 +14,10 @@ from msgspec.structs import asdict, replace
 from chat_loop.commands.references import find_session
 from chat_loop.conversation.options import costs
 from chat_loop.display import rows as drawn
-from chat_loop.display.plain import Meter, err, out, out_json, terminal_columns
+from chat_loop.display.plain import Meter, err, out, out_json
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
+from chat_loop.input.start import columns
 from chat_loop.library import lineage
 from chat_loop.library.filters import filter_of, moment_of
 from chat_loop.library.index import FIGURES
@@ -109,7 +110,7 @@ class SessionActions:
         if not rows:
             hidden = bool(newest_first(self.sessions.directory))
             err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
-        width, now = terminal_columns(), self.sessions.now()
+        width, now = columns(unknown=0), self.sessions.now()
         labels = [str(numbers.get(row.id, "")) for row in rows]
         table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)
         lines = [table.line(at, width or PIPE_COLUMNS) for at in range(len(rows))]

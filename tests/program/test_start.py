@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from wcwidth import width
 
-from chat_loop.display.greeting import greeting, offer
+from chat_loop.display.status import greeting, offer
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Session

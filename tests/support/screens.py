@@ -70,7 +70,7 @@ class Script(Reader):
     def put_back(self) -> None:
         self.again.append(self.typed)
 
-    def offer(self, text: str) -> bool:
+    def offer(self, text: str, hint: str = "") -> bool:
         if self.offered is not None:
             self.offered.append(text)
         return self.offered is not None

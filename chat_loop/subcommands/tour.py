@@ -1,0 +1,111 @@
+"""`chat-loop tour`: the program itself on a scripted model; each line is typed already."""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import tempfile
+import tomllib
+from collections import deque
+from collections.abc import Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from chat_loop import config, interactive
+from chat_loop.app import App
+from chat_loop.commands.chat import Chat
+from chat_loop.display.plain import out
+from chat_loop.input.start import columns
+from chat_loop.loop import ChatLoop
+from chat_loop.options import parse
+from chat_loop.providers.scripted import EchoProvider
+from chat_loop.values import Message, Request
+
+Step = Mapping[str, str]
+"""A sentence, the line to enter after it, and the model's reply to that line, if it is known."""
+HINT = "Enter runs this line, Ctrl-C ends the tour"
+SETTINGS = config.Config(
+    model="scripted:tour",
+    discover_servers=False,
+    memory=config.MemoryConfig(enabled=False),
+    search=config.SearchConfig(meaning=False),
+    summary=config.SummaryConfig(on_exit="wait"),
+)
+END = """
+That was the tour; its sessions are deleted. To start for real:
+  chat-loop providers   shows which models you can use
+  chat-loop             starts a chat; /help lists its commands
+"""
+
+
+def run(options: argparse.Namespace) -> int:
+    """Run the program once for each part of the tour; return the exit code."""
+    text = Path(__file__).with_suffix(".toml").read_text("utf-8")
+    runs: dict[str, list[Step]] = tomllib.loads(text)
+    steps = [step for name in runs for step in runs[name]]
+    chosen, model = parse(["--plain"] if options.plain else []), ScriptedModel(steps)
+    with tempfile.TemporaryDirectory(prefix="chat-loop-tour-", ignore_cleanup_errors=True) as home:
+        paths = config.Paths(Path(home) / "config.yaml", Path(home))
+        paths.sessions(SETTINGS).mkdir(mode=0o700)  # else the program greets a newcomer
+        for name in runs:
+            app, todo = App(chosen, SETTINGS, paths, None), deque(runs[name])
+            agent = replace(app.agent(), provider=model)
+            code = interactive.run(app, agent, partial(GuidedLoop, todo, steps))
+            if code or todo:
+                out("You left the tour; its sessions are deleted.\n")
+                return code
+    out(END)
+    return 0
+
+
+class GuidedLoop(ChatLoop):
+    """A chat that offers the line of the next step until it is entered; a pipe enters it itself."""
+
+    def __init__(self, todo: deque[Step], steps: Sequence[Step], chat: Chat) -> None:
+        super().__init__(chat)
+        self._todo, self._steps = todo, steps
+
+    async def read(self) -> str:
+        """Show the next step, and return the next entry; Ctrl-C ends the tour."""
+        step, reader = self._todo[0], self.chat.reader
+        number = f"{self._steps.index(step) + 1}/{len(self._steps)}"
+        self._display.out.end_exchange()
+        self._display.prose(f"{number} · {step['text']}", "bold cyan")
+        if not reader.offer(step["line"], HINT):
+            reader.enter(step["line"])
+        try:
+            line = await reader.read()
+        except KeyboardInterrupt:
+            self._quits = True
+            raise asyncio.CancelledError from None
+        if line.strip() == step["line"]:
+            self._todo.popleft()
+        return line
+
+
+class ScriptedModel(EchoProvider):
+    """Answers from the script, and other questions with the line of a summary that fits best."""
+
+    model = "tour"
+
+    def __init__(self, steps: Sequence[Step]) -> None:
+        super().__init__()
+        self._replies = {step["line"]: step.get("reply") for step in steps}
+        self.pause_seconds = 0.02 if columns(unknown=0) else 0.0
+
+    def reply(self, request: Request) -> Message:
+        if request.grammar is not None:
+            return super().reply(request)
+        asked = request.messages[-1].text
+        words = re.findall(r"\w{4,}", asked.lower())
+        given = "\n".join(message.text for message in request.messages)
+        lines = re.findall(r"^[-+] (.+?)(?: \[[^\]]*\])?$", given, re.MULTILINE)
+        fitting = [(sum(word in line.lower() for word in words), line) for line in lines]
+        shared, line = max(fitting, default=(0, ""))
+        text = f"My context says: “{line}”" if shared else "This is not in my script."
+        if "\n" in asked:  # a restored context
+            text = "I have read the summary and can continue."
+        return Message("assistant", self._replies.get(asked) or text)
