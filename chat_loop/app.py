@@ -21,8 +21,10 @@ from chat_loop.agent.agent_files import Definition, agent_config, apply_definiti
 from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.ask import CallLimits
 from chat_loop.agent.mcp_servers import McpServers, servers_of
+from chat_loop.agent.spending import Spending
 from chat_loop.agent.tools import Tool
-from chat_loop.config import Config, Paths, choose_servers
+from chat_loop.config import Config, LimitsConfig, Paths, choose_servers
+from chat_loop.conversation.options import costs
 from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
@@ -78,12 +80,15 @@ class App:
     def agent(self) -> Agent:
         """Return the agent. Raises UsageError, NoProvider, ModelError, ConfigError."""
         config, options = self.config, self.options
+        spending = None
+        if config.limits != LimitsConfig():
+            spending = Spending(config.limits, costs(config), self.sessions)
         agent = Agent(
             name=config.agent.name,
             system_prompt=config.agent.system_prompt,
             provider=self._provider(),
             tools=self._tools(),
-            limits=CallLimits(tool=config.tools.timeout),
+            limits=CallLimits(tool=config.tools.timeout, spending=spending),
             steps=config.tools.max_steps,
             max_tokens=options.max_tokens,
         )

@@ -91,6 +91,11 @@ class AutoCompactConfig(Section, frozen=True):
     compact_on_resume: bool = False
 
 
+class LimitsConfig(Section, frozen=True):
+    session_cost: Annotated[float, Meta(ge=0)] = 0.0
+    day_cost: Annotated[float, Meta(ge=0)] = 0.0
+
+
 class MemoryConfig(Section, frozen=True):
     enabled: bool = True
     max_tokens: TokenLimit = 1500
@@ -178,6 +183,7 @@ class Config(Section, frozen=True):
     restoration: RestorationConfig = RestorationConfig()
     context: ContextConfig = ContextConfig()
     auto_compact: AutoCompactConfig = AutoCompactConfig()
+    limits: LimitsConfig = LimitsConfig()
     memory: MemoryConfig = MemoryConfig()
     status: tuple[StatusPart, ...] = STATUS
     input: InputConfig = InputConfig()

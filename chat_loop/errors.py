@@ -88,6 +88,10 @@ class RetryableError(ProviderError):
     retryable = True
 
 
+class SpendingLimit(ProviderError):
+    """The request would cost more than the user allowed."""
+
+
 class NoProvider(ProviderError):
     """There is nothing to talk to: no key, no server, no embedded model."""
 

@@ -98,10 +98,10 @@ class Interactive:
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
         memory, servers = app.memory(agent, self._show), app.servers()
+        approval = ToolApproval(self._display, self._reader, app.approvals)
+        limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
         self._conversation = Conversation(
-            replace(
-                agent, approve=ToolApproval(self._display, self._reader, app.approvals).approve
-            ),
+            replace(agent, approve=approval.approve, limits=limits),
             sessions,
             count=self._counter.count,
             show=self._show,
@@ -185,6 +185,14 @@ class Interactive:
         sys.stdout.flush()
         if has_commands or app.options.message or not has_editor:
             self._load_behind()
+
+    async def _confirm(self, text: str, question: str) -> bool:
+        """Ask about a request that would pass a spending limit."""
+        self._display.stop_waiting()
+        self._display.warn(text)
+        agrees = await self._chat.confirm(question)
+        self._display.begin_waiting()
+        return agrees
 
     def _status(self) -> str:
         status = status_of(self._conversation, self._conversation.options.cost)

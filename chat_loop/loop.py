@@ -21,7 +21,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, Quit, Unknown, registry
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, UsageError
+from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError
 
 if TYPE_CHECKING:
     from chat_loop.conversation.reading import QueryFile
@@ -42,7 +42,7 @@ class ChatLoop:
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
         self._failed = False
-        """A first command failed, and nobody was there to go on otherwise."""
+        """What nobody was there to decide about could not be done."""
 
     async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
         """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,
@@ -201,6 +201,9 @@ class ChatLoop:
         except ChatLoopError as error:
             self._show_failure(error)
             self._reader.hold()
+            if isinstance(error, SpendingLimit) and not self.chat.can_ask:
+                self._failed = True
+                raise Quit from error
         if any(exchange.failed for exchange in conversation.session.exchanges[-1:]):
             note = "The model will not see this message again; /retry resends it."
             display.prose(note, "dim")

@@ -11,7 +11,7 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from msgspec import Struct
 
@@ -20,11 +20,14 @@ from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCall
 from chat_loop.providers import Provider
 from chat_loop.values import Request
 
+if TYPE_CHECKING:
+    from chat_loop.agent.spending import Confirm, Spending
+
 MAX_PAUSE = 30.0  # seconds between two attempts, unless the server asks for more
 
 
 class CallLimits(Struct, frozen=True, kw_only=True):
-    """Limits of one call, in seconds but for `attempts`."""
+    """Limits of one call, in seconds but for `attempts` and `spending`, of which `confirm` asks."""
 
     attempts: int = 5
     first_pause: float = 1.0
@@ -35,13 +38,24 @@ class CallLimits(Struct, frozen=True, kw_only=True):
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     jitter: Callable[[], float] = random.random
     clock: Callable[[], float] = time.monotonic
+    spending: Spending | None = None
+    confirm: Confirm | None = None
 
 
-async def ask(
+def ask(
     provider: Provider, request: Request, limits: CallLimits | None = None
 ) -> AsyncGenerator[Event]:
     """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError."""
     limits = limits or CallLimits()
+    events = _attempts(provider, request, limits)
+    if limits.spending is None:
+        return events
+    return limits.spending.watch(provider, request, events, limits.confirm)
+
+
+async def _attempts(
+    provider: Provider, request: Request, limits: CallLimits
+) -> AsyncGenerator[Event]:
     started = limits.clock()
     attempt = 1
     while True:

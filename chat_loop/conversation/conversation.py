@@ -260,7 +260,8 @@ class Conversation:
         if not self.acknowledges or restoration is None or not restoration.block:
             return
         limits = self.agent.limits
-        limits = replace(limits, attempts=min(2, limits.attempts), max_retry_after=5.0)
+        attempts = min(2, limits.attempts)
+        limits = replace(limits, attempts=attempts, max_retry_after=5.0, confirm=None)
         agent = replace(self.agent, limits=limits)
         block = self.meter.messages(Thread(self.session))[0].text
         limit = min(2048, self.window // 8)  # a small model may not find its end
@@ -398,6 +399,8 @@ class Conversation:
                 hint = f"Staying in this session. {error.hint}"
                 raise errors.SaveError(error.message, hint) from error
         await self.compaction.cancel()
+        if self.agent.limits.spending is not None:
+            self.agent.limits.spending.begin_session()
         if plan is None:
             self._archive_tools = ()
             self.offer_tools(self._server_tools)
@@ -475,6 +478,10 @@ class Conversation:
         if not self.options.use_ai_summary:
             return "later"
         writer = self.options.summarizer or self.agent.provider
+        spending = self.agent.limits.spending
+        usage = Usage(input=self.budget.used, output=self.options.summary.max_tokens)
+        if spending is not None and spending.check(f"{writer.name}:{writer.model}", usage)[1]:
+            return "later"  # nobody is asked at the end
         return self.options.on_exit or ("later" if writer.name == "local" else "background")
 
     async def end(self) -> None:

@@ -74,6 +74,8 @@ class SummaryWriter:
         first = conversation.options.summarizer
         routes = (own,) if first is None else (first, own)
         limits = conversation.agent.limits
+        if quiet or optional:
+            limits = replace(limits, confirm=None)
         options = replace(conversation.options.summary, limits=limits, optional=optional)
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
             options = replace(options, limit=max(options.limit, 600.0))

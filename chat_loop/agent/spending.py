@@ -1,0 +1,137 @@
+"""Spending limits: a request that would pass one is asked about, or refused."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing, suppress
+from datetime import date, datetime
+
+from msgspec import Struct
+
+from chat_loop.config import LimitsConfig
+from chat_loop.errors import SessionError, SpendingLimit
+from chat_loop.events import Event, Finished, Retrying, Warned
+from chat_loop.providers import Provider
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.partial import newest_first
+from chat_loop.sessions.records import ModelChange, Reply
+from chat_loop.tokens import estimate, image_tokens
+from chat_loop.values import Request, Usage, dollars_text
+
+REPLY_TOKENS = 1_000
+"""The expected length of a reply, unless less is asked for."""
+
+Confirm = Callable[[str, str], Awaitable[bool]]
+"""Asks the user, given a sentence and a question."""
+
+
+class Limit(Struct):
+    """A limit of `step` dollars, none if that is 0; a consent allows more `steps`."""
+
+    name: str
+    step: float
+    spent: float = 0.0
+    steps: int = 1
+
+    def is_passed_by(self, price: float) -> bool:
+        """Return True when a request of this price costs more than is allowed."""
+        return bool(self.step and price) and self.spent + price > self.step * self.steps
+
+
+class Spending:
+    """Counts the estimated cost of all requests: of the open session with its compactions, and of
+    the day with the saved sessions. `cost(provider:model, usage)` is None for an unknown price.
+    """
+
+    def __init__(
+        self,
+        limits: LimitsConfig,
+        cost: Callable[[str, Usage], float | None],
+        sessions: SessionManager,
+    ) -> None:
+        self._config, self._cost, self._sessions = limits, cost, sessions
+        self._date: date | None = None
+        self._unpriced: set[str] = set()
+        self.begin_session()
+
+    def begin_session(self) -> None:
+        """Count another session from zero."""
+        self._session = Limit("this session", self._config.session_cost)
+
+    def check(self, model: str, usage: Usage) -> tuple[float | None, list[Limit]]:
+        """Return the price of a request, and the limits that it would pass."""
+        now = self._sessions.now()
+        if now.date() != self._date:
+            self._date, self._day = now.date(), Limit("today", self._config.day_cost)
+            if self._day.step:
+                self._day.spent = self._spent_since(now.replace(hour=0, minute=0, second=0))
+        price = self._cost(model, usage)
+        limits = self._session, self._day
+        return price, [limit for limit in limits if limit.is_passed_by(price or 0.0)]
+
+    async def watch(
+        self,
+        provider: Provider,
+        request: Request,
+        events: AsyncGenerator[Event],
+        confirm: Confirm | None,
+    ) -> AsyncGenerator[Event]:
+        """Yield the events of a call and count its cost. Raises SpendingLimit before it when it
+        would pass a limit and the user, asked by `confirm`, does not agree.
+        """
+        model, usage = f"{provider.name}:{provider.model}", expected_usage(request)
+        price, passed = await asyncio.to_thread(self.check, model, usage)  # reads sessions
+        if price is None and model not in self._unpriced:
+            self._unpriced.add(model)
+            text = f"The price of {model} is unknown: no spending limit counts it."
+            yield Warned(text, "models: in the config sets prices.")
+        for limit in passed:
+            spent = dollars_text(limit.spent) if limit.spent else "nothing"
+            text = f"The next request, about {dollars_text(price)}, would pass the limit of "
+            text += f"{dollars_text(limit.step * limit.steps)} for {limit.name} ({spent} so far)."
+            steps = math.floor((limit.spent + (price or 0.0)) / limit.step) + 1
+            question = f"Go on, up to {dollars_text(limit.step * steps)}? [y]es / [n]o: "
+            if confirm is None or not await confirm(text, question):
+                raise SpendingLimit(text, "limits: in the config sets it.")
+            limit.steps = steps
+        has_begun = False
+        try:
+            async with aclosing(events):
+                async for event in events:
+                    has_begun = has_begun or not isinstance(event, Retrying)
+                    if isinstance(event, Finished) and event.usage is not None:
+                        usage = event.usage
+                    yield event
+        finally:
+            for limit in (self._session, self._day) if has_begun else ():
+                limit.spent += self._cost(model, usage) or 0.0
+
+    def _spent_since(self, start: datetime) -> float:
+        """Return the cost of the replies in all saved sessions since `start`."""
+        spent = 0.0
+        with suppress(OSError):
+            for stamp in newest_first(self._sessions.directory):
+                if stamp.changed < start.timestamp() * 1e9:
+                    break
+                with suppress(SessionError):
+                    path = self._sessions.session_file(stamp.id)
+                    session = self._sessions.load(path).session
+                    model = session.header.model
+                    for entry in session.entries:
+                        if isinstance(entry, ModelChange):
+                            model = entry.text
+                        elif isinstance(entry, Reply) and entry.usage and entry.at >= start:
+                            spent += self._cost(model, entry.usage) or 0.0
+        return spent
+
+
+def expected_usage(request: Request) -> Usage:
+    """Return the estimated tokens of a request with a reply of usual length."""
+    texts = [request.system, *(message.whole for message in request.messages)]
+    texts += [f"{tool.description} {tool.parameters}" for tool in request.tools]
+    images = (image for message in request.messages for image in message.images)
+    tokens = sum(map(estimate, texts)) + sum(image_tokens(one.width, one.height) for one in images)
+    output = min(request.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
+    return Usage(input=tokens, output=output, estimated=True)

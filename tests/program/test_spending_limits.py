@@ -1,0 +1,165 @@
+"""Spending limits: what would pass one is asked about, and refused where nobody can answer."""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from benchmarks.support.loopback_wires import Received
+from chat_loop.values import Usage
+from tests.support.headless import run, said, saved
+from tests.support.piped_chat import keys
+from tests.support.pty_chat import PtyChat
+from tests.support.terminal_chat import chat
+from tests.support.tool_chat import calling
+
+ONE_DOLLAR = Usage(input=10, output=1_000)
+"""What each reply costs at the price of these tests, and what one is expected to cost."""
+PRICED = "models: {test-model: {input_price: 0, output_price: 1000}}\nlimits: "
+MODEL = ("--model", "openai:test-model")
+
+
+def fine(request: Received) -> Reply:
+    return Reply(chunks=("Fine.",), usage=ONE_DOLLAR)
+
+
+def limited(home: Path, limits: str, priced: str = PRICED) -> None:
+    (home / "config.yaml").write_text(f"{priced}{limits}\nsummary: {{on_exit: wait}}\n")
+
+
+def at_prompt(home: Path, server: Loopback) -> AbstractContextManager[PtyChat]:
+    """A chat in a terminal with the model of these tests."""
+    url = f"{server.url}/v1"
+    return chat(home, *MODEL, OPENAI_API_KEY="k", OPENAI_BASE_URL=url)
+
+
+def ask(home: Path, server: Loopback, question: str = "How?") -> tuple[int, str]:
+    """The exit code of one question, and what it printed on standard error."""
+    result = run(home, *MODEL, "-p", question, keys=keys(server))
+    return result.returncode, result.stderr.decode()
+
+
+def test_one_question_that_would_pass_the_limit_is_not_sent(tmp_path: Path) -> None:
+    limited(tmp_path, "{session_cost: 0.5}")
+    with Loopback(fine) as server:
+        code, told = ask(tmp_path, server)
+        assert server.requests == []
+    assert code == 1
+    assert told == (
+        "The next request, about $1.00, would pass the limit of $0.5000 for this session (nothing "
+        "so far).\nlimits: in the config sets it.\n"
+    )
+
+
+@pytest.mark.parametrize(("limit", "sent"), [("0", 3), ("2.5", 2), (".inf", 3)])
+def test_a_pipe_stops_at_the_limit(tmp_path: Path, limit: str, sent: int) -> None:
+    limited(tmp_path, f"{{session_cost: {limit}}}")
+    with Loopback(fine) as server:
+        result = run(tmp_path, *MODEL, stdin=b"a\nb\nc\n/info\n", keys=keys(server))
+        questions = [request.query for request in server.requests if len(request.query) == 1]
+    shown = result.stdout.decode()
+    assert questions == ["a", "b", "c"][:sent]
+    assert result.returncode == (0 if sent == 3 else 1)
+    assert shown.count("would pass the limit of") == (0 if sent == 3 else 1)
+    assert ("Config:" in shown) == (sent == 3)
+    [session] = saved(tmp_path)
+    assert said(session)[:4] == ["a", "Fine.", "b", "Fine."]
+    assert session.seal is not None
+
+
+def test_the_user_is_asked_once_for_each_step(tmp_path: Path) -> None:
+    limited(tmp_path, "{session_cost: 2.0}")
+    with Loopback(fine) as server:
+        with at_prompt(tmp_path, server) as terminal:
+            for number, answer in enumerate(["", "", "n", "y", "", "y"]):
+                terminal.mark()
+                terminal.line(f"Question {number}")
+                if answer:
+                    up_to = "$4.00" if number < 5 else "$6.00"
+                    terminal.wait_for(f"Go on, up to {up_to}? [y]es / [n]o:", output=True)
+                    terminal.line(answer)
+                ended = "/retry resends it" if answer == "n" else "Time: "
+                terminal.wait_for(ended, output=True)
+                terminal.wait_for(re.compile(r"You: .*test-model", re.DOTALL), output=True)
+                assert ("would pass" in terminal.output()) == bool(answer)
+            terminal.line("exit")
+            terminal.exit_code(timeout=20)
+        asked = [request.query[-1] for request in server.requests if "Question" in request.query]
+    assert asked[:5] == ["0", "1", "3", "4", "5"]
+
+
+def test_escape_at_the_question_sends_nothing(tmp_path: Path) -> None:
+    limited(tmp_path, "{session_cost: 0.5}")
+    with Loopback(fine) as server:
+        with at_prompt(tmp_path, server) as terminal:
+            for key in ("\x1b", "\x03"):
+                terminal.mark()
+                terminal.line("How?")
+                terminal.wait_for("Go on, up to ", output=True)
+                terminal.send(key)
+                terminal.wait_for("/retry resends it", output=True)
+                terminal.wait_for(re.compile(r"You: .*test-model", re.DOTALL), output=True)
+            terminal.line("exit")
+            assert terminal.exit_code(timeout=20) == 0
+        assert server.requests == []
+
+
+def test_another_session_counts_from_zero(tmp_path: Path) -> None:
+    limited(tmp_path, "{session_cost: 1.5}")
+    with Loopback(fine) as server:
+        result = run(tmp_path, *MODEL, stdin=b"a\n/clear\nb\n", keys=keys(server))
+        assert [request.query for request in server.requests] == ["a", "b"]
+    assert result.returncode == 0
+
+
+def test_the_day_counts_the_sessions_of_today(tmp_path: Path) -> None:
+    limited(tmp_path, "{day_cost: 2.5}")
+    with Loopback(fine) as server:
+        assert [ask(tmp_path, server)[0] for _ in range(3)] == [0, 0, 1]
+        for path in (tmp_path / "sessions").glob("*.md"):
+            yesterday = time.time() - 86_400
+            os.utime(path, (yesterday, yesterday))
+        assert ask(tmp_path, server)[0] == 0
+        for path in (tmp_path / "sessions").glob("*.md"):
+            text = path.read_text()
+            path.write_text(re.sub(r"at=20\d\d-", "at=2001-", text))
+        assert ask(tmp_path, server)[0] == 0
+        (tmp_path / "sessions" / "broken.md").write_bytes(b"<!-- chat:session \xff\n")
+        code, told = ask(tmp_path, server)
+    assert code == 0, told
+
+
+def test_each_request_of_a_reply_with_tools_counts(tmp_path: Path) -> None:
+    limited(tmp_path, "{session_cost: 1.5}")
+    (tmp_path / "note.txt").write_text("a note")
+    called = calling(("read_file", {"path": str(tmp_path / "note.txt")}))
+    with Loopback(lambda request: Reply(calls=called.calls, usage=ONE_DOLLAR)) as server:
+        tools = ("--tools", "read_file", "--yes", "-p", "Read it.")
+        result = run(tmp_path, *MODEL, *tools, keys=keys(server))
+        assert len(server.requests) == 1
+    assert result.returncode == 1
+    assert "($1.00 so far)" in result.stderr.decode()
+
+
+def test_an_unknown_price_is_said_once_and_stops_nothing(tmp_path: Path) -> None:
+    limited(tmp_path, "{session_cost: 0.5, day_cost: 0.5}", "limits: ")
+    with Loopback(fine) as server:
+        result = run(tmp_path, *MODEL, stdin=b"a\nb\n", keys=keys(server))
+        assert [request.query for request in server.requests][:2] == ["a", "b"]
+    told = result.stdout.decode()
+    assert told.count("The price of openai:test-model is unknown") == 1
+    assert result.returncode == 0
+
+
+@pytest.mark.parametrize("limit", ["-1", ".nan", "a lot"])
+def test_a_limit_is_an_amount(tmp_path: Path, limit: str) -> None:
+    limited(tmp_path, f"{{day_cost: {limit}}}")
+    result = run(tmp_path, *MODEL, "-p", "How?")
+    assert result.returncode == 2
+    assert "limits.day_cost" in result.stderr.decode()
