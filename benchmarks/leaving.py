@@ -1,21 +1,30 @@
-"""What a person waits for at `exit` and `resume`: `python -m benchmarks.leaving [--json FILE]`; exit
-code 1 when a goal is missed.
+"""What a person waits for at `exit` and `resume`: `python -m benchmarks.leaving [--embedded
+MODEL.gguf] [--peer codex] [--peer pi] [--rounds N] [--json FILE]`; exit code 1 when a goal is missed.
 
 The real program in a pseudo-terminal talks to a server in a thread of this process, which answers at
 once, but takes 10 s for each summary and each acknowledgment. The times are from Enter to the end of
-the process, to the restored context, and to the end of the acknowledgment. One exit comes after a
-minute in which nobody types, so that a run takes some minutes.
+the process, to the restored context, and to the end of the acknowledgment, and from the start of a
+program that resumes to the restored context and to the echo of a key that is pressed then. One exit
+comes after a minute in which nobody types, so that a run takes some minutes.
+
+An embedded model is run for real. Peers are the installed programs with settings of their own, which
+talk to the same server: codex in the wire of OpenAI's Responses and without its daemon, which would
+outlive the run, and pi in that of Chat Completions. They make no summary at their ends.
 """
 
 from __future__ import annotations
 
-import contextlib
+import json
+import shutil
+import subprocess
 import sys
 import tempfile
-import threading
 import time
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from statistics import median
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback, Reply, talk
@@ -27,14 +36,118 @@ SLOW_SECONDS = 10.0
 IDLE_SECONDS = 75.0
 """The chat prepares its summary after a minute; the server takes its time for that, too."""
 SETTLE_SECONDS = 2.0
+PATIENCE_SECONDS = 300.0
+"""An embedded model may take minutes to summarize a long conversation."""
+ROUNDS = 3
 SIZES = {"short": 20, "long": 5_000}
 """The words of the question."""
-WIRES = {
-    "openai": {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "{url}/v1"},
-    "anthropic": {"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"},
-}
+KEY = "ж"
+"""It stands in nothing that a program prints."""
 READY, SLOW = 0.2, 3.0
 """The goals of an exit, in seconds: with a summary that is ready or not needed, and without."""
+
+
+class Program(Struct, frozen=True, kw_only=True):
+    """A program: how it is started, asked, left and resumed. `{url}`, `{home}` and `{work}` in its
+    texts are the server, its home and its working directory.
+    """
+
+    name: str
+    command: tuple[str, ...]
+    environment: Mapping[str, str] = {}
+    files: Mapping[str, str] = {}
+    """Its settings: texts by their paths in its home."""
+    ready: str = "context"
+    """Stands on the screen once it takes keys; `answered`, once a reply has ended, and `restored`,
+    once the conversation is back.
+    """
+    answered: str = "Time:"
+    restored: str = "Restoring context"
+    leave: str = "exit"
+    resume: tuple[str, ...] = ("--continue",)
+    resume_entry: str = "resume last"
+    """Resumes from within; empty where there is no such entry."""
+    acknowledges: bool = True
+    summarizes: bool = True
+    """It makes a summary at its end, or prepares one in a pause."""
+    is_peer: bool = False
+
+
+def chat_loop(name: str, *options: str, **more: object) -> Program:
+    """Return this program with a model."""
+    command = (sys.executable, "-m", "chat_loop", *options)
+    return replace(Program(name=name, command=command), **more)
+
+
+OURS = (
+    chat_loop(
+        "openai",
+        *("--model", "openai:test-model"),
+        environment={"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "{url}/v1"},
+    ),
+    chat_loop(
+        "anthropic",
+        *("--model", "anthropic:test-model"),
+        environment={"ANTHROPIC_API_KEY": "k", "ANTHROPIC_BASE_URL": "{url}"},
+    ),
+    chat_loop("compatible", "--base-url", "{url}/v1", "--model", "compatible:test-model"),
+)
+EMBEDDED_SETTINGS = "providers: {local: {max_tokens: 24}}\n"
+"""A small model goes on until it is stopped."""
+CODEX_SETTINGS = """\
+model = "test-model"
+model_provider = "loopback"
+check_for_update_on_startup = false
+[model_providers.loopback]
+name = "loopback"
+base_url = "{url}/v1"
+env_key = "LOOPBACK_KEY"
+wire_api = "responses"
+[projects."{work}"]
+trust_level = "trusted"
+[features]
+daemon_auto_start = false
+"""
+PI_MODELS = {
+    "providers": {
+        "loopback": {
+            "baseUrl": "{url}/v1",
+            "api": "openai-completions",
+            "apiKey": "k",
+            "models": [{"id": "test-model"}],
+        }
+    }
+}
+PEERS = {
+    "codex": Program(
+        name="codex",
+        command=("codex",),
+        environment={"LOOPBACK_KEY": "k"},
+        files={".codex/config.toml": CODEX_SETTINGS},
+        ready="OpenAI Codex",
+        answered="Worked",
+        restored="Worked",
+        leave="/quit",
+        resume=("resume", "--last"),
+        resume_entry="",
+        acknowledges=False,
+        summarizes=False,
+        is_peer=True,
+    ),
+    "pi": Program(
+        name="pi",
+        command=("pi", "--offline", "--model", "loopback/test-model"),
+        files={".pi/agent/models.json": json.dumps(PI_MODELS)},
+        ready="test-model",
+        answered="said:",
+        restored="said:",
+        leave="/quit",
+        resume_entry="",
+        acknowledges=False,
+        summarizes=False,
+        is_peer=True,
+    ),
+}
 
 
 class Server(Loopback):
@@ -46,88 +159,180 @@ class Server(Loopback):
     def answer(self, request: Received) -> Reply:
         reply = talk(request)
         restores = request.query.startswith("CONTEXT RESTORATION")
-        if not (restores or request.system.startswith("Task: session summary")):
-            return reply
-        threading.Timer(SLOW_SECONDS, self._go_on).start()
-        return replace(reply, stall_after=0)
-
-    def _go_on(self) -> None:
-        with contextlib.suppress(RuntimeError):  # the server has ended
-            self.release()
+        if restores or request.system.startswith("Task: session summary"):
+            return replace(reply, stall_after=0, stall_seconds=SLOW_SECONDS)
+        return reply
 
 
 class Chat(Terminal):
-    """The program at its prompt, with a model of this wire."""
+    """A program in a home of its own; `fill` puts the server and the folders into its settings."""
 
-    def __init__(self, home: Path, server: Server, wire: str) -> None:
-        keys = {name: value.format(url=server.url) for name, value in WIRES[wire].items()}
-        command = [sys.executable, "-m", "chat_loop", "--model", f"{wire}:test-model"]
-        super().__init__(command, environment(home, **keys))
-        self.wait_for("context")
+    def __init__(self, program: Program, home: Path, fill: Callable[[str], str], *more: str):
+        self.program, self.patience = program, PATIENCE_SECONDS
+        for path, text in program.files.items():
+            (home / path).parent.mkdir(parents=True, exist_ok=True)
+            (home / path).write_text(fill(text), "utf-8")
+        variables = {name: fill(value) for name, value in program.environment.items()}
+        command = [fill(word) for word in (*program.command, *more)]
+        super().__init__(command, environment(home, **variables), home / "work")
+
+    def wait_until_ready(self) -> None:
+        self.wait_for(self.program.ready)
         self.rest(SETTLE_SECONDS)
 
-    def enter(self, line: str, *, until: str) -> float:
-        """Enter a line; return the seconds until this text showed."""
-        before = len(self.output)
-        pressed = self.press(f"{line}\r")
-        return self.wait_for(until, before) - pressed
+    def enter(self, line: str) -> tuple[int, float]:
+        """Paste a line, and enter it; return the output's length before Enter, and when that was.
+
+        A program may take an Enter that comes with text for a part of it.
+        """
+        self.press(f"\x1b[200~{line}\x1b[201~")
+        self.rest(SETTLE_SECONDS)
+        return len(self.output), self.press("\r")
 
     def leave(self) -> float:
-        """Enter `exit`; return the seconds until the process had ended."""
-        pressed = self.press("exit\r")
-        return self.exit_time() - pressed
+        """Leave; return the seconds until the process had ended."""
+        return -self.enter(self.program.leave)[1] + self.exit_time()
 
 
-def asked(home: Path, server: Server, wire: str, words: int, idle: float = SETTLE_SECONDS) -> float:
-    """Ask one question, pause, and leave; return the seconds that leaving took."""
-    with Chat(home, server, wire) as chat:
-        chat.press(f"Our port is 8443. {'word ' * words}")
-        chat.rest(SETTLE_SECONDS)
-        chat.enter("", until="Time:")
-        end = time.perf_counter() + idle
+class Measurement:
+    """The times of one program, by what was waited for."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.times: dict[str, list[float]] = {}
+
+    def run(self, size: str, *, idle: float = 0.0) -> None:
+        """Ask one question of a size, leave, and resume, in a new home; after a pause, leave only."""
+        with tempfile.TemporaryDirectory() as folder, Server() as server:
+            home = Path(folder)
+            (home / "work").mkdir()
+
+            def fill(text: str) -> str:
+                names = {"url": server.url, "home": str(home), "work": str(home / "work")}
+                for name, value in names.items():
+                    text = text.replace(f"{{{name}}}", value)
+                return text
+
+            def start(*more: str) -> Chat:
+                return Chat(self.program, home, fill, *more)
+
+            with start() as chat:
+                chat.wait_until_ready()
+                self._ask(chat, SIZES[size], idle or SETTLE_SECONDS)
+                self._add(f"exit, {size}{', after a pause' if idle else ''}", chat.leave())
+            if idle:
+                return
+            if self.program.resume_entry:
+                with start() as chat:
+                    chat.wait_until_ready()
+                    self._resume(chat, size)
+            with start(*self.program.resume) as chat:
+                self._come_back(chat, size)
+
+    def _ask(self, chat: Chat, words: int, pause: float) -> None:
+        before, _ = chat.enter(f"Our port is 8443. {'word ' * words}")
+        chat.wait_for(self.program.answered, before)
+        end = time.perf_counter() + pause
         while time.perf_counter() < end:
             chat.read(end)
-        return chat.leave()
+
+    def _resume(self, chat: Chat, size: str) -> None:
+        """Resume from within, and leave without a new message."""
+        before, pressed = chat.enter(self.program.resume_entry)
+        restored = chat.wait_for(self.program.restored, before) - pressed
+        self._add(f"resume, {size} -> restored", restored)
+        if self.program.acknowledges:
+            acknowledged = chat.wait_for(self.program.answered, before) - pressed
+            self._add(f"resume, {size} -> acknowledged", acknowledged)
+        chat.rest(SETTLE_SECONDS)
+        self._add(f"exit, {size}, nothing new", chat.leave())
+
+    def _come_back(self, chat: Chat, size: str) -> None:
+        """Take the times of a program that was started to resume."""
+        restored = chat.wait_for(self.program.restored) - chat.started
+        self._add(f"start with resume, {size} -> restored", restored)
+        chat.press(KEY)
+        self._add(f"start with resume, {size} -> a key shows", chat.wait_for(KEY) - chat.started)
+        if self.program.resume_entry:
+            return
+        chat.rest(SETTLE_SECONDS)
+        chat.press("\x7f")
+        self._add(f"exit, {size}, nothing new", chat.leave())
+
+    def _add(self, name: str, seconds: float) -> None:
+        self.times.setdefault(name, []).append(seconds)
+        print(f"{self.program.name}: {name}: {seconds:.2f} s", flush=True)
 
 
-def resumed(home: Path, server: Server, wire: str) -> tuple[float, float, float]:
-    """Resume the last session; return the seconds until its context is restored, until the
-    acknowledgment ended, and those that leaving took.
-    """
-    with Chat(home, server, wire) as chat:
-        before = len(chat.output)
-        pressed = chat.press("resume last\r")
-        restored = chat.wait_for("Restoring context", before) - pressed
-        confirmed = chat.wait_for("Time:", before) - pressed
-        return restored, confirmed, chat.leave()
+def version(program: Program) -> str:
+    """Return what an installed program says of itself."""
+    command = [program.command[0], "--version"]
+    found = subprocess.run(command, capture_output=True, text=True, check=True)
+    return found.stdout.strip() or found.stderr.strip()
+
+
+def programs(embedded: Path | None, peers: Sequence[str]) -> list[Program]:
+    """Return the programs to measure, with the version of each peer in its name."""
+    found = list(OURS)
+    if embedded is not None:
+        found.append(
+            chat_loop(
+                f"embedded {embedded.stem}",
+                *("--model", f"local:{embedded.resolve()}"),
+                files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
+                acknowledges=False,
+                summarizes=False,
+            )
+        )
+    for peer in map(PEERS.__getitem__, peers):
+        found.append(replace(peer, name=f"{peer.name} {version(peer).split()[-1]}"))
+    return found
+
+
+def judge(measurement: Measurement, results: Results) -> None:
+    """Judge each exit of this program."""
+    program = measurement.program
+    for name, seconds in measurement.times.items():
+        if name.startswith("exit"):
+            waits = program.summarizes and not name.endswith(("nothing new", "pause"))
+            goal = SLOW + READY if waits else READY
+            results.judge(f"{program.name}: {name}", median(seconds), goal, " s")
 
 
 def main() -> int:
     """Measure, print and judge."""
-    options = parser("leaving", __doc__).parse_args()
+    options = parser("leaving", __doc__)
+    options.add_argument("--embedded", type=Path, metavar="MODEL.gguf")
+    options.add_argument("--peer", action="append", choices=PEERS, default=[])
+    options.add_argument("--rounds", type=int, default=ROUNDS, metavar="N")
+    given = options.parse_args()
+    for name in given.peer:
+        if shutil.which(PEERS[name].command[0]) is None:
+            options.error(f"{name} is not installed where PATH leads")
     results = Results("leaving")
-    for wire in WIRES:
-        found: dict[str, list[float]] = {}
-        for size, words in SIZES.items():
-            with tempfile.TemporaryDirectory() as folder, Server() as server:
-                home = Path(folder)
-                found[f"exit, {size}"] = [asked(home, server, wire, words)]
-                restored, confirmed, left = resumed(home, server, wire)
-                found[f"resume, {size} -> restored"] = [restored]
-                found[f"resume, {size} -> acknowledged"] = [confirmed]
-                found[f"exit, {size}, nothing new"] = [left]
-        with tempfile.TemporaryDirectory() as folder, Server() as server:
-            left = asked(Path(folder), server, wire, SIZES["long"], IDLE_SECONDS)
-            found["exit, long, after a pause"] = [left]
-        for name, values in found.items():
-            print(f"{wire}: {name}: {values[0]:.2f} s")
-            results.add(f"{wire}: {name}", values, "s")
-            if name.startswith("exit"):
-                is_ready = name.endswith(("nothing new", "pause"))
-                results.judge(
-                    f"{wire}: {name}", values[0], READY if is_ready else SLOW + READY, " s"
-                )
-    return results.finish(options.json)
+    measurements = [*map(Measurement, programs(given.embedded, given.peer))]
+    for _ in range(given.rounds):
+        for measurement in measurements:  # one after the other, so that all see the same machine
+            for size in SIZES:
+                measurement.run(size)
+    for measurement in measurements:
+        if measurement.program.summarizes:
+            measurement.run("long", idle=IDLE_SECONDS)
+        for name, seconds in measurement.times.items():
+            results.add(f"{measurement.program.name}: {name}", seconds, "s")
+        if not measurement.program.is_peer:
+            judge(measurement, results)
+    print_table(measurements)
+    return results.finish(given.json)
+
+
+def print_table(measurements: list[Measurement]) -> None:
+    """Print the medians, a row for each wait and a column for each program."""
+    print(f"\n{'s':44}" + "".join(f"{each.program.name:>22}" for each in measurements))
+    for name in dict.fromkeys(name for each in measurements for name in each.times):
+        found = (each.times.get(name) for each in measurements)
+        cells = (f"{median(seconds):.2f}" if seconds else "-" for seconds in found)
+        print(f"{name:44}" + "".join(f"{cell:>22}" for cell in cells))
 
 
 if __name__ == "__main__":

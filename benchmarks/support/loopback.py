@@ -27,7 +27,7 @@ from chat_loop.values import Usage
 
 __all__ = ["Failure", "Loopback", "Received", "Reply", "failing", "talk"]
 
-CALLS = ("/v1/messages", "/chat/completions", "/invoke-with-response-stream")
+CALLS = ("/v1/messages", "/chat/completions", "/responses", "/invoke-with-response-stream")
 """What the path of a model call ends with."""
 
 ASIDE = ("/api/generate", "/api/show")
@@ -281,7 +281,7 @@ class Loopback:
                 return False
             if frame == "stall":
                 request.stalled.set()
-                if not await self._held(reader):
+                if not await self._held(reader, reply.stall_seconds):
                     request.left.set()
                     return False
                 continue
@@ -295,14 +295,16 @@ class Loopback:
         await writer.drain()
         return True
 
-    async def _held(self, reader: asyncio.StreamReader) -> bool:
-        """Wait for `release`; False when the client leaves first. A client sends nothing while it
-        waits.
+    async def _held(self, reader: asyncio.StreamReader, seconds: float | None) -> bool:
+        """Wait for `release`, or so long; False when the client leaves first. A client sends
+        nothing while it waits.
         """
         released = asyncio.ensure_future(self._released.wait())
         gone = asyncio.ensure_future(reader.read(1))
         try:
-            await asyncio.wait((released, gone), return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(
+                (released, gone), timeout=seconds, return_when=asyncio.FIRST_COMPLETED
+            )
             return not gone.done()
         finally:
             released.cancel()

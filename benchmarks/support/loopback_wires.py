@@ -1,8 +1,9 @@
-"""The two wires as a server speaks them: what a scripted reply looks like in bytes, and how a
-request is read.
+"""The wires as a server speaks them: what a scripted reply looks like in bytes, and how a request
+is read.
 
-Sources: https://docs.anthropic.com/en/api/messages-streaming and
-https://platform.openai.com/docs/api-reference/chat-streaming.
+Sources: https://docs.anthropic.com/en/api/messages-streaming,
+https://platform.openai.com/docs/api-reference/chat-streaming and, for other programs that are
+measured, https://platform.openai.com/docs/api-reference/responses-streaming.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 from msgspec import Struct, field
+from msgspec.structs import asdict
 
 from benchmarks.support.loopback_aws import exception, from_sse
 from chat_loop.values import ToolCall, Usage
 
-Wire = Literal["anthropic", "bedrock", "openai"]
+Wire = Literal["anthropic", "bedrock", "openai", "responses"]
 SSE = (b"event: ", b"data: ")
 Point = Literal["cut", "stall"]
 """Where a frame would be: `cut` closes the connection, `stall` holds it until released or left."""
@@ -59,6 +61,8 @@ class Reply(Struct, frozen=True, kw_only=True):
     cut_at_end: bool = False
     """Close the connection after everything, where the body should end."""
     stall_after: int | None = None
+    stall_seconds: float | None = None
+    """The longest stall; None lasts until released."""
     error_after: int | None = None
     garbage_after: int | None = None
     garbage: str = '{"type": '
@@ -94,35 +98,43 @@ class Received(Struct, frozen=True, kw_only=True):
     def wire(self) -> Wire:
         if self.path.endswith("/invoke-with-response-stream"):
             return "bedrock"
+        if self.path.endswith("/responses"):
+            return "responses"
         return "anthropic" if self.path.endswith("/messages") else "openai"
 
     @property
     def system(self) -> str:
-        if self.wire != "openai":
+        if self.wire in ("anthropic", "bedrock"):
             return _text(self.body.get("system"))
-        return "".join(
-            _text(message["content"])
-            for message in self.body["messages"]
-            if message["role"] == "system"
+        return _text(self.body.get("instructions")) + "".join(
+            _text(message["content"]) for message in self._messages() if _is_system(message)
         )
 
     @property
     def texts(self) -> tuple[str, ...]:
         """The messages without the system prompt; of those with calls or results, their text."""
         return tuple(
-            _text(message["content"])
-            for message in self.body["messages"]
-            if message["role"] != "system"
+            _text(message["content"]) for message in self._messages() if not _is_system(message)
         )
 
     @property
     def query(self) -> str:
         return self.texts[-1]
 
+    def _messages(self) -> list[dict[str, Any]]:
+        if self.wire != "responses":
+            messages: list[dict[str, Any]] = self.body["messages"]
+            return messages
+        return [item for item in self.body["input"] if item.get("role")]
+
+
+def _is_system(message: Mapping[str, Any]) -> bool:
+    return message["role"] in ("system", "developer")
+
 
 def _text(content: str | list[dict[str, Any]] | None) -> str:
     if isinstance(content, list):
-        return "".join(block["text"] for block in content if block["type"] == "text")
+        return "".join(block["text"] for block in content if block["type"].endswith("text"))
     return content or ""
 
 
@@ -172,13 +184,15 @@ def frames(reply: Reply, request: Received) -> Iterator[bytes | Point]:
     if request.wire == "bedrock":
         for frame in _frames(reply, Bedrock(reply)):
             yield from_sse(frame) if isinstance(frame, bytes) and frame.startswith(SSE) else frame
+    elif request.wire == "responses":
+        yield from _frames(reply, Responses(reply))
     else:
         yield from _frames(
             reply, Anthropic(reply) if request.wire == "anthropic" else OpenAI(reply, request)
         )
 
 
-def _frames(reply: Reply, wire: Anthropic | OpenAI) -> Iterator[bytes | Point]:
+def _frames(reply: Reply, wire: Anthropic | OpenAI | Responses) -> Iterator[bytes | Point]:
     yield from _points(reply, wire, 0)
     if 0 in (reply.cut_after, reply.error_after):
         return
@@ -199,7 +213,9 @@ def _frames(reply: Reply, wire: Anthropic | OpenAI) -> Iterator[bytes | Point]:
         yield "cut"
 
 
-def _points(reply: Reply, wire: Anthropic | OpenAI, number: int) -> Iterator[bytes | Point]:
+def _points(
+    reply: Reply, wire: Anthropic | OpenAI | Responses, number: int
+) -> Iterator[bytes | Point]:
     if number == reply.stall_after:
         yield "stall"
     if number == reply.garbage_after:
@@ -397,3 +413,58 @@ class OpenAI:
 
     def failure(self, failure: Failure) -> bytes:
         return event(None, failure_body("openai", failure))
+
+
+class Responses:
+    """Server-sent events of the Responses API, as far as text needs them."""
+
+    def __init__(self, reply: Reply) -> None:
+        self.reply = reply
+
+    def head(self) -> Iterator[bytes]:
+        yield self._event("response.created", response={"id": "resp_1", "status": "in_progress"})
+
+    def thinking(self) -> Iterator[bytes]:
+        return iter(())
+
+    def text(self) -> Iterator[bytes]:
+        if not self.reply.chunks:
+            return
+        yield self._event("response.output_item.added", item=self._message("in_progress", ""))
+        for piece in self.reply.chunks:
+            yield self._event("response.output_text.delta", item_id="msg_1", delta=piece)
+        whole = self._message("completed", "".join(self.reply.chunks))
+        yield self._event("response.output_item.done", item=whole)
+
+    def calls(self) -> Iterator[bytes]:
+        return iter(())
+
+    def tail(self) -> Iterator[bytes]:
+        usage = self.reply.usage or Usage()
+        counts = {
+            "input_tokens": usage.input,
+            "input_tokens_details": {"cached_tokens": usage.cached},
+            "output_tokens": usage.output,
+            "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+            "total_tokens": usage.total,
+        }
+        response = {"id": "resp_1", "status": "completed", "output": [], "usage": counts}
+        yield self._event("response.completed", response=response)
+
+    def failure(self, failure: Failure) -> bytes:
+        return event("error", {"type": "error", **asdict(failure)})
+
+    @staticmethod
+    def _message(status: str, text: str) -> dict[str, object]:
+        content = [{"type": "output_text", "text": text, "annotations": []}]
+        return {
+            "id": "msg_1",
+            "type": "message",
+            "role": "assistant",
+            "status": status,
+            "content": content if text else [],
+        }
+
+    @staticmethod
+    def _event(kind: str, **more: object) -> bytes:
+        return event(kind, {"type": kind, "output_index": 0, "content_index": 0, **more})

@@ -51,7 +51,12 @@ def visible(data: bytes) -> str:
 class Terminal:
     """A running program; leaving the block kills it. All times are `time.perf_counter()`."""
 
-    def __init__(self, argv: Sequence[str], env: Mapping[str, str]) -> None:
+    patience = PATIENCE_SECONDS
+    """How long it is waited for what does not come."""
+
+    def __init__(
+        self, argv: Sequence[str], env: Mapping[str, str], folder: Path | None = None
+    ) -> None:
         self.output = b""
         """Every byte it has printed so far."""
         self._master, slave = pty.openpty()
@@ -59,7 +64,13 @@ class Terminal:
         self.started = time.perf_counter()
         """Just before the process was made."""
         self._process = subprocess.Popen(
-            argv, stdin=slave, stdout=slave, stderr=slave, env=env, start_new_session=True
+            argv,
+            stdin=slave,
+            stdout=slave,
+            stderr=slave,
+            env=env,
+            cwd=folder,
+            start_new_session=True,
         )
         os.close(slave)
         self.pid = self._process.pid
@@ -92,7 +103,7 @@ class Terminal:
         """Read until the visible output from byte `after` on contains `text`; return when the last
         of it came.
         """
-        deadline = time.perf_counter() + PATIENCE_SECONDS
+        deadline = time.perf_counter() + self.patience
         at = time.perf_counter()
         while text not in visible(self.output[after:]):
             came = self.read(deadline)
@@ -109,7 +120,7 @@ class Terminal:
     def exit_time(self) -> float:
         """Read until the program has ended; return when."""
         try:
-            while self.read(time.perf_counter() + PATIENCE_SECONDS) is not None:
+            while self.read(time.perf_counter() + self.patience) is not None:
                 pass
         except EOFError:
             self._process.wait()

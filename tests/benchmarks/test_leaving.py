@@ -1,0 +1,63 @@
+"""The benchmark of what is waited for at exit and resume, and the wire that one of its peers needs."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from openai import OpenAI
+
+from benchmarks import leaving
+from benchmarks.leaving import OURS, PEERS, Measurement
+from benchmarks.support.loopback import Loopback
+
+
+def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leaving, "SLOW_SECONDS", 1.0)
+    monkeypatch.setattr(leaving, "SETTLE_SECONDS", 0.5)
+    compatible = next(program for program in OURS if program.name == "compatible")
+    measurement = Measurement(compatible)
+    measurement.run("short")
+    assert [*measurement.times] == [
+        "exit, short",
+        "resume, short -> restored",
+        "resume, short -> acknowledged",
+        "exit, short, nothing new",
+        "start with resume, short -> restored",
+        "start with resume, short -> a key shows",
+    ]
+    times = {name: seconds[0] for name, seconds in measurement.times.items()}
+    assert times["resume, short -> acknowledged"] > 1.0 > times["resume, short -> restored"]
+    assert (
+        times["start with resume, short -> a key shows"]
+        > times["start with resume, short -> restored"]
+    )
+
+
+def test_settings_of_peers_name_nothing_but_the_server() -> None:
+    for peer in PEERS.values():
+        text = json.dumps([peer.command, *peer.environment.values(), *peer.files.values()])
+        assert "{url}" in text
+        assert "http" not in text
+
+
+def test_replies_in_the_wire_of_responses() -> None:
+    with (
+        Loopback() as server,
+        OpenAI(api_key="k", base_url=f"{server.url}/v1", max_retries=0) as client,
+    ):
+        stream = client.responses.create(
+            model="m",
+            instructions="Be brief.",
+            input=[{"role": "user", "content": "Hello there"}],
+            stream=True,
+        )
+        events = list(stream)
+        deltas = [event.delta for event in events if event.type == "response.output_text.delta"]
+        assert "".join(deltas) == "You said: Hello there"
+        end = events[-1]
+        assert end.type == "response.completed"
+        assert end.response.usage is not None
+        assert end.response.usage.output_tokens == 4
+        (request,) = server.requests
+        assert (request.wire, request.system) == ("responses", "Be brief.")
