@@ -49,6 +49,7 @@ class App:
     ) -> None:
         self.options, self.paths, self.instant = options, paths, instant
         self.definition: Definition | None = None
+        self._memory: ProjectMemory | None = None
         chats = options.command is None or options.action == "browse"
         if options.question is not None:
             self._module, mode = "headless", "print"
@@ -138,8 +139,12 @@ class App:
         protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
         if self.options.config:
             protected.append(Path(self.options.config).expanduser())
+        if not self.config.memory.enabled:
+            names = tuple(name for name in names if name != "remember")
         folder, seconds = Path(self.directory or "/"), self.config.tools.timeout
-        return builtin_tools(names, folder, protected=protected, seconds=seconds)
+        return builtin_tools(
+            names, folder, protected=protected, seconds=seconds, memory=lambda: self._memory
+        )
 
     def summarizer(self, agent: Agent) -> Provider | None:
         """Return the model for summaries, if the config names one. Raises ConfigError."""
@@ -184,7 +189,11 @@ class App:
     def memory(self, agent: Agent, show: Callable[[Event], None]) -> ProjectMemory | None:
         """Return the project's memory; None when it is switched off."""
         place = find_location(self.config, self.paths, agent.provider.window.tokens)
-        return ProjectMemory(place, show) if place is not None else None
+        if place is None:
+            return None
+        place = replace(place, trusts=self.options.trust_project)
+        self._memory = ProjectMemory(place, show)
+        return self._memory
 
     def resume_command(self, agent: Agent) -> str:
         """Return the command that goes on with a session under the same options."""

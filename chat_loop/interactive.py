@@ -95,11 +95,15 @@ class Interactive:
                 keys=config.input.keys,
                 refreshes=lambda: self._conversation.compaction.state == MAKING,
             )
+        self._asks_about_files = False
+        """New files of the project are asked about before the first message."""
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
         memory, servers = app.memory(agent, self._show), app.servers()
         approval = ToolApproval(self._display, self._reader, app.approvals)
         limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
+        if memory is not None and sys.stdin.isatty() and sys.stdout.isatty():
+            self._asks_about_files = not all(file.answer for file in memory.project_files)
         self._conversation = Conversation(
             replace(agent, approve=approval.approve, limits=limits),
             sessions,
@@ -141,6 +145,8 @@ class Interactive:
             self._begin()
             await self._reader.start()
             commands, message = self._first_commands, app.options.message
+            if self._asks_about_files:
+                commands = ["/memory ask", *commands]
             return await loop(chat).run(*commands, message=message, chooses=app.chooses_first)
         except asyncio.CancelledError:
             if not received:
@@ -168,8 +174,8 @@ class Interactive:
         lines: list[str] = []
         if has_screen and not (has_commands or sessions.directory.exists()):
             lines += greeting(model, str(sessions.directory))
-        if chat.memory is not None and chat.memory.notice:
-            lines.append(chat.memory.notice)
+        if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
+            lines.append(chat.memory.warning)
         if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
             lines.append(f"Templates with the names of commands are ignored: {ignored}.")
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]

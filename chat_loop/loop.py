@@ -176,6 +176,7 @@ class ChatLoop:
     async def _files(self) -> tuple[QueryFile, ...] | None:
         """Return the files that the entry names; None when the user does not want to send them."""
         chat = self.chat
+        self._display.begin_waiting("Reading the files …")
         try:
             files = await self._cancellable(chat.conversation.files(self._reader.typed))
         except UsageError:

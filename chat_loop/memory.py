@@ -1,4 +1,5 @@
-"""The project's memory: facts that hold across conversations, in a MEMORY.md that people edit too.
+"""The project's memory: facts that hold across conversations, in a MEMORY.md that people edit too,
+and the instructions of its AGENTS.md and CLAUDE.md. The user is asked once about each content.
 
 A fact is a bullet at the left edge (`-`, `*` or `+`) with the indented lines that follow it.
 Everything else in the file belongs to the user and stays as it is, byte for byte.
@@ -12,6 +13,7 @@ import os
 import re
 import zlib
 from collections.abc import Callable, Sequence
+from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -26,6 +28,7 @@ from chat_loop.tokens import estimate
 from chat_loop.values import plural, size_text
 
 NAME = "MEMORY.md"
+NOTES = ("AGENTS.md", "CLAUDE.md")
 MAX_BYTES = 256_000  # bytes of a memory file; a larger one is not read
 INTRO = (
     "Project memory: notes from the file MEMORY.md, by the user or by others who work on the "
@@ -51,6 +54,7 @@ class MemoryLocation(Struct, frozen=True, kw_only=True):
     data: Path
     max_tokens: int
     window: int = 10**9
+    trusts: bool = False  # the project's files are used without a question
 
     @property
     def own(self) -> Path:
@@ -70,8 +74,24 @@ class MemoryLocation(Struct, frozen=True, kw_only=True):
         return str(path)
 
 
+class MemoryFile(Struct, frozen=True):
+    """A file for the model, and the user's `answer`: `yes`, `no`, or empty before the question."""
+
+    path: Path
+    text: str = ""
+    answer: str = ""
+    problem: str = ""
+
+    @property
+    def shown(self) -> str:
+        """The text with its control characters made visible."""
+        return visible(self.text.replace("\r\n", "\n").strip())
+
+
 class Memory(Struct, frozen=True, kw_only=True):
-    """A memory file as it was read. `block` is for the model, without the facts `left_out`."""
+    """The memory's `files` as they were read, first that of the facts. `block` is for the model,
+    without the facts `left_out`.
+    """
 
     path: Path
     own: bool
@@ -79,6 +99,7 @@ class Memory(Struct, frozen=True, kw_only=True):
     block: str = ""
     left_out: tuple[int, ...] = ()
     problem: str = ""
+    files: tuple[MemoryFile, ...] = ()
 
 
 def find_location(config: Config, paths: Paths, window: int) -> MemoryLocation | None:
@@ -108,15 +129,74 @@ class ProjectMemory:
         self.state = self.load()
 
     def load(self) -> Memory:
-        """Read the file that applies now."""
-        path = locate(self.place.directory, self.place.home)[0] or self.place.own
-        memory = Memory(path=path, own=path == self.place.own)
+        """Read the files that apply now."""
+        place = self.place
+        path, root = locate(place.directory, place.home)
+        main = self._file(path or place.own, MAX_BYTES)
+        limit = place.window // 5
+        files = [main, *(self._file(note, limit) for note in find_notes(place.directory, root))]
+        problem = "" if main.answer == "yes" else self.describe(main)
+        facts = () if problem else tuple(fact.text for fact in find_facts(main.text))
+        block, left_out = fact_block(facts, place.room)
+        blocks = [
+            f"Instructions of the project, from {place.display_path(file.path)}:\n\n{file.shown}"
+            for file in files[1:]
+            if file.answer == "yes"
+        ]
+        return Memory(
+            path=main.path,
+            own=path is None,
+            facts=facts,
+            block="\n\n".join(filter(None, (*blocks, block))),
+            left_out=left_out,
+            problem=problem,
+            files=tuple(files),
+        )
+
+    def _file(self, path: Path, max_tokens: int) -> MemoryFile:
+        """Read a file of at most `max_tokens`, and the user's answer about it."""
         try:
-            facts = tuple(fact.text for fact in find_facts(_read(path)))
+            text = _read(path)
         except ChatLoopError as error:
-            return replace(memory, problem=error.message)
-        block, left_out = fact_block(facts, self.place.room)
-        return replace(memory, facts=facts, block=block, left_out=left_out)
+            return MemoryFile(path, problem=error.message)
+        if (size := estimate(text)) > max_tokens:
+            text = f"{path} is not used: it has ~{size:,} tokens, of at most {max_tokens:,}."
+            return MemoryFile(path, problem=text)
+        is_trusted = path == self.place.own or self.place.trusts or not text.strip()
+        return MemoryFile(path, text, "yes" if is_trusted else self._answer(text))
+
+    def _answer_file(self, text: str, answer: str) -> Path:
+        return self.place.data / "project-files" / f"{sha256(text.encode()).hexdigest()}.{answer}"
+
+    def _answer(self, text: str) -> str:
+        """Return the user's answer about files of projects with this text, if there is one."""
+        words = ("yes", "no")
+        return next((w for w in words if os.path.lexists(self._answer_file(text, w))), "")
+
+    def decide(self, text: str, answer: str) -> None:
+        """Keep the user's answer about files of projects with this text. Raises ChatLoopError."""
+        path = self._answer_file(text, answer)
+        try:
+            self._files.make_directory(path.parent)
+            for word in ("yes", "no"):
+                self._files.remove(self._answer_file(text, word))
+            self._files.replace(path, b"")
+        except OSError as error:
+            raise ChatLoopError(f"The answer cannot be kept: {os_reason(error)}.") from error
+
+    @property
+    def project_files(self) -> tuple[MemoryFile, ...]:
+        """The project's files that can be used, if only by the user's permission."""
+        files = self.state.files[self.state.own :]
+        return tuple(file for file in files if file.text.strip())
+
+    def describe(self, file: MemoryFile) -> str:
+        """Return how far the model gets a file, in a sentence."""
+        states = {"yes": "is used", "no": "is not used, as you decided"}
+        state = states.get(
+            file.answer, "is not used until you allow it: /memory ask, or --trust-project"
+        )
+        return file.problem or f"{self.place.display_path(file.path)} {state}."
 
     def fit(self, window: int) -> bool:
         """Fit the block into another window. Return True when the block changes."""
@@ -130,42 +210,50 @@ class ProjectMemory:
 
     def block(self) -> str:
         """Read the file again, report a change to the user, and return the text for the model."""
-        problem = self.state.problem
-        if self.reload() or self.state.problem != problem:
+        warning = self.warning
+        if self.reload() or self.warning != warning:
             self._show(Warned(f"The memory has changed. {self.line.rstrip('.')}."))
         return self.state.block
 
     @property
-    def notice(self) -> str:
-        """The line that a chat begins with; empty when nobody but the user can have written it."""
-        from_others = bool(self.state.facts) and not self.state.own
-        return self.line if from_others or self.warning else ""
-
-    @property
     def warning(self) -> str:
         """The line about a memory that is not used, or not wholly; empty when all is well."""
-        return self.line if self.state.problem or self.state.left_out else ""
+        unused = any(not file.answer for file in self.state.files)
+        return self.line if unused or self.state.left_out else ""
 
     @property
     def line(self) -> str:
         """The memory in one line."""
-        state = self.state
-        if not state.facts:
-            return f"Memory: none. {state.problem}" if state.problem else "Memory: none"
-        where = self.place.display_path(state.path)
-        line = f"Memory: {plural(len(state.facts), 'fact')} from {where}"
+        state, show = self.state, self.place.display_path
+        parts = [show(file.path) for file in state.files[1:] if file.answer == "yes"]
+        if state.facts:
+            parts.insert(0, f"{plural(len(state.facts), 'fact')} from {show(state.path)}")
+        problems = [self.describe(file) for file in state.files if not file.answer]
         if state.left_out:
-            line += f"; {plural(len(state.left_out), 'fact')} left out (memory is full) (/memory)"
-        return line
+            problems.append(
+                f"{plural(len(state.left_out), 'fact')} left out: it is full (/memory)."
+            )
+        line = f"Memory: {', '.join(parts) or 'none'}{'.' if problems else ''}"
+        return " ".join([line, *problems])
 
     def target(self, *, project: bool) -> Path:
         """Return the file for a new fact. Raises ChatLoopError when it cannot be used."""
         self.reload()
         if self.state.problem:
-            raise ChatLoopError(self.state.problem, "Fix the file first: nothing is saved.")
+            raise ChatLoopError(self.state.problem, "Nothing is saved.")
         if project and self.state.own:
             return locate(self.place.directory, self.place.home)[1] / NAME
         return self.state.path
+
+    def save(self, path: Path, fact: str) -> tuple[str, str]:
+        """Add a fact; return what was done, and a warning if there is one. Raises ChatLoopError."""
+        where = self.place.display_path(path)
+        if not self.add(path, fact):
+            return f"That is in {where} already.", ""
+        number = len(self.state.facts)
+        is_left_out = number - 1 in self.state.left_out
+        warning = f"It does not fit: the memory holds {self.place.room:,} tokens."
+        return f"Saved in {where} ({plural(number, 'fact')}).", warning if is_left_out else ""
 
     def add(self, path: Path, fact: str) -> bool:
         """Add a fact; return False when the file has it already. Raises ChatLoopError."""
@@ -208,6 +296,8 @@ class ProjectMemory:
                 if not mode & 0o222:  # a rename would ignore what somebody wanted
                     raise OSError(errno.EACCES, "it is write-protected")
                 if after != before:
+                    if path != self.place.own and (not before or self._answer(before) == "yes"):
+                        self.decide(after, "yes")
                     self._files.make_directory(path.parent)
                     self._files.replace(path, data)
                     path.chmod(mode)
@@ -240,6 +330,13 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
         if folder == home:
             break
     return file, directory
+
+
+def find_notes(directory: Path, root: Path) -> list[Path]:
+    """Return the project's instructions that apply in a directory, those of its root first."""
+    folders = [folder for folder in (directory, *directory.parents) if folder.is_relative_to(root)]
+    paths = (folder / name for folder in reversed(folders) for name in NOTES)
+    return [path for path in paths if path.is_file() and not path.is_symlink()]
 
 
 def _read(path: Path) -> str:

@@ -173,6 +173,8 @@ def _chat_parser() -> _Parser:
     _value(model, "-m --model", "MODEL", "anthropic:NAME, gpt-5, or gemini for its default model")
     _value(model, "--agent", "NAME|PATH", "use this agent", dest="agent_reference")
     _flag(model, "--trust-agent", "run that agent this time without asking")
+    text = "use the project's AGENTS.md, CLAUDE.md and MEMORY.md this time without asking"
+    _flag(model, "--trust-project", text)
     _value(model, "--base-url", "URL", "the server for --model compatible:NAME")
     _flag(model, "--local", "use the embedded model; offers to download one")
     _value(model, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)

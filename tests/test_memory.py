@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.config import Config, MemoryConfig, Paths, parse
 from chat_loop.errors import ChatLoopError, ConfigError
@@ -53,7 +54,11 @@ def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
     """A project in `folder`/project, in a home with the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
     return MemoryLocation(
-        directory=folder / "project", home=folder, data=folder / "data", max_tokens=max_tokens
+        directory=folder / "project",
+        home=folder,
+        data=folder / "data",
+        max_tokens=max_tokens,
+        trusts=True,
     )
 
 
@@ -254,13 +259,13 @@ def test_a_directory_that_everybody_can_write_to_is_not_searched_from_below(tmp_
 def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None:
     book = memory_of(tmp_path)
     own = tmp_path / "data" / "MEMORY.md"
-    assert book.state == Memory(path=own, own=True)
-    assert (book.block(), book.notice) == ("", "")
+    assert replace(book.state, files=()) == Memory(path=own, own=True)
+    assert (book.block(), book.warning) == ("", "")
     written(own, "- Mine.\n")
     assert book.load().facts == ("Mine.",)
     assert book.load().own
     project = written(tmp_path / "project" / "MEMORY.md", "- Ours.\n")
-    assert book.load() == Memory(
+    assert replace(book.load(), files=()) == Memory(
         path=project, own=False, facts=("Ours.",), block=f"{INTRO}\n- Ours."
     )
 
@@ -318,10 +323,10 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
     written(where.own, "- Mine.\n")
     before = os.lstat(path)
     book = ProjectMemory(where, lambda event: None)
-    assert book.state == Memory(
+    assert replace(book.state, files=()) == Memory(
         path=path, own=False, problem=f"{path} is not used as memory: {reason}."
     )
-    assert book.notice == book.warning == f"Memory: none. {path} is not used as memory: {reason}."
+    assert book.warning == f"Memory: none. {path} is not used as memory: {reason}."
     assert book.block() == ""
     with pytest.raises(ChatLoopError) as caught:
         book.target(project=True)
@@ -467,11 +472,8 @@ def test_a_change_that_nobody_asked_for_is_told_once(tmp_path: Path) -> None:
 def test_what_is_left_out_is_in_the_notice(tmp_path: Path) -> None:
     written(tmp_path / "project" / "MEMORY.md", "- a\n- " + "b " * 9000 + "\n- c\n")
     book = memory_of(tmp_path)
-    assert (
-        book.notice
-        == "Memory: 3 facts from ./MEMORY.md; 1 fact left out (memory is full) (/memory)"
-    )
-    assert book.warning == book.notice
+    line = "Memory: 3 facts from ./MEMORY.md. 1 fact left out: it is full (/memory)."
+    assert book.warning == book.line == line
 
 
 def test_paths_are_said_as_the_user_would(tmp_path: Path) -> None:

@@ -18,6 +18,8 @@ from chat_loop.agent import shell, tools
 from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Arguments, PreparedCall, Tool
 from chat_loop.errors import ChatLoopError, ConfigError, os_reason
+from chat_loop.memory import ProjectMemory, bullet, fact_of
+from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files, read_text, walk_files
 from chat_loop.values import ToolSpec, plural
 
@@ -44,7 +46,12 @@ _CHANGES = ("write_file", "edit_file")
 
 
 def builtin_tools(
-    names: Sequence[str], root: Path, *, protected: Sequence[Path] = (), seconds: float = 60.0
+    names: Sequence[str],
+    root: Path,
+    *,
+    protected: Sequence[Path] = (),
+    seconds: float = 60.0,
+    memory: Callable[[], ProjectMemory | None] = lambda: None,
 ) -> tuple[Tool, ...]:
     """Return the tools with these names for the files below `root`, except `protected` ones.
 
@@ -56,12 +63,12 @@ def builtin_tools(
     if "run_command" in names and os.name == "nt":
         raise ConfigError("run_command does not run on Windows.", "Leave it out of the tools.")
     workspace = Workspace(root, protected)
-    return tuple(
-        _command_tool(workspace.root, seconds)
-        if name == "run_command"
-        else _file_tool(name, workspace)
-        for name in dict.fromkeys(names)
-    )
+    others = {
+        "run_command": lambda: _command_tool(workspace.root, seconds),
+        "remember": lambda: _memory_tool(memory),
+    }
+    unique = dict.fromkeys(names)
+    return tuple(others[n]() if n in others else _file_tool(n, workspace) for n in unique)
 
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
@@ -88,6 +95,25 @@ def _command_tool(root: Path, seconds: float) -> Tool:
 
     longest = shell.MAX_SECONDS + 2 * shell.TERM_SECONDS
     return Tool(SPECS["run_command"], run, question, seconds=longest)
+
+
+def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
+    """Return the tool that saves a fact as /remember does; “always” covers no other fact."""
+
+    def prepare(arguments: Arguments) -> PreparedCall:
+        book, fact = memory(), redact_text(fact_of(arguments["fact"]))
+        if book is None or not fact:
+            raise ChatLoopError("There is no fact, or the memory is switched off.")
+        path = book.target(project=arguments.get("project", False))
+
+        async def run() -> str:
+            saved = await in_thread(lambda: " ".join(book.save(path, fact)).strip())
+            return saved.text("remember")
+
+        question = f"Save in {book.place.display_path(path)}:\n{bullet(fact)}"
+        return PreparedCall(f"{tools.SENSITIVE_PREFIX}:\n{question}", run)
+
+    return Tool(SPECS["remember"], lambda arguments: prepare(arguments).run(), prepare)
 
 
 class Place(Struct, frozen=True):

@@ -104,6 +104,8 @@ async def context(chat: Chat, argument: str) -> None:
         display.prose(f"Auto-compacts at {conversation.trigger:,} tokens.", "dim")
     else:
         display.prose("Automatic compaction is off; compact makes room.", "dim")
+    if chat.memory is not None and chat.memory.line != "Memory: none":
+        display.prose(chat.memory.line, "dim")
     if left_out := conversation.meter.left_out():
         limits = "context.max_history_messages or max_history_tokens"
         count = plural(left_out, "exchange")

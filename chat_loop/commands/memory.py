@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
+from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.memory import ProjectMemory, fact_key, fact_of
 from chat_loop.redact import redact_text
@@ -27,27 +28,29 @@ async def remember(chat: Chat, argument: str) -> None:
         if not await chat.confirm("Save it like this? [y/N] "):
             chat.display.line("Not saved.", "dim")
             return
-    if not memory.add(path, safe):
-        chat.display.line(f"That is in {memory.place.display_path(path)} already.", "dim")
-        return
+    done, warning = memory.save(path, safe)
     chat.conversation.remember()
-    state = memory.state
-    where = memory.place.display_path(state.path)
-    chat.display.line(f"Saved in {where} ({plural(len(state.facts), 'fact')}).", "dim")
-    if len(state.facts) - 1 in state.left_out:
-        text = f"It does not fit: the memory holds {memory.place.room:,} tokens."
-        chat.display.warn(text, "/memory shows what is left out, /forget makes room.")
+    chat.display.line(done, "dim")
+    if warning:
+        chat.display.warn(warning, "/memory shows what is left out, /forget makes room.")
 
 
-@registry.command("memory", "Memory")
+@registry.command("memory [ask]", "Memory")
 async def show_memory(chat: Chat, argument: str) -> None:
-    """Show the facts of the memory and their room."""
+    """Show the facts of the memory and the project's files; ask decides which files are used."""
     memory, display = _memory(chat), chat.display
+    if argument == "ask":
+        await _ask_about_files(chat, memory)
+        return
+    if argument:
+        raise usage_error("memory")
     was_edited = memory.reload()
     chat.conversation.remember()
     state, where = memory.state, memory.place.display_path(memory.state.path)
+    for file in state.files[not state.problem :]:
+        display.prose(memory.describe(file), "" if file.answer == "yes" else "yellow")
     if state.problem:
-        raise ChatLoopError(state.problem)
+        return
     if not state.facts:
         text = f"/remember TEXT notes one in {where}, /remember --project TEXT in this project."
         display.prose("There are no facts yet.")
@@ -59,13 +62,39 @@ async def show_memory(chat: Chat, argument: str) -> None:
             display.line(f"{_numbered(number, fact)} (left out)", "dim")
         else:
             display.line(_numbered(number, fact))
-    used = f"~{estimate(state.block):,} of at most {memory.place.room:,} tokens."
-    display.line(used, "dim")
+    used = f"~{estimate(state.block):,} tokens of each request; facts take at most"
+    display.prose(f"{used} {memory.place.room:,}.", "dim")
     if state.left_out:
         text = f"{plural(len(state.left_out), 'fact')} left out: the memory is full."
         display.warn(text, "/forget makes room; memory.max_tokens in the config allows more.")
     if was_edited:
         display.prose("The file was changed: the model gets it with your next message.", "dim")
+
+
+async def _ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
+    """Ask about the project's files that are new, else about all of them, and keep the answer."""
+    memory.reload()
+    display, all_files = chat.display, memory.project_files
+    files = [file for file in all_files if not file.answer] or all_files
+    if not files:
+        raise UsageError("This project has no AGENTS.md, CLAUDE.md or MEMORY.md to ask about.")
+    display.prose("This project has files for the model, to be used until they change:")
+    for file in files:
+        where = one_line(memory.place.display_path(file.path), 200)
+        display.line(f"  {where} (~{estimate(file.text):,} tokens)")
+    question = "Use them? [y]es / [n]o / [s]how "
+    while (answer := await chat.ask(question)) in ("s", "show"):
+        for file in files:
+            display.line(f"\n{memory.place.display_path(file.path)}:", "bold")
+            display.line(file.shown)
+    if answer not in ("y", "yes", "n", "no"):
+        display.prose("Nothing is changed; /memory ask asks again.", "dim")
+        return
+    for file in files:
+        memory.decide(file.text, "yes" if answer[0] == "y" else "no")
+    memory.reload()
+    chat.conversation.remember()
+    display.prose(memory.line, "dim")
 
 
 @registry.command("forget N", "Memory")

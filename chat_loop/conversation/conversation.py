@@ -5,12 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from msgspec.structs import replace
 
 from chat_loop import errors, events
 from chat_loop.agent.agent import Agent
+from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
@@ -126,7 +127,10 @@ class Conversation:
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
-        files = await asyncio.to_thread(read_files, typed)
+        outcome = await in_thread(lambda: read_files(typed))  # an exit does not wait for a PDF
+        if outcome.error is not None:
+            raise outcome.error
+        files = cast(tuple[QueryFile, ...], outcome.result)
         attachments.check(files, self.agent, self.count)
         return files
 

@@ -24,6 +24,7 @@ def main() -> None:
     """Write the text of standard input's PDF, each page behind `[page 1 of 9]`; fail without."""
     started = time.monotonic()
     if sys.platform != "win32":
+        resource.setrlimit(resource.RLIMIT_CPU, (2 * int(SECONDS), 2 * int(SECONDS)))
         with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
             resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     pages = PdfReader(BytesIO(sys.stdin.buffer.read())).pages

@@ -141,7 +141,7 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
         if name in OPTIONS_WITH_VALUE:
             if not equals:
                 next(remaining, None)
-        elif argument not in ("--local", "--new-session", "--trust-agent"):
+        elif argument not in ("--local", "--new-session", "--trust-agent", "--trust-project"):
             return None
     if os.name == "nt" or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None

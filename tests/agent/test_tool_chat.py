@@ -314,7 +314,7 @@ def test_without_a_terminal_only_what_was_allowed_beforehand_runs(
             (
                 "No tool named fly.\n"
                 "The tools are: read_file, list_files, search_files, write_file, edit_file, "
-                "run_command.\n"
+                "run_command, remember.\n"
             ),
         ),
         (("--yes",), "--yes goes with -p.\nchat-loop --help shows the options.\n"),

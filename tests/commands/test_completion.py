@@ -157,6 +157,7 @@ EXPECTED = {
     "import": ("", "notes.md"),
     "help": ("", "agents"),
     "history": ("", "--full"),
+    "memory": ("", "ask"),
 }
 """By the command that takes something: what is typed of it, and what is offered first; empty:
 nothing.

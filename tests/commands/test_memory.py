@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import re
 import subprocess
-import sys
 from pathlib import Path
 
-import pytest
 from msgspec.structs import replace
 
 from chat_loop.context.budget import Limits
@@ -16,7 +14,6 @@ from chat_loop.events import Warned
 from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.values import Message, Request, Usage, Window
 from tests.support import fork_server
-from tests.support.pty_chat import PtyChat
 from tests.support.screens import Screen
 from tests.support.scripted_chat import SUMMARY, Says, Talk, said
 
@@ -28,7 +25,11 @@ def place(folder: Path, max_tokens: int = 1500) -> MemoryLocation:
     """A project in `folder`/project, in a home with the user's own data."""
     (folder / "project").mkdir(exist_ok=True)
     return MemoryLocation(
-        directory=folder / "project", home=folder, data=folder / "data", max_tokens=max_tokens
+        directory=folder / "project",
+        home=folder,
+        data=folder / "data",
+        max_tokens=max_tokens,
+        trusts=True,
     )
 
 
@@ -132,7 +133,8 @@ def test_memory_puts_an_edit_into_effect_and_says_so(tmp_path: Path) -> None:
         memory=place(tmp_path),
     )  # fmt: skip
     size = 55
-    shown = f"You: /memory\nMemory: ./MEMORY.md\n1  two\n~{size} of at most 1,500 tokens.\n"
+    shown = "You: /memory\nMemory: ./MEMORY.md\n1  two\n"
+    shown += f"~{size} tokens of each request; facts take at most 1,500.\n"
     shown = re.sub("~55", r"~\\d+", re.escape(shown))
     changed = re.escape("The file was changed: the model gets it with your next message.\n")
     assert re.search(shown + changed + shown + "You: B\n", screen.text)
@@ -218,7 +220,8 @@ def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> 
     path.mkdir()
     lines = ["/remember x", "/memory", "/forget 1", "Hi"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path))
-    assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 3
+    assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 2
+    assert f"You: /memory\n{path} is not used as memory: it is not a regular file.\n" in screen.text
     assert screen.talk.model.requests[0].system == "Be kind."
 
 
@@ -345,9 +348,9 @@ def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[bytes]:
 
 
 def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
-    plain = run(tmp_path, "-p", "Hello")
+    plain = run(tmp_path, "--trust-project", "-p", "Hello")
     written(tmp_path, "- one two three\n")
-    noted_ = run(tmp_path, "-p", "Hello")
+    noted_ = run(tmp_path, "--trust-project", "-p", "Hello")
     assert (noted_.returncode, noted_.stdout, noted_.stderr) == (0, b"You said: Hello\n", b"")
     sessions = sorted(
         (tmp_path / "data" / "sessions").glob("*.md"), key=lambda path: path.stat().st_mtime_ns
@@ -357,29 +360,9 @@ def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
     assert plain.stderr == b""
     (tmp_path / "data" / "config.yaml").write_text("memory: {max_tokens: 100}\n")
     written(tmp_path, "- one\n- " + "many words " * 99 + "\n")
-    crowded = run(tmp_path, "-p", "Hello")
+    crowded = run(tmp_path, "--trust-project", "-p", "Hello")
     assert crowded.stdout == b"You said: Hello\n"
-    left_out = "Memory: 2 facts from ./MEMORY.md; 1 fact left out (memory is full) (/memory)"
+    left_out = "Memory: 2 facts from ./MEMORY.md. 1 fact left out: it is full (/memory)."
     assert left_out in crowded.stderr.decode()
     (tmp_path / "data" / "config.yaml").write_text("memory: {enabled: false}\n")
-    assert run(tmp_path, "-p", "Hello").stderr == b""
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
-def test_the_start_says_that_a_project_brings_a_memory(tmp_path: Path) -> None:
-    written(tmp_path, "- one\n- two\n")
-    (tmp_path / "data" / "sessions").mkdir(parents=True)  # not the first start of all, which greets
-    argv = [sys.executable, "-m", "chat_loop", "--model", "scripted:echo"]
-    with PtyChat(argv, env=environment(tmp_path), cwd=tmp_path / "project") as terminal:
-        terminal.wait_for("context", timeout=20)
-        banner, notice, prompt = terminal.screen()[:3]
-        assert banner.startswith("chat-loop ")
-        assert (notice, prompt) == ("Memory: 2 facts from ./MEMORY.md", "You:")
-        terminal.line("exit")
-        assert terminal.exit_code() == 0
-    (tmp_path / "project" / "MEMORY.md").rename(tmp_path / "data" / "MEMORY.md")
-    with PtyChat(argv, env=environment(tmp_path), cwd=tmp_path / "project") as terminal:
-        terminal.wait_for("context", timeout=20)
-        assert terminal.screen()[1] == "You:"  # the user's own is no news
-        terminal.line("exit")
-        assert terminal.exit_code() == 0
+    assert run(tmp_path, "--trust-project", "-p", "Hello").stderr == b""

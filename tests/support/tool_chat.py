@@ -28,7 +28,9 @@ def calling(*calls: tuple[str, Mapping[str, object]], text: str = "") -> Reply:
 
 
 @contextmanager
-def chatting(home: Path, server: Loopback, cols: int = 80, rows: int = 40) -> Iterator[PtyChat]:
+def chatting(
+    home: Path, server: Loopback, cols: int = 80, rows: int = 40, tools: str = TOOLS
+) -> Iterator[PtyChat]:
     """The program at its prompt, in the folder `project` below its home."""
     project = home / "project"
     project.mkdir(exist_ok=True)
@@ -49,7 +51,7 @@ def chatting(home: Path, server: Loopback, cols: int = 80, rows: int = 40) -> It
         "--model",
         "openai:gpt-test",
         "--tools",
-        TOOLS,
+        tools,
     ]
     with PtyChat(command, env=environment, cwd=project, rows=rows, cols=cols) as chat:
         chat.wait_for(PROMPT, PATIENCE)
