@@ -34,7 +34,7 @@ SETTINGS = config.Config(
     search=config.SearchConfig(meaning=False),
     summary=config.SummaryConfig(on_exit="wait"),
 )
-END = """
+END = """\
 That was the tour; its sessions are deleted. To start for real:
   chat-loop providers   shows which models you can use
   chat-loop             starts a chat; /help lists its commands
@@ -54,6 +54,7 @@ def run(options: argparse.Namespace) -> int:
             app, todo = App(chosen, SETTINGS, paths, None), deque(runs[name])
             agent = replace(app.agent(), provider=model)
             code = interactive.run(app, agent, partial(GuidedLoop, todo, steps))
+            out("\n")
             if code or todo:
                 out("You left the tour; its sessions are deleted.\n")
                 return code

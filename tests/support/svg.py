@@ -1,8 +1,9 @@
-"""What a terminal shows as an SVG picture that loads nothing."""
+"""What a terminal shows as an SVG picture that loads nothing, in light and dark."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from html import escape
 from itertools import groupby
 
@@ -11,22 +12,19 @@ from pyte.screens import Char
 
 from chat_loop.values import plural
 
-_DIM = re.compile(rb"\x1b\[((?:\d+;)*)2((?:;\d+)*)m")
-"""The emulator knows no dim text; the grey of 90 stands for it."""
 COLOURS = {
-    "default": "#d7dae0",
-    "black": "#7f848e",
-    "brightblack": "#7f848e",
-    "red": "#e06c75",
-    "green": "#98c379",
-    "brown": "#e5c07b",
-    "yellow": "#e5c07b",
-    "blue": "#61afef",
-    "magenta": "#c678dd",
-    "cyan": "#56b6c2",
-    "white": "#ffffff",
+    "default": ("#24292f", "#d7dae0"),
+    "black": ("#6e7781", "#7f848e"),
+    "red": ("#cf222e", "#e06c75"),
+    "green": ("#116329", "#98c379"),
+    "brown": ("#7d4e00", "#e5c07b"),
+    "blue": ("#0550ae", "#61afef"),
+    "magenta": ("#8250df", "#c678dd"),
+    "cyan": ("#1b7c83", "#56b6c2"),
+    "white": ("#57606a", "#ffffff"),
+    "paper": ("#ffffff", "#1e2127"),
 }
-PAPER = "#1e2127"
+"""What readers see who like it light, and dark, by the emulator's names."""
 WIDTH, HEIGHT = 8.4, 19.0
 """Of a cell, in pixels."""
 MARGIN = 14
@@ -35,36 +33,58 @@ NO_BREAK = "\u00a0"
 FONT = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', monospace"
 
 
-def shown(raw: bytes, cols: int, rows: int) -> pyte.Screen:
+class Screen(pyte.Screen):
+    """An emulated screen that shows dim text, which the emulator does not know, as the grey of 90."""
+
+    def select_graphic_rendition(self, *attrs: int, **more: bool) -> None:
+        if not {38, 48} & {*attrs}:
+            attrs = tuple(90 if number == 2 else number for number in attrs)
+        super().select_graphic_rendition(*attrs, **more)
+
+
+def shown(raw: bytes, cols: int, rows: int) -> Screen:
     """The screen after a program has printed `raw`."""
-    screen = pyte.Screen(cols, rows)
-    pyte.ByteStream(screen).feed(
-        _DIM.sub(lambda found: b"\x1b[%b90%bm" % (found[1], found[2]), raw)
-    )
+    screen = Screen(cols, rows)
+    pyte.ByteStream(screen).feed(raw)
     return screen
+
+
+def lines_of(screen: pyte.Screen) -> list[list[Char]]:
+    return [
+        [screen.buffer[row][column] for column in range(screen.columns)]
+        for row in range(screen.lines)
+    ]
 
 
 def svg(screen: pyte.Screen, first: int = 0, last: int | None = None) -> str:
     """The lines from `first` to before `last`; those that are empty at the end are left out."""
-    lines = [
-        [screen.buffer[row][column] for column in range(screen.columns)]
-        for row in range(screen.lines)
-    ]
-    lines = lines[first:last]
+    lines = lines_of(screen)[first:last]
     while lines and not "".join(char.data for char in lines[-1]).strip():
         lines.pop()
-    width, height = screen.columns * WIDTH + 2 * MARGIN, len(lines) * HEIGHT + 2 * MARGIN
-    parts = [part for row, line in enumerate(lines) for part in _line(line, MARGIN + row * HEIGHT)]
+    parts = [part for row, line in enumerate(lines) for part in runs(line, MARGIN + row * HEIGHT)]
+    label = f"A terminal with {plural(len(lines), 'line')} of chat-loop"
+    return document(screen.columns, len(lines), label, parts)
+
+
+def document(
+    columns: int, rows: int, label: str, parts: Sequence[str], *, style: str = "", defs: str = ""
+) -> str:
+    """A picture of so many cells, with a margin."""
+    width, height = columns * WIDTH + 2 * MARGIN, rows * HEIGHT + 2 * MARGIN
+    light, dark = (
+        "".join(f".{name}{{fill:{inks[theme]}}}" for name, inks in COLOURS.items())
+        for theme in (0, 1)
+    )
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width:.0f} {height:.0f}" '
-        f'width="{width:.0f}" '
-        f'role="img" aria-label="A terminal with {plural(len(lines), "line")} of chat-loop">\n'
-        f'<rect width="100%" height="100%" rx="8" fill="{PAPER}"/>\n'
+        f'width="{width:.0f}" role="img" aria-label="{label}">\n'
+        f"<style>{light}@media (prefers-color-scheme:dark){{{dark}}}{style}</style>\n{defs}"
+        '<rect width="100%" height="100%" rx="8" class="paper"/>\n'
         f'<g font-family="{FONT}" font-size="14">\n' + "\n".join(parts) + "\n</g>\n</svg>\n"
     )
 
 
-def _line(line: list[Char], top: float) -> list[str]:
+def runs(line: list[Char], top: float, left: float = MARGIN) -> list[str]:
     """The runs of one style in a line."""
     found, column = [], 0
     for look, run in groupby(
@@ -75,21 +95,20 @@ def _line(line: list[Char], top: float) -> list[str]:
         fore, back, bold, italic, reverse = look
         ink, paper = _colour(fore), "" if back == "default" else _colour(back)
         if reverse:
-            ink, paper = paper or PAPER, ink
-        left, width = MARGIN + column * WIDTH, len(chars) * WIDTH
+            ink, paper = paper or _colour("paper"), ink
+        at, width = left + column * WIDTH, len(chars) * WIDTH
         column += len(chars)
         if paper:
             found.append(
-                f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{HEIGHT}" '
-                f'fill="{paper}"/>'
+                f'<rect x="{at:.1f}" y="{top:.1f}" width="{width:.1f}" height="{HEIGHT}" {paper}/>'
             )
         blank = len(text) - len(text.lstrip(" "))
         text = text.strip(" ")
         if text:
             style = ' font-weight="bold"' * bold + ' font-style="italic"' * italic
-            x, length = left + blank * WIDTH, _cells(chars, blank, text) * WIDTH
+            x, length = at + blank * WIDTH, _cells(chars, blank, text) * WIDTH
             found.append(
-                f'<text x="{x:.1f}" y="{top + HEIGHT - 5:.1f}" fill="{ink}"{style} '
+                f'<text x="{x:.1f}" y="{top + HEIGHT - 5:.1f}" {ink}{style} '
                 f'textLength="{length:.1f}" '
                 f'lengthAdjust="spacingAndGlyphs">{escape(text).replace(" ", NO_BREAK)}</text>'
             )
@@ -108,9 +127,8 @@ def _cells(chars: list[Char], blank: int, text: str) -> int:
 
 
 def _colour(name: str) -> str:
-    bright = name.removeprefix("bright")
-    return (
-        COLOURS.get(name)
-        or COLOURS.get(bright)
-        or (f"#{name}" if re.fullmatch(r"[0-9a-f]{6}", name) else "#d7dae0")
-    )
+    """The attribute of a colour by the emulator's name for it."""
+    name = {"brightblack": "black", "yellow": "brown"}.get(name, name).removeprefix("bright")
+    if re.fullmatch(r"[0-9a-f]{6}", name):
+        return f'fill="#{name}"'
+    return f'class="{name if name in COLOURS else "default"}"'

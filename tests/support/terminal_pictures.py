@@ -20,6 +20,8 @@ from tests.support.svg import shown, svg
 DOCS = Path(__file__).parents[2] / "docs"
 COLS, ROWS = 92, 36
 LARGEST = 60_000
+AT_PROMPT = re.compile(r"^You:$\n.*context", re.MULTILINE)
+"""The line is empty, and the status is below it."""
 CONFIG = (
     "models: {berths-1: {window: 8000, input_price: 3, output_price: 15}}\nmemory: {enabled: "
     "false}\n"
@@ -141,7 +143,7 @@ def say(chat: PtyChat, text: str) -> None:
     chat.mark()
     chat.send("\r")
     chat.wait_for(re.compile(r"Time: \d+\.\ds"), output=True)
-    chat.wait_for(re.compile(r"You: .*context", re.DOTALL), output=True)
+    chat.wait_for(AT_PROMPT)
 
 
 def keep(chat: PtyChat, name: str, since: int) -> None:

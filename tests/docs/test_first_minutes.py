@@ -1,0 +1,66 @@
+"""The recording of the tour in the documentation shows the tour of today."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from itertools import pairwise
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pyte
+
+from chat_loop.subcommands import tour
+from tests.support.first_minutes import CAST, COLS, PICTURE, ROWS, film, read_cast
+from tests.support.pty_chat import _Screen
+
+LARGEST = 300_000
+LONGEST = 120.0
+LOCAL = re.compile(r"/(?:home|root|tmp|work|Users|usr|opt|var)\b")
+
+
+def steps() -> list[dict[str, str]]:
+    text = Path(tour.__file__).with_suffix(".toml").read_text("utf-8")
+    return [step for part in tomllib.loads(text).values() for step in part]
+
+
+def words(text: str) -> str:
+    return " ".join(re.sub(r"[*`>#]", " ", text).split())
+
+
+def test_it_is_a_recording_of_asciinema() -> None:
+    header = json.loads(CAST.read_text("utf-8").split("\n")[0])
+    assert (header["version"], header["width"], header["height"]) == (2, COLS, ROWS)
+    moments = [at for at, _ in read_cast()]
+    assert moments[0] == 0
+    assert all(before <= after for before, after in pairwise(moments))
+    assert 30 < moments[-1] < LONGEST
+
+
+def test_it_shows_every_step_of_today() -> None:
+    screen = _Screen(COLS, ROWS, lambda answer: None)
+    stream = pyte.Stream(screen)
+    for _, text in read_cast():
+        stream.feed(text)
+    said = words("\n".join([*screen.above, *screen.display]))
+    at = 0
+    for number, step in enumerate(steps(), 1):
+        at = said.index(words(f"{number}/{len(steps())} · {step['text']} You: {step['line']}"), at)
+        for sentence in re.findall(r"[A-Z][a-z ]+\.", step.get("reply", "")):
+            assert sentence in said
+    assert words(tour.END) in said[at:]
+
+
+def test_the_picture_is_made_of_it() -> None:
+    picture = PICTURE.read_text("utf-8")
+    assert len(picture.encode()) < LARGEST
+    assert picture == film(read_cast())
+    root = ElementTree.fromstring(picture)
+    assert root.tag.endswith("svg")
+    assert "@media (prefers-color-scheme:dark)" in picture
+
+
+def test_it_names_no_folder_of_a_machine() -> None:
+    for file in (CAST, PICTURE):
+        assert not LOCAL.search(file.read_text("utf-8"))
