@@ -121,15 +121,13 @@ class ChatLoop:
                     if argument and not command.argument:
                         hint = "To send it as text, start with a space."
                         raise UsageError(f"/{command.name} takes no argument.", hint)
-                    if chat.replacing is not None:
-                        self._cancel_edit()
+                    self._cancel_edit()
                     await self._command(command.run(chat, argument))
                 case Unknown(name, nearest, argument):
                     if template := chat.templates.find(name):
                         await self._send(template.fill(argument))
                         return True
-                    if chat.replacing is not None:
-                        self._cancel_edit()
+                    self._cancel_edit()
                     nearest = chat.templates.nearest(name) or nearest
                     hint = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
                     hint += " To send it as text, start with a space."
@@ -142,9 +140,10 @@ class ChatLoop:
         return True
 
     def _cancel_edit(self) -> None:
-        """Keep the query that was offered for editing as it is."""
-        self.chat.replacing = None
-        self._display.prose("Edit canceled.", "dim")
+        """Keep the query that was offered for editing, if any, as it is."""
+        if self.chat.replacing is not None:
+            self.chat.replacing = None
+            self._display.prose("Edit canceled.", "dim")
 
     def _show_failure(self, error: ChatLoopError) -> None:
         self._display.stop_waiting()

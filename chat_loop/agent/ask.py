@@ -11,18 +11,17 @@ import random
 import time
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import aclosing
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from msgspec import Struct
 
+from chat_loop.agent.spending import Confirm, Spending, expected_usage
 from chat_loop.errors import ProviderError, TimedOut
-from chat_loop.events import Event, Retrying, TextDelta, ThinkingDelta, ToolCalled
+from chat_loop.events import Event, Finished, Retrying, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.providers import Provider
-from chat_loop.values import Request
+from chat_loop.values import Request, Usage
 
-if TYPE_CHECKING:
-    from chat_loop.agent.spending import Confirm, Spending
-
+CONTENT = TextDelta | ThinkingDelta | ToolCalled | Finished
 MAX_PAUSE = 30.0  # seconds between two attempts, unless the server asks for more
 
 
@@ -42,20 +41,16 @@ class CallLimits(Struct, frozen=True, kw_only=True):
     confirm: Confirm | None = None
 
 
-def ask(
+async def ask(
     provider: Provider, request: Request, limits: CallLimits | None = None
 ) -> AsyncGenerator[Event]:
     """Yield the provider's events, and a Retrying before each new attempt. Raises ProviderError."""
     limits = limits or CallLimits()
-    events = _attempts(provider, request, limits)
-    if limits.spending is None:
-        return events
-    return limits.spending.watch(provider, request, events, limits.confirm)
-
-
-async def _attempts(
-    provider: Provider, request: Request, limits: CallLimits
-) -> AsyncGenerator[Event]:
+    usage: Usage | None = None
+    if limits.spending is not None:
+        usage = expected_usage(request)
+        async for warning in limits.spending.allow(provider, usage, limits.confirm):
+            yield warning
     started = limits.clock()
     attempt = 1
     while True:
@@ -65,25 +60,33 @@ async def _attempts(
             timed = _with_timeouts(events, provider.first_event_seconds, limits.idle)
             async with aclosing(timed):
                 async for event in timed:
-                    content = content or isinstance(event, TextDelta | ThinkingDelta | ToolCalled)
+                    content = content or isinstance(event, CONTENT)
+                    if isinstance(event, Finished):
+                        usage = event.usage or usage
                     yield event
             return
         except ProviderError as error:
-            if content or not error.retryable or attempt >= limits.attempts:
-                raise
-            pause = error.retry_after
-            if pause is None:
-                pause = min(MAX_PAUSE, limits.first_pause * 2.0 ** (attempt - 1))
-                pause *= 0.5 + limits.jitter() / 2
-            elif pause > limits.max_retry_after:
-                raise
-            if limits.clock() - started + pause > limits.budget:
+            pause = None if content else _pause_after(error, attempt, limits)
+            if pause is None or limits.clock() - started + pause > limits.budget:
                 raise
             attempt += not error.adapted
             yield Retrying(
                 reason=error.message, seconds=pause, attempt=attempt, attempts=limits.attempts
             )
             await limits.sleep(pause)
+        finally:
+            if content and usage is not None and limits.spending is not None:
+                limits.spending.add(provider, usage)
+
+
+def _pause_after(error: ProviderError, attempt: int, limits: CallLimits) -> float | None:
+    """Return the seconds before the next attempt, None when there is none."""
+    if not error.retryable or attempt >= limits.attempts:
+        return None
+    if error.retry_after is not None:
+        return error.retry_after if error.retry_after <= limits.max_retry_after else None
+    pause = min(MAX_PAUSE, limits.first_pause * 2.0 ** (attempt - 1))
+    return pause * (0.5 + limits.jitter() / 2)
 
 
 async def _with_timeouts(

@@ -5,14 +5,14 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import aclosing, suppress
+from contextlib import suppress
 from datetime import date, datetime
 
 from msgspec import Struct
 
 from chat_loop.config import LimitsConfig
 from chat_loop.errors import SessionError, SpendingLimit
-from chat_loop.events import Event, Finished, Retrying, Warned
+from chat_loop.events import Event, Warned
 from chat_loop.providers import Provider
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
@@ -28,16 +28,12 @@ Confirm = Callable[[str, str], Awaitable[bool]]
 
 
 class Limit(Struct):
-    """A limit of `step` dollars, none if that is 0; a consent allows more `steps`."""
+    """A limit of `step` dollars, infinite if none is set; a consent allows more `steps`."""
 
     name: str
     step: float
     spent: float = 0.0
     steps: int = 1
-
-    def is_passed_by(self, price: float) -> bool:
-        """Return True when a request of this price costs more than is allowed."""
-        return bool(self.step and price) and self.spent + price > self.step * self.steps
 
 
 class Spending:
@@ -58,30 +54,26 @@ class Spending:
 
     def begin_session(self) -> None:
         """Count another session from zero."""
-        self._session = Limit("this session", self._config.session_cost)
+        self._session = Limit("this session", self._config.session_cost or math.inf)
 
     def check(self, model: str, usage: Usage) -> tuple[float | None, list[Limit]]:
         """Return the price of a request, and the limits that it would pass."""
         now = self._sessions.now()
         if now.date() != self._date:
-            self._date, self._day = now.date(), Limit("today", self._config.day_cost)
-            if self._day.step:
+            self._date, self._day = now.date(), Limit("today", self._config.day_cost or math.inf)
+            with suppress(OSError):  # of a folder that cannot be read
                 self._day.spent = self._spent_since(now.replace(hour=0, minute=0, second=0))
         price = self._cost(model, usage)
-        limits = self._session, self._day
-        return price, [limit for limit in limits if limit.is_passed_by(price or 0.0)]
+        limits = (self._session, self._day) if price else ()
+        return price, [one for one in limits if one.spent + (price or 0) > one.step * one.steps]
 
-    async def watch(
-        self,
-        provider: Provider,
-        request: Request,
-        events: AsyncGenerator[Event],
-        confirm: Confirm | None,
+    async def allow(
+        self, provider: Provider, usage: Usage, confirm: Confirm | None
     ) -> AsyncGenerator[Event]:
-        """Yield the events of a call and count its cost. Raises SpendingLimit before it when it
-        would pass a limit and the user, asked by `confirm`, does not agree.
+        """Yield a warning when a request has no known price. Raises SpendingLimit when it would
+        pass a limit and the user, asked by `confirm`, does not agree.
         """
-        model, usage = f"{provider.name}:{provider.model}", expected_usage(request)
+        model = f"{provider.name}:{provider.model}"
         price, passed = await asyncio.to_thread(self.check, model, usage)  # reads sessions
         if price is None and model not in self._unpriced:
             self._unpriced.add(model)
@@ -93,37 +85,31 @@ class Spending:
             text += f"{dollars_text(limit.step * limit.steps)} for {limit.name} ({spent} so far)."
             steps = math.floor((limit.spent + (price or 0.0)) / limit.step) + 1
             question = f"Go on, up to {dollars_text(limit.step * steps)}? [y]es / [n]o: "
-            if confirm is None or not await confirm(text, question):
+            if confirm is None:
                 raise SpendingLimit(text, "limits: in the config sets it.")
+            if not await confirm(text, question):
+                raise SpendingLimit("Not sent.")
             limit.steps = steps
-        has_begun = False
-        try:
-            async with aclosing(events):
-                async for event in events:
-                    has_begun = has_begun or not isinstance(event, Retrying)
-                    if isinstance(event, Finished) and event.usage is not None:
-                        usage = event.usage
-                    yield event
-        finally:
-            for limit in (self._session, self._day) if has_begun else ():
-                limit.spent += self._cost(model, usage) or 0.0
+
+    def add(self, provider: Provider, usage: Usage) -> None:
+        """Count what a request took."""
+        for limit in (self._session, self._day):
+            limit.spent += self._cost(f"{provider.name}:{provider.model}", usage) or 0.0
 
     def _spent_since(self, start: datetime) -> float:
-        """Return the cost of the replies in all saved sessions since `start`."""
-        spent = 0.0
-        with suppress(OSError):
-            for stamp in newest_first(self._sessions.directory):
-                if stamp.changed < start.timestamp() * 1e9:
-                    break
-                with suppress(SessionError):
-                    path = self._sessions.session_file(stamp.id)
-                    session = self._sessions.load(path).session
-                    model = session.header.model
-                    for entry in session.entries:
-                        if isinstance(entry, ModelChange):
-                            model = entry.text
-                        elif isinstance(entry, Reply) and entry.usage and entry.at >= start:
-                            spent += self._cost(model, entry.usage) or 0.0
+        """Return the cost of the replies in all saved sessions since `start`. Raises OSError."""
+        spent, sessions = 0.0, self._sessions
+        for stamp in newest_first(sessions.directory) if self._config.day_cost else ():
+            if stamp.changed < start.timestamp() * 1e9:
+                break
+            with suppress(SessionError):
+                session = sessions.load(sessions.session_file(stamp.id)).session
+                model = session.header.model
+                for entry in session.entries:
+                    if isinstance(entry, ModelChange):
+                        model = entry.text
+                    elif isinstance(entry, Reply) and entry.usage and entry.at >= start:
+                        spent += self._cost(model, entry.usage) or 0.0
         return spent
 
 

@@ -112,9 +112,9 @@ async def context(chat: Chat, argument: str) -> None:
         display.prose(f"The oldest {count} are not sent: {limits} leaves them out.", "dim")
     price = options.cost(conversation.agent.model, Usage(input=budget.used, estimated=True))
     if price is None:
-        display.line("The price of the model is unknown.", "dim")
+        display.prose("The price of the model is unknown.", "dim")
     elif price:
-        display.line(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
+        display.prose(f"The next request costs about {dollars_text(price)} plus the reply.", "dim")
 
 
 @registry.command("pin TEXT", "Context")

@@ -132,8 +132,6 @@ class DisplayManager:
                 self._session_sealed(event)
             case events.Warned():
                 self.warn(event.message, event.hint)
-            case events.Finished() | events.SessionBegun() | events.Restoring():
-                pass
 
     def line(self, text: str = "", style: str = "", *, symbol: str = "") -> None:
         """Print one line, after a symbol, if any."""

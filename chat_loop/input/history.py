@@ -1,8 +1,8 @@
 """The history of entries over sessions: a private file of bounded size, for several terminals at
 once.
 
-An entry is a line `# time` and its lines, each behind a `+`. Every entry is one write at the end of
-the file. When that has grown large it is renamed, and a new one begun; both are read.
+It has prompt_toolkit's format: a line `# time`, and lines behind a `+`. Every entry is one write at
+the end of the file. When that has grown large it is renamed, and a new one begun; both are read.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from prompt_toolkit.history import History
+from prompt_toolkit.history import FileHistory, History
 
 from chat_loop.input.lines import clean
 from chat_loop.redact import find_secrets
@@ -23,6 +23,8 @@ MAX_LENGTH = 10_000
 """Characters; longer entries are not kept."""
 MAX_BYTES = 512 * 1024
 """The size of one file, of which there are two."""
+MAX_READ = 8 * MAX_BYTES
+"""A larger file is another program's, and left alone."""
 
 
 class PrivateHistory(History):
@@ -40,7 +42,10 @@ class PrivateHistory(History):
 
     def load_history_strings(self) -> Iterable[str]:
         """Return the entries, newest first."""
-        return reversed([*entries(_read(self._older)), *entries(_read(self._path))])
+        for path in (self._path, self._older):
+            with contextlib.suppress(OSError):
+                if path.is_file() and path.stat().st_size <= MAX_READ:  # a pipe would be waited for
+                    yield from FileHistory(path).load_history_strings()
 
     def store_string(self, string: str) -> None:
         """Store an entry unless it is too long or private."""
@@ -63,30 +68,3 @@ def history_entry(entry: str, now: datetime) -> bytes:
     """Return an entry in the format of the file."""
     lines = "".join(f"+{line}\n" for line in entry.split("\n"))
     return f"\n# {now:%Y-%m-%d %H:%M:%S}\n{lines}".encode()
-
-
-def entries(data: bytes) -> list[str]:
-    """Return the entries of the file, the oldest first; leave out what is torn or foreign."""
-    complete: list[str] = []
-    lines: list[str] = []
-    for line in [*data.decode("utf-8", "replace").split("\n"), ""]:
-        if line.startswith("+"):
-            lines.append(line[1:])
-        elif lines:
-            complete.append("\n".join(lines))
-            lines = []
-    return complete
-
-
-def _read(path: Path) -> bytes:
-    """Return the last bytes of a file, up to the limit; nothing when it cannot be read."""
-    try:
-        if not path.is_file():  # a pipe would be waited for
-            return b""
-        with path.open("rb") as file:
-            start = max(0, path.stat().st_size - 2 * MAX_BYTES)
-            file.seek(start)
-            data = file.read(2 * MAX_BYTES)
-    except OSError:
-        return b""
-    return data[data.find(b"\n# ") + 1 :] if start else data
