@@ -38,10 +38,8 @@ INTRO = (
 _NEW = """\
 # Memory
 
-Facts that hold across conversations, one bullet each.
-chat-loop gives them to the model with every request. Edit them here, or with /remember, \
-/forget and /memory in the
-chat; a bullet may go on in indented lines, and all other text stays as it is.
+Facts that hold across conversations, one bullet each; they go to the model with every request.
+A bullet may go on in indented lines, and all other text stays as it is.
 
 """
 
@@ -245,15 +243,15 @@ class ProjectMemory:
             return locate(self.place.directory, self.place.home)[1] / NAME
         return self.state.path
 
-    def save(self, path: Path, fact: str) -> tuple[str, str]:
-        """Add a fact; return what was done, and a warning if there is one. Raises ChatLoopError."""
+    def save(self, path: Path, fact: str) -> str:
+        """Add a fact, and return what was done in a sentence. Raises ChatLoopError."""
         where = self.place.display_path(path)
         if not self.add(path, fact):
-            return f"That is in {where} already.", ""
+            return f"That is in {where} already."
         number = len(self.state.facts)
-        is_left_out = number - 1 in self.state.left_out
-        warning = f"It does not fit: the memory holds {self.place.room:,} tokens."
-        return f"Saved in {where} ({plural(number, 'fact')}).", warning if is_left_out else ""
+        left_out = f" It does not fit: the memory holds {self.place.room:,} tokens (/memory)."
+        left_out = left_out if number - 1 in self.state.left_out else ""
+        return f"Saved in {where} ({plural(number, 'fact')}).{left_out}"
 
     def add(self, path: Path, fact: str) -> bool:
         """Add a fact; return False when the file has it already. Raises ChatLoopError."""

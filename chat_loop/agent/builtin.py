@@ -107,8 +107,7 @@ def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
         path = book.target(project=arguments.get("project", False))
 
         async def run() -> str:
-            saved = await in_thread(lambda: " ".join(book.save(path, fact)).strip())
-            return saved.text("remember")
+            return (await in_thread(lambda: book.save(path, fact))).text("remember")
 
         question = f"Save in {book.place.display_path(path)}:\n{bullet(fact)}"
         return PreparedCall(f"{tools.SENSITIVE_PREFIX}:\n{question}", run)

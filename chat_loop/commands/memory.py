@@ -28,11 +28,8 @@ async def remember(chat: Chat, argument: str) -> None:
         if not await chat.confirm("Save it like this? [y/N] "):
             chat.display.line("Not saved.", "dim")
             return
-    done, warning = memory.save(path, safe)
+    chat.display.prose(memory.save(path, safe), "dim")
     chat.conversation.remember()
-    chat.display.line(done, "dim")
-    if warning:
-        chat.display.warn(warning, "/memory shows what is left out, /forget makes room.")
 
 
 @registry.command("memory [ask]", "Memory")
@@ -47,7 +44,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
     was_edited = memory.reload()
     chat.conversation.remember()
     state, where = memory.state, memory.place.display_path(memory.state.path)
-    for file in state.files[not state.problem :]:
+    for file in state.files if state.problem else state.files[1:]:
         display.prose(memory.describe(file), "" if file.answer == "yes" else "yellow")
     if state.problem:
         return
@@ -58,10 +55,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
         return
     display.line(f"Your own memory: {where}" if state.own else f"Memory: {where}")
     for number, fact in enumerate(state.facts):
-        if number in state.left_out:
-            display.line(f"{_numbered(number, fact)} (left out)", "dim")
-        else:
-            display.line(_numbered(number, fact))
+        display.line(_numbered(number, fact) + " (left out)" * (number in state.left_out))
     used = f"~{estimate(state.block):,} tokens of each request; facts take at most"
     display.prose(f"{used} {memory.place.room:,}.", "dim")
     if state.left_out:

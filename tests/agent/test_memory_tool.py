@@ -83,7 +83,8 @@ def test_what_does_not_fit_or_is_no_fact(tmp_path: Path) -> None:
     bench = Bench(tmp_path, "y", "y", max_tokens=100)
     saved = bench.use(fact="many words " * 100)
     assert (
-        saved == "Saved in ~/data/MEMORY.md (1 fact). It does not fit: the memory holds 100 tokens."
+        saved
+        == "Saved in ~/data/MEMORY.md (1 fact). It does not fit: the memory holds 100 tokens (/memory)."
     )
     too_large = bench.use(fact="x" * 300_000)
     assert too_large.startswith("!MEMORY.md would be larger than 256 KB: nothing is written.")

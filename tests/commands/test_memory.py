@@ -185,9 +185,7 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
     lines = ["/remember " + "a lot " * 80, "/memory", "Hi"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path, 100))
     assert (
-        "Saved in ./MEMORY.md (3 facts).\n"
-        "⚠️  It does not fit: the memory holds 100 tokens. "
-        "/memory shows what is left out, /forget makes room.\n"
+        "Saved in ./MEMORY.md (3 facts). It does not fit: the memory holds 100 tokens (/memory).\n"
     ) in screen.text
     shown = screen.text.partition("You: /memory\n")[2]
     assert shown.startswith("Memory: ./MEMORY.md\n1  one\n2  many words")
