@@ -187,11 +187,13 @@ class Loopback:
         self.connections += 1
         task = asyncio.get_running_loop().create_task(self._converse(reader, writer))
         self._connections.add(task)
-        task.add_done_callback(self._disconnected)
+        task.add_done_callback(lambda _: self._disconnected(task, writer))
 
-    def _disconnected(self, task: asyncio.Task[None]) -> None:
+    def _disconnected(self, task: asyncio.Task[None], writer: asyncio.StreamWriter) -> None:
         self._connections.discard(task)
-        if not task.cancelled() and (error := task.exception()):
+        if task.cancelled():  # perhaps before its first step
+            writer.transport.abort()  # what the client did not read would hold it open
+        elif error := task.exception():
             self._faults.append(error)
 
     async def _converse(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
@@ -200,9 +202,6 @@ class Loopback:
                 request, reader, writer
             ):
                 pass
-        except asyncio.CancelledError:
-            writer.transport.abort()  # what the client did not read would hold it open
-            raise
         finally:
             writer.close()
 
@@ -210,14 +209,14 @@ class Loopback:
         """The next request of a connection, None when the client has closed it."""
         try:
             head = (await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
+            at = time.perf_counter()
+            first, *lines = head.rstrip("\r\n").split("\r\n")
+            method, path, _ = first.split(" ")
+            fields = (line.partition(":") for line in lines)
+            headers = {name.lower(): value.strip() for name, _, value in fields}
+            raw = await reader.readexactly(int(headers.get("content-length", "0")))
         except (asyncio.IncompleteReadError, ConnectionError):
             return None
-        at = time.perf_counter()
-        first, *lines = head.rstrip("\r\n").split("\r\n")
-        method, path, _ = first.split(" ")
-        fields = (line.partition(":") for line in lines)
-        headers = {name.lower(): value.strip() for name, _, value in fields}
-        raw = await reader.readexactly(int(headers.get("content-length", "0")))
         body = json.loads(raw) if raw else None
         request = Received(method=method, path=path, headers=headers, body=body, at=at)
         with self._arrived:
