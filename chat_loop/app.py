@@ -9,7 +9,7 @@ import os
 import shlex
 import signal
 from collections.abc import Callable, Iterable
-from functools import cached_property, partial
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -143,7 +143,12 @@ class App:
             names = tuple(name for name in names if name != "remember")
         folder, seconds = Path(self.directory or "/"), self.config.tools.timeout
         return builtin_tools(
-            names, folder, protected=protected, seconds=seconds, memory=lambda: self._memory
+            names,
+            folder,
+            protected=protected,
+            seconds=seconds,
+            memory=lambda: self._memory,
+            copies=self.sessions.images,
         )
 
     def summarizer(self, agent: Agent) -> Provider | None:
@@ -160,14 +165,12 @@ class App:
             model = agent.provider.model
         return choose.create(f"{provider}:{model}".rstrip(":"), self.config, self.machine)
 
-    @cached_property
     def approvals(self) -> ProjectApprovals:
         """Return the approvals of tool calls that are kept for this project."""
         home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
-        root, definition = locate(Path(self.directory or "/"), home)[1], self.definition
-        path, digest = (definition.path, definition.digest) if definition else ("", "")
-        folder = self.paths.config.parent / "approved-calls"
-        return ProjectApprovals(folder, str(root), path, digest)
+        root, agent = locate(Path(self.directory or "/"), home)[1], self.definition or Definition()
+        file = self.paths.config.parent / "approvals.json"
+        return ProjectApprovals(file, str(root), agent.path, agent.digest)
 
     def models(self) -> choose.Models:
         """Return the access to other models during a conversation."""

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from chat_loop.values import Compaction, StopReason, ToolCall, Usage
+from chat_loop.values import Compaction, FileChange, StopReason, ToolCall, Usage
 
 
 class Event(Struct, frozen=True):
@@ -52,6 +52,7 @@ class ToolReturned(Event, frozen=True, kw_only=True):
     failed: bool
     seconds: float
     denied: bool = False
+    changes: tuple[FileChange, ...] = ()
 
 
 class Finished(Event, frozen=True, kw_only=True):

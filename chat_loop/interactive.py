@@ -100,7 +100,8 @@ class Interactive:
         semantic = SemanticIndex() if config.search.meaning else None
         self._indexer = Indexer(sessions.directory, embeds=semantic is not None)
         memory, servers = app.memory(agent, self._show), app.servers()
-        approval = ToolApproval(self._display, self._reader, app.approvals)
+        approvals = app.approvals()
+        approval = ToolApproval(self._display, self._reader, approvals)
         limits = replace(agent.limits, confirm=self._confirm if sys.stdin.isatty() else None)
         if memory is not None and sys.stdin.isatty() and sys.stdout.isatty():
             self._asks_about_files = not all(file.answer for file in memory.project_files)
@@ -129,7 +130,7 @@ class Interactive:
             semantic=semantic,
             memory=memory,
             servers=servers,
-            approvals=app.approvals,
+            approvals=approvals,
             agents=AgentRegistry(app.paths),
             templates=Templates(app.paths.config.parent / "prompts", registry.names()),
             config=config,

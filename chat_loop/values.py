@@ -73,6 +73,14 @@ class ToolCall(Struct, frozen=True):
     arguments: str
 
 
+class FileChange(Struct, frozen=True):
+    """A file that a tool wrote: its path, and the digests of its text after and before, if any."""
+
+    text: str
+    written: str
+    replaced: str
+
+
 class ToolResult(Struct, frozen=True):
     """The result of the call with the same `id`; when it failed, a sentence for the model."""
 

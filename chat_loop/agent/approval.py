@@ -1,25 +1,21 @@
-"""Approvals of tool calls that are kept for a project, in a folder of the user's."""
+"""Approvals of tool calls that are kept for a project, in a file of the user's."""
 
 from __future__ import annotations
 
 import hashlib
-import json
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import asdict
 
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.sessions.files import Files, read_part
 
-MAX_BYTES = 64 * 1024
-
 
 class Approval(Struct, frozen=True, order=True):
-    """A kept approval: of a tool, or of one exact `call`. `origin` is the digest of what defines
-    the tool: the agent's file and the config of the MCP server.
+    """An approval of a tool, or of one exact `call`. `origin` is the digest of what defines the
+    tool: the agent's file and the config of the MCP server.
     """
 
     project: str
@@ -30,11 +26,11 @@ class Approval(Struct, frozen=True, order=True):
 
 
 class ProjectApprovals(Struct, frozen=True):
-    """The approvals kept for a project: a file for each, under the digest of its content. `agent`
-    and `digest` are the path and the digest of the agent's file.
+    """The approvals in a file, and what those of this run are for: the project's root, and the path
+    and the digest of the agent's file.
     """
 
-    folder: Path
+    file: Path
     project: str
     agent: str = ""
     digest: str = ""
@@ -44,48 +40,23 @@ class ProjectApprovals(Struct, frozen=True):
         origin = hashlib.sha256(f"{self.digest}\n{tool.origin}".encode()).hexdigest()
         return Approval(self.project, tool.spec.name, call, self.agent, origin)
 
-    def _file(self, approval: Approval) -> tuple[Path, bytes]:
-        data = json.dumps(asdict(approval), indent=1).encode()
-        return self.folder / f"{hashlib.sha256(data).hexdigest()}.json", data
-
-    def covers(self, approval: Approval) -> bool:
-        """Return True when it is kept. Raises ChatLoopError for a file that cannot be used."""
-        path, data = self._file(approval)
-        reason = "it is damaged"
-        try:
-            if read_part(path, MAX_BYTES)[0] == data:
-                return True
-        except FileNotFoundError:
-            return False
-        except OSError as error:
-            reason = os_reason(error)
-        raise ChatLoopError(f"{path} is not used: {reason}.")
-
-    def keep(self, approval: Approval) -> None:
-        """Keep an approval. Raises ChatLoopError."""
-        path, data = self._file(approval)
-        try:
-            Files().make_directory(self.folder)
-            Files().replace(path, data)
-        except OSError as error:
-            raise ChatLoopError(f"{path} cannot be written: {os_reason(error)}.") from error
-
-    def revoke(self, approval: Approval) -> None:
-        """Forget an approval. Raises ChatLoopError."""
-        path, _ = self._file(approval)
-        try:
-            Files().remove(path)
-        except OSError as error:
-            raise ChatLoopError(f"{path} cannot be removed: {os_reason(error)}.") from error
-
     def all(self) -> list[Approval]:
-        """Return the project's approvals, sorted; damaged files count as none."""
-        kept = []
-        for path in self.folder.glob("*.json"):
-            try:
-                approval = msgspec.json.decode(read_part(path, MAX_BYTES)[0], type=Approval)
-            except (OSError, ValueError):
-                continue
-            if approval.project == self.project and self._file(approval)[0] == path:
-                kept.append(approval)
-        return sorted(kept)
+        """Return the approvals of all projects. Raises ChatLoopError for a damaged file."""
+        try:
+            return msgspec.json.decode(read_part(self.file)[0], type=list[Approval])
+        except FileNotFoundError:
+            return []
+        except (OSError, ValueError) as error:
+            reason = os_reason(error) if isinstance(error, OSError) else "it is damaged"
+            text = f"{self.file} is not used: {reason}."
+            raise ChatLoopError(text, "Fix or delete it.") from error
+
+    def write(self, approvals: list[Approval]) -> None:
+        """Replace all approvals. Raises ChatLoopError."""
+        try:
+            Files().make_directory(self.file.parent)
+            data = msgspec.json.format(msgspec.json.encode(sorted({*approvals})))
+            Files().replace(self.file, data)
+        except (OSError, ValueError) as error:
+            reason = os_reason(error) if isinstance(error, OSError) else "it is no text"
+            raise ChatLoopError(f"{self.file} cannot be written: {reason}.") from error

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import hashlib
 import os
 import stat
 import threading
@@ -21,9 +23,12 @@ from chat_loop.errors import ChatLoopError, ConfigError, os_reason
 from chat_loop.memory import ProjectMemory, bullet, fact_of
 from chat_loop.redact import redact_text
 from chat_loop.sessions.files import Files, read_text, walk_files
-from chat_loop.values import ToolSpec, plural
+from chat_loop.sessions.images import ImageStore, ImageUnavailable
+from chat_loop.sessions.records import IMAGE_FOLDER, Change
+from chat_loop.values import FileChange, ToolSpec, plural
 
 MAX_FILE_BYTES = 10_000_000
+MAX_COPY = 1_000_000  # characters of a replaced text that is kept
 MAX_LISTED = 1_000
 MAX_VISITED = 50_000
 MAX_MATCHES = 200
@@ -52,17 +57,19 @@ def builtin_tools(
     protected: Sequence[Path] = (),
     seconds: float = 60.0,
     memory: Callable[[], ProjectMemory | None] = lambda: None,
+    copies: ImageStore | None = None,
 ) -> tuple[Tool, ...]:
     """Return the tools with these names for the files below `root`, except `protected` ones.
 
-    `seconds` limits a command when the model sets no limit. Raises ConfigError.
+    `seconds` limits a command when the model sets no limit; `copies` keeps the texts that tools
+    replace. Raises ConfigError.
     """
     for name in names:
         if name not in SPECS:
             raise ConfigError(f"No tool named {name}.", f"The tools are: {', '.join(SPECS)}.")
     if "run_command" in names and os.name == "nt":
         raise ConfigError("run_command does not run on Windows.", "Leave it out of the tools.")
-    workspace = Workspace(root, protected)
+    workspace = Workspace(root, protected, copies)
     others = {
         "run_command": lambda: _command_tool(workspace.root, seconds),
         "remember": lambda: _memory_tool(memory),
@@ -73,12 +80,8 @@ def builtin_tools(
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
     prepare = partial(workspace.prepare, name)
-
-    async def run(arguments: Arguments) -> str:
-        return await prepare(arguments).run()
-
     scope = "" if name in _CHANGES else "files outside of the working directory"
-    return Tool(SPECS[name], run, prepare, approval_scope=scope)
+    return Tool(SPECS[name], lambda given: prepare(given).run(), prepare, approval_scope=scope)
 
 
 def _command_tool(root: Path, seconds: float) -> Tool:
@@ -146,12 +149,83 @@ class Place(Struct, frozen=True):
         except OSError as error:
             raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
 
+    def change(self, before: str | None, after: str, copies: ImageStore | None) -> FileChange:
+        """Write `after`, and keep the text `before`, if there was one. Raises ChatLoopError."""
+        replaced = "" if before is None else _digest(before)
+        if before is not None and copies is not None and len(before) <= MAX_COPY:
+            with contextlib.suppress(OSError):  # it is missed when the file is restored
+                copies.keep(f"{IMAGE_FOLDER}/{replaced}.txt", before.encode())
+        self.write(after)
+        return FileChange(self.display_path, _digest(after), replaced)
+
+    @property
+    def digest(self) -> str:
+        """The digest of the file's text; empty without a file."""
+        try:
+            return _digest(self.read()) if os.path.lexists(self.path) else ""
+        except ChatLoopError:
+            return "unreadable"
+
+
+class ChangedFile(Struct, frozen=True):
+    """A file that tools changed, its digest, and its text before: None when it was new. A `problem`
+    says why it stays.
+    """
+
+    place: Place
+    digest: str
+    before: str | None
+    problem: str
+
+    def restore(self) -> str:
+        """Put the old text back, or remove a new file; return what was done. Raises
+        ChatLoopError.
+        """
+        if self.place.digest != self.digest:
+            raise ChatLoopError(f"{self.place.display_path} stays: it has changed since.")
+        if self.before is not None:
+            self.place.write(self.before)
+            return "Restored"
+        try:
+            Files().remove(self.place.path)
+        except OSError as error:
+            raise ChatLoopError(f"{self.place.display_path}: {os_reason(error)}.") from error
+        return "Removed"
+
+
+def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> list[ChangedFile]:
+    """Return the files that differ from what they were before all these changes.
+
+    The digests lead back from the present text; where they do not, somebody else changed the file.
+    """
+    files = []
+    for name in dict.fromkeys(change.text for change in changes):
+        left = [change for change in changes if change.text == name]
+        place, first = Place(root / name, name), left[0].replaced
+        if (state := place.digest) == first:
+            continue
+        digest, before, problem = state, None, ""
+        while step := next((change for change in reversed(left) if change.written == state), None):
+            left.remove(step)
+            state = step.replaced
+        if left:
+            problem = "it has changed since"
+        elif state:
+            try:
+                before = copies.data(f"{IMAGE_FOLDER}/{state}.txt").decode()
+            except (ImageUnavailable, UnicodeDecodeError):
+                problem = "there is no copy of its old text"
+        files.append(ChangedFile(place, digest, before, problem))
+    return files
+
 
 class Workspace:
     """The files below `root` but the `protected` ones; each file tool is the method of its name."""
 
-    def __init__(self, root: Path, protected: Sequence[Path] = ()) -> None:
-        self.root = root.resolve()
+    def __init__(
+        self, root: Path, protected: Sequence[Path] = (), copies: ImageStore | None = None
+    ) -> None:
+        self.root, self._copies = root.resolve(), copies
         self._protected = tuple(path.resolve() for path in protected)
         self._write_lock = threading.Lock()
 
@@ -180,15 +254,16 @@ class Workspace:
         path = others.pop("path", ".")
         place = self.place(path)
         act: Callable[[], str] = partial(getattr(self, name), place, **others)
-        change = question = ""
+        diff = question = ""
+        changes: list[FileChange] = []
         if name in _CHANGES:
-            change, act = self._prepare_change(name, place, others)
+            diff, act = self._prepare_change(name, place, others, changes)
             parts = Path(place.display_path.lower()).parts or (".",)
             hidden = any(part.startswith(".") for part in parts)
             steers = hidden or parts[-1].endswith(".pth") or parts[-1] in _SENSITIVE_FILES
-            question = f"{tools.SENSITIVE_PREFIX}:\n{change}" if steers else change
+            question = f"{tools.SENSITIVE_PREFIX}:\n{diff}" if steers else diff
         if place.outside:
-            question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{change or f'read {place.path}'}"
+            question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
 
         def run_if_unchanged() -> str:
             if self.place(path) != place:
@@ -198,12 +273,12 @@ class Workspace:
         async def run() -> str:
             return (await in_thread(run_if_unchanged)).text("The call")
 
-        return PreparedCall(question, run)
+        return PreparedCall(question, run, changes)
 
     def _prepare_change(
-        self, name: str, place: Place, arguments: Arguments
+        self, name: str, place: Place, arguments: Arguments, changes: list[FileChange]
     ) -> tuple[str, Callable[[], str]]:
-        """Return the diff of a change, and the function that makes it."""
+        """Return the diff of a change, and the function that makes it and adds it to `changes`."""
 
         def compute() -> tuple[str | None, str, str]:
             """Return the file's text, its new text, and the result."""
@@ -230,7 +305,7 @@ class Workspace:
                 if name == "write_file" and current != before:
                     changed = f"{place.display_path} has changed since the user was asked."
                     raise ChatLoopError(changed, "Read it again.")
-                place.write(new)
+                changes.append(place.change(current, new, self._copies))
             return result
 
         return diff, act
@@ -342,3 +417,7 @@ def _lines(text: str) -> list[str]:
 
 def _uses_crlf(text: str) -> bool:
     return 0 < text.count("\n") == text.count("\r\n")
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -14,7 +14,7 @@ from chat_loop.agent.ask import CallLimits
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
 from chat_loop.providers.replies import arguments_of
-from chat_loop.values import ALLOWED, ToolCall, ToolSpec
+from chat_loop.values import ALLOWED, FileChange, ToolCall, ToolSpec
 
 MAX_RESULT = 50_000  # characters of a result for the model
 MIN_RESULT = 1_000  # characters that it always gets
@@ -30,10 +30,13 @@ Arguments = Mapping[str, Any]
 
 
 class PreparedCall(Struct, frozen=True):
-    """The question about a call, empty when there is none, and a function that runs the call."""
+    """The question about a call, empty when there is none, a function that runs the call, and the
+    files that it has changed.
+    """
 
     question: str
     run: Callable[[], Awaitable[str]]
+    changes: list[FileChange] = []
 
 
 class Tool(Struct, frozen=True):
@@ -79,6 +82,7 @@ class Toolbox(Struct):
     async def _run(self, call: ToolCall) -> ToolReturned:
         started = self.limits.clock()
         failed, denied, allowed = True, False, False
+        changes: Sequence[FileChange] = ()
         try:
             tool, arguments = self._resolve(call)
             run: Callable[[], Awaitable[str]] = partial(tool.run, arguments)
@@ -86,7 +90,7 @@ class Toolbox(Struct):
                 async with self.approval_lock:
                     question = await asyncio.to_thread(tool.preview, arguments)
                     if isinstance(question, PreparedCall):
-                        run, question = question.run, question.question
+                        run, changes, question = question.run, question.changes, question.question
                     if question and not (self.approve and await self.approve(tool, question)):
                         raise ToolDenied("Not run: the user did not allow it.")
                 allowed = bool(question)
@@ -109,6 +113,7 @@ class Toolbox(Struct):
             failed=failed,
             denied=denied,
             seconds=seconds,
+            changes=tuple(changes),
         )
 
     async def _run_in_time(self, tool: Tool, run: Callable[[], Awaitable[str]]) -> str:

@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
+import asyncio
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
+from chat_loop.agent.builtin import changed_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.display import listings
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
-from chat_loop.errors import SessionError, SessionNotFound, UsageError
+from chat_loop.errors import ChatLoopError, SessionError, SessionNotFound, UsageError
 from chat_loop.library.filters import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import newest_first
-from chat_loop.sessions.records import Exchange, Session, Summary
+from chat_loop.sessions.records import Change, Exchange, Session, Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, dollars_text, plural
 
@@ -271,6 +273,7 @@ async def rewind(chat: Chat, argument: str) -> None:
         raise UsageError("That is the first message of this session.", hint)
     before = session.exchanges[place - 1].query.number
     await _branch(chat, chat.load("."), before, f"Back to before query {number}")
+    await _offer_files(chat, session, number)
 
 
 def _query_number(name: str, argument: str) -> int:
@@ -309,9 +312,39 @@ async def delete(chat: Chat, argument: str) -> None:
 
 @registry.command("undo", "Branches")
 async def undo(chat: Chat, argument: str) -> None:
-    """Remove the last message and its reply from the context; the file keeps them."""
+    """Remove the last message and its reply from the context; the file keeps them.
+
+    Files that tools changed for the reply are named; they are restored if you say yes.
+    """
+    session = chat.conversation.session
     exchange = await chat.conversation.undo()
     chat.display.prose(f"Undone: “{one_line(exchange.query.text, naming.MAX_NAME)}”", "dim")
+    await _offer_files(chat, session, exchange.query.number)
+
+
+async def _offer_files(chat: Chat, session: Session, number: int) -> None:
+    """Name the files that tools changed from query `number` on, and offer to restore them."""
+    entries = (entry for entry in session.entries if isinstance(entry, Change))
+    changes = [entry for entry in entries if entry.number >= number]
+    root, copies = Path(chat.sessions.project), chat.sessions.images
+    files = await asyncio.to_thread(changed_files, changes, root, copies)
+    for file in files:
+        note = "new: it would be removed" if file.before is None else "changed"
+        note = f"stays: {file.problem}" if file.problem else note
+        chat.display.prose(f"  {one_line(file.place.display_path, 200)} ({note})", indent=4)
+    ready = [file for file in files if not file.problem]
+    if not ready:
+        return
+    question = f"Restore {plural(len(ready), 'file')}? [y/N] "
+    if not (chat.can_ask and await chat.confirm(question)):
+        chat.display.line("Nothing is restored.", "dim")
+        return
+    for file in ready:
+        try:
+            done = await asyncio.to_thread(file.restore)
+            chat.display.prose(f"{done} {one_line(file.place.display_path, 200)}.", "dim")
+        except ChatLoopError as error:
+            chat.display.error(error)
 
 
 @registry.command("merge A [B]", "Branches")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 import shlex
 import signal
 from collections.abc import Iterator, Sequence
@@ -38,7 +37,6 @@ if TYPE_CHECKING:
     from chat_loop.input.lines import Reader
 
 NO_AGENTS = "There are no named agents yet. chat-loop agents add NAME PATH adds one."
-MAX_KEPT = 4_000  # characters of an exact call that an approval may be kept for
 NO_SERVERS = ("There are no MCP servers.", "Add servers under mcp: in config.yaml.")
 
 
@@ -110,13 +108,13 @@ async def tools(chat: Chat, argument: str) -> None:
     /tools revoke 2         take the second approval back
     """
     agent, approvals = chat.conversation.agent, chat.approvals
-    kept = approvals.all()
+    kept = [one for one in approvals.all() if one.project == approvals.project]
     if argument:
-        match = re.fullmatch(r"revoke +(.+)", argument)
-        if match is None or not kept:
+        word, _, which = argument.partition(" ")
+        if word != "revoke" or not kept:
             raise usage_error("tools")
-        revoked = kept[pick("tools", [_approved(one) for one in kept], match[1])]
-        approvals.revoke(revoked)
+        revoked = kept[pick("tools", [_approved(one) for one in kept], which)]
+        approvals.write([one for one in approvals.all() if one != revoked])
         chat.display.prose(f"Asks again: {_approved(revoked)}", "dim")
         return
     for tool in agent.tools:
@@ -258,15 +256,16 @@ class ToolApproval:
         self._always: set[tuple[str, str]] = set()
 
     async def approve(self, tool: Tool, text: str) -> bool:
-        """Return True when the call was allowed before, or is now."""
+        """Return True when the call was allowed before, or is now. Raises ChatLoopError."""
         name, asks_again = tool.spec.name, text.startswith((OUTSIDE_PREFIX, SENSITIVE_PREFIX))
         call = text if asks_again or name == "run_command" else ""
-        lasting = None if asks_again or len(call) > MAX_KEPT else self._kept.of(tool, call)
         if (name, call) in self._always:
             return True
         self._display.stop_waiting()
         try:
-            if lasting and self._covers(lasting):
+            kept = self._approvals()
+            lasting = None if asks_again or kept is None else self._kept.of(tool, call)
+            if kept and lasting in kept:
                 return True
             self._display.proposal(text)
             choices = "[a]lways this session" + (" / [p]roject" if lasting else "")
@@ -274,12 +273,21 @@ class ToolApproval:
             answer = await self._ask(f"Run? [y]es / [n]o / {choices} ({scope}) ")
             if answer in ("a", "always"):
                 self._always.add((name, call))
-            elif lasting and answer in ("p", "project"):
-                self._keep(lasting)
+            if lasting and answer in ("p", "project"):
+                self._kept.write([*self._kept.all(), lasting])
+                self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
                 return True
             return answer in ("y", "yes", "a", "always")
         finally:
             self._display.begin_waiting()
+
+    def _approvals(self) -> list[Approval] | None:
+        """Return what is kept; None after a warning when the file cannot be used."""
+        try:
+            return self._kept.all()
+        except ChatLoopError as error:
+            self._display.warn(error.message, error.hint)
+            return None
 
     async def _ask(self, question: str) -> str:
         """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""
@@ -291,17 +299,3 @@ class ToolApproval:
             signal.raise_signal(signal.SIGINT)  # to what stops the reply
             await asyncio.Event().wait()
             raise
-
-    def _covers(self, approval: Approval) -> bool:
-        try:
-            return self._kept.covers(approval)
-        except ChatLoopError as error:
-            self._display.warn(error.message)
-            return False
-
-    def _keep(self, approval: Approval) -> None:
-        try:
-            self._kept.keep(approval)
-            self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
-        except ChatLoopError as error:
-            self._display.warn(error.message, "It runs this once.")

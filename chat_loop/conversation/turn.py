@@ -7,12 +7,14 @@ from collections.abc import Callable
 from contextlib import aclosing
 from datetime import datetime, timedelta
 
+from msgspec.structs import asdict
+
 from chat_loop.agent.agent import Agent
 from chat_loop.context.messages import INTERRUPTED
 from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, ReplyEnded, TextDelta, ToolCalled, ToolReturned
 from chat_loop.sessions.live import LiveSession
-from chat_loop.sessions.records import Call, Query, Reply, Result, Session
+from chat_loop.sessions.records import Call, Change, Query, Reply, Result, Session
 from chat_loop.values import Message, StopReason, ToolCall, Usage
 
 
@@ -90,6 +92,8 @@ class Turn:
                 self._end_step(stop, usage)
             case ToolReturned():
                 self._end_call(event.id, event.text, event.failed, event.seconds)
+                for change in event.changes:
+                    self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
 
     def _close(self, stop: StopReason, *, rejected: bool) -> Reply:
         """Close open records, with `stop` unless the reply is complete, and return one reply. The

@@ -30,6 +30,7 @@ _STRUCTURE: Mapping[type, frozenset[str]] = {
     records.Reply: frozenset({"stop"}),
     records.Call: frozenset({"id", "name"}),
     records.Result: frozenset({"id"}),
+    records.Change: frozenset({"written", "replaced"}),
     records.Attachment: frozenset({"media", "sha256"}),
     records.Restoration: frozenset(
         {"grandparent", "verbatim_from", "unsummarized_from", "until", "merged"}

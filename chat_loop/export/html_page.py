@@ -160,7 +160,7 @@ def _entry(entry: records.Entry, header: records.Header, images: Mapping[str, st
             source = escape(restored_text(entry, header.parent, entry.merged))
             title = f'<b>Restored context</b> <span class="soft">from {source}</span>'
             return _fold(title, _words(entry.block))
-        case records.Note():
+        case records.Note() | records.Change():
             labels = {kind.entry: kind.label.strip("*:") for kind in KINDS.values()}
             return _note(labels[type(entry)], _words(entry.text, breaks=True))
         case records.Undo():

@@ -50,6 +50,7 @@ KINDS = {
     "undo": Kind(records.Undo, ("number",)),
     "call": Kind(records.Call, ("number", "id", "name"), fold="arguments"),
     "result": Kind(records.Result, ("number", "id", "failed"), fold="text", closing=("seconds",)),
+    "change": Kind(records.Change, ("number", "written", "replaced"), label="**Changed:**"),
     "recall": Kind(records.ArchiveContext, ("number",), fold="text"),
     "attachment": Kind(records.Attachment, _FILE, label="**Attached:**", fold="text", skip=2),
     "restoration": Kind(records.Restoration, _PARENTS, fold="block", skip=4),

@@ -90,6 +90,14 @@ class Result(QueryEntry, frozen=True, kw_only=True):
     seconds: float | None = None
 
 
+class Change(QueryEntry, frozen=True, kw_only=True):
+    """A file that a tool wrote: its path, and the digests of its text after and before, if any."""
+
+    text: str
+    written: str
+    replaced: str = ""
+
+
 class ArchiveContext(QueryEntry, frozen=True, kw_only=True, tag="recall"):
     """Passages of the archive that the program sent with the query; the user did not say them."""
 

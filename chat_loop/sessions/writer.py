@@ -98,7 +98,7 @@ def entry_text(entry: records.Entry, header: records.Header) -> str:
         case records.Restoration():
             body = _restored(entry, header)
         case _:
-            assert isinstance(entry, records.Note)
+            assert isinstance(entry, records.Note | records.Change)
             body = labelled(kind.label, encode(entry.text))
     rule = "\n---\n" if isinstance(entry, records.Query | records.Restoration) else ""
     values = marker.values_of(entry, kind.values)

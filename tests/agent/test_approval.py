@@ -158,20 +158,17 @@ def question(scope: str) -> str:
 
 
 def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
-    folder, project = tmp_path / "own" / "approved-calls", tmp_path / "project"
-    kept = ProjectApprovals(folder, str(project))
-    user = User("p", "PROJECT", kept=kept)
+    file, project = tmp_path / "own" / "approvals.json", str(tmp_path / "project")
+    user = User("p", "PROJECT", kept=ProjectApprovals(file, project))
     assert user.approve("edit_file", "diff 1")
-    assert user.seen == [
-        *("diff 1", question("edit_file")),
-        f"Kept for {project}; see /tools.",
-    ]
+    assert user.seen == ["diff 1", question("edit_file"), f"Kept for {project}; see /tools."]
     assert user.approve("run_command", "In /tmp:\n  $ ls")
     assert user.seen[-2] == question("this exact call")
-    assert [path.stat().st_mode & 0o777 for path in folder.iterdir()] == [0o600, 0o600]
-    assert folder.stat().st_mode & 0o777 == 0o700
+    assert file.stat().st_mode & 0o777 == 0o600
+    assert file.parent.stat().st_mode & 0o777 == 0o700
+    assert [path.name for path in file.parent.iterdir()] == [file.name]
 
-    later = User(*["n"] * 5, kept=ProjectApprovals(folder, str(project)))
+    later = User(*["n"] * 5, kept=ProjectApprovals(file, project))
     assert later.approve("edit_file", "diff 2")
     assert later.approve("run_command", "In /tmp:\n  $ ls")
     assert later.seen == []
@@ -179,25 +176,24 @@ def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
     assert not later.approve("write_file", "diff 2")
     assert not later.approve("edit_file", "diff 2", origin="another server")
     for other in (
-        ProjectApprovals(folder, str(tmp_path / "project2")),
-        ProjectApprovals(folder, str(project), "/agents/a.md", "12ab"),
+        ProjectApprovals(file, f"{project}2"),
+        ProjectApprovals(file, project, "/agents/a.md", "12ab"),
     ):
         assert not User("n", kept=other).approve("edit_file", "diff 2")
 
 
 def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path) -> None:
-    agent = ProjectApprovals(tmp_path, str(tmp_path), "/a.py", "12ab")
+    file = tmp_path / "approvals.json"
+    agent = ProjectApprovals(file, "/project", "/a.py", "12ab")
     assert User("p", kept=agent).approve("deploy", "deploy:")
-    assert User(kept=ProjectApprovals(tmp_path, str(tmp_path), "/a.py", "12ab")).approve(
-        "deploy", ""
-    )
-    changed = ProjectApprovals(tmp_path, str(tmp_path), "/a.py", "34cd")
+    assert User(kept=ProjectApprovals(file, "/project", "/a.py", "12ab")).approve("deploy", "")
+    changed = ProjectApprovals(file, "/project", "/a.py", "34cd")
     assert not User("n", kept=changed).approve("deploy", "deploy:")
 
 
 @pytest.mark.parametrize("text", [OUT, POWERFUL])
 def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
-    kept = ProjectApprovals(tmp_path / "kept", str(tmp_path))
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
     user = User("p", "p", "n", kept=kept)
     assert user.approve("edit_file", "diff")
     assert not user.approve("edit_file", text)
@@ -206,18 +202,13 @@ def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
     assert [approval.call for approval in kept.all()] == [""]
 
 
-def test_a_call_of_great_length_is_not_kept(tmp_path: Path) -> None:
-    user = User("n", kept=ProjectApprovals(tmp_path, str(tmp_path)))
-    assert not user.approve("run_command", f"In /tmp:\n  $ {'x' * 5_000}")
-    assert "roject" not in user.seen[-1]
-
-
 @pytest.mark.parametrize(
     ("damage", "reason"),
     [
         (lambda path: path.write_text("{}"), "it is damaged"),
         (lambda path: path.write_bytes(b""), "it is damaged"),
-        (lambda path: path.write_text(path.read_text().replace("edit", "edIt")), "it is damaged"),
+        (lambda path: path.write_bytes(b"\xff[]"), "it is damaged"),
+        (lambda path: path.write_text(path.read_text().replace("origin", "from")), "it is damaged"),
         (lambda path: (path.unlink(), path.mkdir()), "it is not a regular file"),
         (lambda path: (path.unlink(), path.symlink_to("/etc/hosts")), "too many levels"),
     ],
@@ -225,33 +216,20 @@ def test_a_call_of_great_length_is_not_kept(tmp_path: Path) -> None:
 def test_a_damaged_file_is_named_and_the_user_is_asked_again(
     tmp_path: Path, damage: Callable[[Path], object], reason: str
 ) -> None:
-    kept = ProjectApprovals(tmp_path / "kept", str(tmp_path))
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
     assert User("p", kept=kept).approve("edit_file", "diff")
-    (path,) = kept.folder.iterdir()
-    damage(path)
-    user = User("n", kept=kept)
+    damage(kept.file)
+    user = User("p", "y", kept=kept)
     assert not user.approve("edit_file", "diff")
     told, _, asked = user.seen
-    assert told.startswith(f"{path} is not used: {reason}")
-    assert asked == question("edit_file")
-    assert kept.all() == []
-
-
-def test_an_approval_that_cannot_be_kept_counts_once(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    user = User("p", "n", kept=ProjectApprovals(tmp_path / "file", str(tmp_path)))
+    assert told.startswith(f"{kept.file} is not used: {reason}")
+    assert told.endswith("Fix or delete it.")
+    assert asked == "Run? [y]es / [n]o / [a]lways this session (edit_file) "
     assert user.approve("edit_file", "diff")
-    assert "It runs this once" in user.seen[-1]
-    assert not user.approve("edit_file", "diff")
 
 
-def test_a_copy_of_an_approval_in_another_file_is_not_one(tmp_path: Path) -> None:
-    """Only the name that the content gives a file makes it count, so that edits do not."""
-    kept = ProjectApprovals(tmp_path / "kept", str(tmp_path))
-    assert User("p", kept=kept).approve("edit_file", "diff")
-    (path,) = kept.folder.iterdir()
-    path.with_name(f"{'0' * 64}.json").write_bytes(path.read_bytes())
-    (first,) = kept.all()
-    kept.revoke(first)
-    assert kept.all() == []
-    assert not User("n", kept=kept).approve("edit_file", "diff")
+def test_what_cannot_be_kept_does_not_run(tmp_path: Path) -> None:
+    (tmp_path / "own").symlink_to(tmp_path / "nowhere")
+    user = User("p", kept=ProjectApprovals(tmp_path / "own" / "approvals.json", "/project"))
+    with pytest.raises(ChatLoopError, match=r"approvals\.json cannot be written"):
+        user.approve("edit_file", "diff")

@@ -12,7 +12,7 @@ from chat_loop.agent.tools import Tool
 from chat_loop.commands.tools import ToolApproval
 from chat_loop.values import ToolSpec
 
-NOTHING = ProjectApprovals(Path("/nonexistent/approved-calls"), "/project")
+NOTHING = ProjectApprovals(Path("/nonexistent/approvals.json"), "/project")
 
 
 class User:

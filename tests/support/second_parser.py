@@ -19,6 +19,7 @@ recall | number=n:int at:time | text 0
 call | number=n:int at:time id:word name:word | arguments 0
 result | number=n:int at:time id:word failed:flag | text 0
 undo | number=n:int at:time
+change | number=n:int at:time written:word replaced:word | text 0 Changed
 compaction | first:word last:word before:int after:int why:word model:word cost:float decisions:int pins:int facts:int archived:int superseded:int
 """
 NOTES = "pin Pinned, unpin Unpinned, name Named, tag Tagged, untag Untagged, model Model"

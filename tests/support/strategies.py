@@ -13,6 +13,7 @@ from chat_loop.sessions.records import (
     ArchiveContext,
     Attachment,
     Call,
+    Change,
     Entry,
     Header,
     ModelChange,
@@ -166,6 +167,14 @@ entries: st.SearchStrategy[Entry] = st.one_of(
         text=texts,
         failed=st.booleans(),
         seconds=seconds,
+    ),
+    st.builds(
+        Change,
+        number=st.integers(1, 10**6),
+        at=times,
+        text=texts,
+        written=words,
+        replaced=st.one_of(st.just(""), digests),
     ),
     st.builds(ArchiveContext, number=st.integers(1, 10**6), at=times, text=texts),
     st.builds(
