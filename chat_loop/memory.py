@@ -23,7 +23,7 @@ from chat_loop.config import Config, Paths
 from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
 from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
-from chat_loop.sessions.files import Files, read_text, take_lock
+from chat_loop.sessions.files import Files, read_text, take_lock, write_private
 from chat_loop.tokens import estimate
 from chat_loop.values import plural, size_text
 
@@ -163,24 +163,19 @@ class ProjectMemory:
         is_trusted = path == self.place.own or self.place.trusts or not text.strip()
         return MemoryFile(path, text, "yes" if is_trusted else self._answer(text))
 
-    def _answer_file(self, text: str, answer: str) -> Path:
-        return self.place.data / "project-files" / f"{sha256(text.encode()).hexdigest()}.{answer}"
+    def _answer_file(self, text: str) -> Path:
+        return self.place.data / "project-files" / sha256(text.encode()).hexdigest()
 
     def _answer(self, text: str) -> str:
         """Return the user's answer about files of projects with this text, if there is one."""
-        words = ("yes", "no")
-        return next((w for w in words if os.path.lexists(self._answer_file(text, w))), "")
+        with contextlib.suppress(ChatLoopError):
+            answer = read_text(self._answer_file(text), 3)
+            return answer if answer in ("yes", "no") else ""
+        return ""
 
     def decide(self, text: str, answer: str) -> None:
         """Keep the user's answer about files of projects with this text. Raises ChatLoopError."""
-        path = self._answer_file(text, answer)
-        try:
-            self._files.make_directory(path.parent)
-            for word in ("yes", "no"):
-                self._files.remove(self._answer_file(text, word))
-            self._files.replace(path, b"")
-        except OSError as error:
-            raise ChatLoopError(f"The answer cannot be kept: {os_reason(error)}.") from error
+        write_private(self._answer_file(text), answer.encode())
 
     @property
     def project_files(self) -> tuple[MemoryFile, ...]:

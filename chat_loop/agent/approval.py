@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from chat_loop.agent.tools import Tool
 from chat_loop.errors import ChatLoopError, os_reason
-from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.files import read_part, write_private
 
 
 class Approval(Struct, frozen=True, order=True):
@@ -54,9 +54,7 @@ class ProjectApprovals(Struct, frozen=True):
     def write(self, approvals: list[Approval]) -> None:
         """Replace all approvals. Raises ChatLoopError."""
         try:
-            Files().make_directory(self.file.parent)
             data = msgspec.json.format(msgspec.json.encode(sorted({*approvals})))
-            Files().replace(self.file, data)
-        except (OSError, ValueError) as error:
-            reason = os_reason(error) if isinstance(error, OSError) else "it is no text"
-            raise ChatLoopError(f"{self.file} cannot be written: {reason}.") from error
+        except ValueError as error:
+            raise ChatLoopError(f"{self.file} cannot be written: it is no text.") from error
+        write_private(self.file, data)

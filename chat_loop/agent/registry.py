@@ -17,8 +17,8 @@ from msgspec.structs import replace
 from chat_loop.agent import agent_files
 from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile, Definition
 from chat_loop.config import Paths, read_yaml
-from chat_loop.errors import AgentError, ConfigError, os_reason
-from chat_loop.sessions.files import Files, read_part
+from chat_loop.errors import AgentError, ConfigError
+from chat_loop.sessions.files import read_part, write_private
 
 MAX_DIFF_LINES = 2_000
 
@@ -122,7 +122,7 @@ class AgentRegistry:
 
     def _write_aliases(self, aliases: dict[str, str]) -> None:
         lines = [f"{json.dumps(name)}: {json.dumps(path)}\n" for name, path in aliases.items()]
-        _write(self.aliases_file, "".join(sorted(lines)).encode())
+        write_private(self.aliases_file, "".join(sorted(lines)).encode())
 
     def approval_of(self, path: Path) -> Path:
         """Return the path of the approval of the agent at `path`: a copy of its source."""
@@ -145,13 +145,5 @@ class AgentRegistry:
         return Question(file=file, permissions=permissions, lines=lines)
 
     def approve(self, file: AgentFile) -> None:
-        """Approve this version. Raises AgentError when the approval cannot be written."""
-        _write(self.approval_of(file.path), file.source)
-
-
-def _write(path: Path, data: bytes) -> None:
-    try:
-        Files().make_directory(path.parent)
-        Files().replace(path, data)
-    except OSError as error:
-        raise AgentError(f"{path} cannot be written: {os_reason(error)}.") from error
+        """Approve this version. Raises ChatLoopError when that cannot be written."""
+        write_private(self.approval_of(file.path), file.source)

@@ -132,6 +132,15 @@ def read_text(path: Path, max_bytes: int) -> str:
     return text
 
 
+def write_private(path: Path, data: bytes) -> None:
+    """Replace a small file of the user's, and make its folder. Raises ChatLoopError."""
+    try:
+        Files().make_directory(path.parent)
+        Files().replace(path, data)
+    except OSError as error:
+        raise ChatLoopError(f"{path} cannot be written: {os_reason(error)}.") from error
+
+
 def walk_files(folder: Path, skips: Callable[[Path], bool] = lambda path: False) -> Iterator[Path]:
     """Yield the files below a folder, sorted, without links, SKIPPED_FOLDERS and what `skips`."""
     for directory, folders, names in os.walk(folder):

@@ -122,7 +122,7 @@ def test_answers_are_private_and_hold_no_text(tmp_path: Path) -> None:
     project(tmp_path, AGENTS="Use tabs.\n")
     screen_of(tmp_path, ["/memory ask"], "y")
     [kept] = (tmp_path / "data" / "project-files").iterdir()
-    assert (kept.suffix, kept.read_bytes()) == (".yes", b"")
+    assert (len(kept.name), kept.read_bytes()) == (64, b"yes")
     assert stat.S_IMODE(kept.stat().st_mode) == 0o600
     assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
 
@@ -132,8 +132,17 @@ def test_an_answer_that_cannot_be_kept_is_no_answer(tmp_path: Path) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "project-files").touch()
     screen = screen_of(tmp_path, ["/memory ask", "Hi"], "y")
-    assert "✗ The answer cannot be kept: " in screen.text
+    assert "cannot be written: " in screen.text
     assert system(screen) == ""
+
+
+def test_a_damaged_answer_is_none(tmp_path: Path) -> None:
+    project(tmp_path, AGENTS="Use tabs.\n")
+    screen_of(tmp_path, ["/memory ask"], "y")
+    [kept] = (tmp_path / "data" / "project-files").iterdir()
+    for data in (b"", b"yesyes", b"\xff", b"YES"):
+        kept.write_bytes(data)
+        assert system(screen_of(tmp_path, ["Hi"], number=len(data))) == ""
 
 
 def test_a_fact_of_ones_own_needs_no_new_answer(tmp_path: Path) -> None:
