@@ -94,9 +94,4 @@ def markdown_on(out: TextIO, theme: str, *, wraps: bool, leads: int = 0) -> Mark
     """Return a renderer of replies for a terminal. The text begins behind `leads` columns."""
     from chat_loop.display.markdown.stream import MarkdownStream  # is loaded behind the prompt
 
-    return MarkdownStream(
-        theme_of(theme),
-        lambda: columns(out),
-        leads=leads,
-        wraps=wraps,
-    )
+    return MarkdownStream(theme_of(theme), lambda: columns(out), leads=leads, wraps=wraps)

@@ -18,6 +18,7 @@ from chat_loop import config, interactive
 from chat_loop.app import App
 from chat_loop.commands.chat import Chat
 from chat_loop.display.plain import out
+from chat_loop.display.text import wrapped
 from chat_loop.input.start import columns
 from chat_loop.loop import ChatLoop
 from chat_loop.options import parse
@@ -34,11 +35,11 @@ SETTINGS = config.Config(
     search=config.SearchConfig(meaning=False),
     summary=config.SummaryConfig(on_exit="wait"),
 )
-END = """\
-That was the tour; its sessions are deleted. To start for real:
-  chat-loop providers   shows which models you can use
-  chat-loop             starts a chat; /help lists its commands
-"""
+END = (
+    "That was the tour; its sessions are deleted. To start for real:",
+    "  chat-loop providers   shows which models you can use",
+    "  chat-loop             starts a chat; /help lists its commands",
+)
 
 
 def run(options: argparse.Namespace) -> int:
@@ -58,7 +59,7 @@ def run(options: argparse.Namespace) -> int:
             if code or todo:
                 out("You left the tour; its sessions are deleted.\n")
                 return code
-    out(END)
+    out("".join(f"{wrapped(line, columns() - 1, 4)}\n" for line in END))
     return 0
 
 
@@ -73,11 +74,15 @@ class GuidedLoop(ChatLoop):
         """Show the next step, and return the next entry; Ctrl-C ends the tour."""
         step, reader = self._todo[0], self.chat.reader
         number = f"{self._steps.index(step) + 1}/{len(self._steps)}"
-        self._display.out.end_exchange()
-        self._display.prose(f"{number} · {step['text']}", "bold cyan")
-        if not reader.offer(step["line"], HINT):
-            reader.enter(step["line"])
         try:
+            if not reader.has_editor and self._cancelled:
+                raise KeyboardInterrupt
+            self._display.out.end_exchange()
+            self._display.prose(f"{number} · {step['text']}", "bold cyan")
+            if not reader.offer(step["line"], HINT):
+                if self.chat.can_ask and columns(unknown=0):
+                    await reader.ask(f"Enter runs: {step['line']} ")
+                reader.enter(step["line"])
             line = await reader.read()
         except KeyboardInterrupt:
             self._quits = True

@@ -29,7 +29,7 @@ def walking(home: Path, temporary: Path, *options: str, cols: int = 80) -> Itera
     env = {"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8", **paths}
     command = [sys.executable, "-m", "chat_loop", *options, "tour"]
     with PtyChat(command, env=env, rows=40, cols=cols) as terminal:
-        terminal.wait_for(re.compile(r"1/\d+ · .*You:", re.DOTALL))
+        terminal.wait_for(re.compile(r"1/\d+ · .*(You|Enter runs):", re.DOTALL))
         yield terminal
 
 
@@ -96,6 +96,20 @@ def test_ctrl_c_ends_it(tmp_path: Path, temporary: Path) -> None:
     assert [*temporary.iterdir()] == []
 
 
+def test_a_screen_reader_is_asked_for_enter(tmp_path: Path, temporary: Path) -> None:
+    with walking(tmp_path, temporary, "--plain") as terminal:
+        assert "\x1b[1;36m" not in terminal.raw.decode()
+        terminal.wait_for("Enter runs: What can you do?")
+        terminal.line("")
+        terminal.wait_for("Enter runs: Decision")
+        terminal.line("")
+        terminal.wait_for("Noted.")
+        terminal.ctrl("c")
+        assert terminal.exit_code() == 130
+        assert "3/10" not in terminal.text()
+    assert [*temporary.iterdir()] == []
+
+
 def test_ctrl_c_in_a_reply_stops_it_and_the_next_one_ends_the_tour(
     tmp_path: Path, temporary: Path
 ) -> None:
@@ -117,11 +131,6 @@ def test_leaving_early_does_not_start_the_second_run(tmp_path: Path, temporary: 
         assert terminal.exit_code() == 0
         assert "You left the tour" in terminal.text()
         assert "Last time" not in terminal.text()
-
-
-def test_plain(tmp_path: Path, temporary: Path) -> None:
-    with walking(tmp_path, temporary, "--plain") as terminal:
-        assert "\x1b[1;36m" not in terminal.raw.decode()
 
 
 def test_the_model_answers_from_its_context_only() -> None:
