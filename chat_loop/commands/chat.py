@@ -55,6 +55,8 @@ class Chat(Struct, kw_only=True):
     agents: AgentRegistry | None = None
     templates: Templates = field(default_factory=Templates)
     config: Config = field(default_factory=Config)
+    changed: set[str] = field(default_factory=set)
+    """The names of the settings that were changed in this run."""
     listed: list[str] = field(default_factory=list)
     """The ids behind the numbers of the last list."""
     hits: list[tuple[str, int]] = field(default_factory=list)

@@ -7,6 +7,7 @@ from functools import partial
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.context.budget import messages_in, parts
+from chat_loop.conversation.options import FEEDBACK
 from chat_loop.display import panels
 from chat_loop.errors import UsageError
 from chat_loop.sessions import summary_block
@@ -46,7 +47,14 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
 async def _preview(chat: Chat, focus: str) -> None:
     """Show a compaction and let the user edit, take or refuse it."""
     compaction = chat.conversation.compaction
-    draft = await compaction.draft(focus)
+
+    def announce(model: str, usage: Usage) -> None:
+        price = chat.conversation.options.cost(model, usage)
+        sizes = f"about {usage.input:,} tokens in, at most {usage.output:,} out"
+        most = f"{'at most ' if price else ''}{dollars_text(price)}"
+        chat.display.prose(f"The summary by {model}: {sizes}, {most}.", "dim")
+
+    draft = await compaction.draft(focus, announce=announce)
     if draft is None:
         return
     text = summary_block.render(draft.summary)
@@ -79,6 +87,29 @@ async def uncompact(chat: Chat, argument: str) -> None:
     tokens = chat.conversation.meter.child_size(plan.block, plan.carried)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")
     await chat.conversation.accept(plan, acknowledge=False)
+
+
+@registry.command("summary [good|bad [NOTE]]", "Context")
+async def summary(chat: Chat, argument: str) -> None:
+    """Show the summary that this session begins with; good or bad judges it for the next one.
+
+    /summary bad no ports      what the model is told when it writes the next one, or this one anew
+    """
+    conversation, display = chat.conversation, chat.display
+    restoration, judgment = conversation.session.restoration, argument.partition(" ")
+    if restoration is None or not restoration.block:
+        text = "This session does not begin with a summary."
+        raise UsageError(text, "compact makes one; /history shows those before it.")
+    if judgment[0] in ("good", "bad"):
+        await conversation.compaction.cancel()  # the one that is prepared does not heed it
+        conversation.keep_setting(FEEDBACK, ": ".join(filter(None, map(str.strip, judgment))))
+        display.prose("Noted for the next one; /uncompact and compact make this one anew.", "dim")
+        return
+    if argument:
+        raise usage_error("summary")
+    panels.show_block(display, restoration.block)
+    if feedback := conversation.session.settings.get(FEEDBACK):
+        display.prose(f"\nYou said of it: {feedback}", "dim")
 
 
 @registry.command("summarize [FOCUS]", "Context")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.config import NAMED, Config, overlay, parse, read_yaml
-from chat_loop.conversation.options import options_of
+from chat_loop.conversation.options import COMPACTION, options_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ConfigError, SaveError, UsageError, os_reason
 from chat_loop.redact import redact_text
@@ -23,10 +23,13 @@ from chat_loop.sessions.files import Files
 
 AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "display.theme")
 """Settings, and sections, that a running chat follows; the others are read when one starts."""
-AT_START = ("auto_compact.summary_provider", "auto_compact.summary_model")
+AT_START = (
+    *("auto_compact.summary_provider", "auto_compact.summary_model"),
+    "auto_compact.show_summary_markers",
+)
 
 
-@registry.command("config [KEY [VALUE]]", "View", flags=("save",))
+@registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"))
 async def config(chat: Chat, argument: str) -> None:
     """Show the settings that you changed, or one; /config KEY VALUE changes it for this run.
 
@@ -34,26 +37,40 @@ async def config(chat: Chat, argument: str) -> None:
     /config display.theme light        change a setting until you quit
     /config summary.on_exit false --save
     --save                             change it in the config file, too; its comments stay
-    Settings of an agent's file count over the config file, options of the command line over both.
+    --session                          keep a key of auto_compact in this conversation
+    Settings of an agent's file count over the config file, options of the command line over both,
+    and those of the conversation over all; /config KEY --session takes one of them away.
     """
     words, options = registry.arguments("config", argument)
     key, _, value = words.partition(" ")
+    kept = chat.conversation.session.settings
     if value:
-        _change(chat, key, value, save="save" in options)
+        _change(chat, key, value, options)
         return
-    if options:
-        raise UsageError("What should be saved?", "/config KEY VALUE --save changes a setting.")
+    if "session" in options and key in kept:
+        chat.conversation.keep_setting(key, "")
+    elif options:
+        raise UsageError("Which value?", "/config KEY VALUE --save changes a setting.")
     display, settings = chat.display, settings_of(chat.config)
-    changed = {name: text for name, (text, default) in settings.items() if text != default}
+    in_force = settings_of(chat.conversation.options.config)
+    own = {name: in_force[name] for name in chat.conversation.session.settings if name in settings}
+    settings |= own
+    origins = dict.fromkeys(chat.changed, "this run") | dict.fromkeys(own, "this conversation")
+
+    def row(name: str) -> tuple[str, str]:
+        text, default = settings[name]
+        notes = [origins[name]] if name in origins else []
+        notes += [f"by default: {default}"] if key and text != default else []
+        return name, f"{text} ({'; '.join(notes)})" if notes else text
+
     if key:
-        wanted = _named(key.rstrip(".:"), settings).items()
-        notes = {name: f" (by default: {settings[name][1]})" for name in changed}
-        display.lines((name, text + notes.get(name, "")) for name, (text, _) in wanted)
+        display.lines(map(row, _named(key.rstrip(".:"), settings)))
         return
     path = dict(chat.facts).get("Config", "")
     missing = "" if Path(path).expanduser().exists() else " (there is none yet)"  # noqa: ASYNC240
     display.line(f"Config: {one_line(path, 2000)}{missing}")
-    display.lines(changed.items())
+    changed = [name for name, (text, default) in settings.items() if text != default or name in own]
+    display.lines(map(row, changed))
     if not changed:
         display.line("All settings are at their defaults; config.example.yaml shows them.", "dim")
 
@@ -69,9 +86,9 @@ def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple
     return wanted
 
 
-def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
-    """Change a setting in the running chat, as far as it follows it, and with `save` in the file.
-    Raises ConfigError, UsageError and SaveError.
+def _change(chat: Chat, key: str, text: str, options: Collection[str]) -> None:
+    """Change a setting in the running chat, as far as it follows it, and as the options say in the
+    file or only in this conversation. Raises ConfigError, UsageError and SaveError.
     """
     section, _, name = key.partition(".")
     if section in (*NAMED, "agents"):
@@ -79,23 +96,31 @@ def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
     _named(key, settings_of(Config()))
     value = read_yaml(text.encode(), "The value")
     new = overlay(chat.config, {section: {name: value} if name else value}, "/config")
+    shown, _ = settings_of(new)[key]
     follows = key not in AT_START and any(f"{key}.".startswith(f"{part}.") for part in AT_ONCE)
+    save, in_session = "save" in options, "session" in options
     if not (follows or save):
         hint = f"/config {key} {text} --save changes it for the next start."
         raise UsageError(f"{key} is read when a chat starts.", hint)
+    if in_session and (save or section != COMPACTION):
+        raise UsageError(f"--session takes one key of {COMPACTION}, and no --save.")
     where = "until you quit"
     if save:
         path = Path(dict(chat.facts)["Config"]).expanduser()
         save_setting(path, key, value, text)
         where = f"in {path}" if follows else f"in {path}, from the next start on"
-    if follows:
+    if in_session:
+        chat.conversation.keep_setting(key, shown)
+        where = "in this conversation"
+    elif follows:
         chat.config, before = new, chat.conversation.options
+        chat.changed.add(key)
         if section not in ("status", "display"):
-            options = options_of(new, before.summarizer, before.semantic)
-            chat.conversation.configure(options)
+            chat.conversation.configure(options_of(new, before.summarizer, before.semantic))
         if key == "display.theme" and chat.display.theme:  # else replies are not rendered
             chat.display.use_theme(new.display.theme)
-    shown, _ = settings_of(new)[key]
+        if own := chat.conversation.session.settings.get(key):
+            where += f"; this conversation keeps {own}"
     chat.display.prose(f"{key}: {shown}, {where}.", "dim")
 
 

@@ -233,6 +233,8 @@ async def info(chat: Chat, argument: str) -> None:
         ("File", "" if live.is_empty else str(live.path)),
         ("Saved", "" if live.is_empty else "yes" if live.is_saved else "NO"),
         ("Resumed From", live.header.parent),
+        ("Git Branch", live.header.git_branch),
+        ("Git Commit", live.header.git_commit),
         ("Agent", agent.name),
         ("Agent Path", agent.path),
         ("Description", agent.description),

@@ -24,6 +24,7 @@ PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 EARLY = 0.75  # the share of the trigger at which the summary begins to be made in the background
 
 Count = Callable[[str], int]
+Announce = Callable[[str, Usage], None]
 
 
 class Budget(Struct, frozen=True):
@@ -63,11 +64,14 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without."""
+    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without.
+    `announce` gets the model and the most tokens of the call.
+    """
 
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
+    announce: Announce | None = None
     limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
 

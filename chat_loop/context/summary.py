@@ -137,7 +137,13 @@ class _Writer(Struct):
         """Write the narratives of the span's parts. Raises the second attempt's ProviderError."""
         provider, redactor = self.routes[0], Redactor()
         texts = [transcribe(exchange, redactor) for exchange in exchanges]
-        spans = parts(texts, self._limits(provider)[2], self.count)
+        ceiling, before, room = self._limits(provider)
+        spans = parts(texts, room, self.count)
+        if self.options.announce is not None:
+            sent = [request("\n\n".join(span), before, self.orders) for span in spans]
+            size = sum(self.count(text) for one in sent for text in one.texts)
+            usage = Usage(input=size, output=ceiling * len(spans), estimated=True)
+            self.options.announce(f"{provider.name}:{provider.model}", usage)
         self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
         for number, span in enumerate(spans, 1):
             part = (number, len(spans))

@@ -175,7 +175,7 @@ class Compaction:
         before = self.prepared(thread.fresh)
         span = thread.fresh[len(before.covered) : end]
         try:
-            asking = self.summaries.ask(span, thread.inherited, quiet=True)
+            asking = self.summaries.ask(thread, span, quiet=True)
             [result] = await asyncio.gather(asking, return_exceptions=True)
             if not isinstance(result, Outcome) or result.narrative is None:
                 self._failures += 1
@@ -280,9 +280,12 @@ class Compaction:
             words, window, limits, count, used=used, carried=carried, restored=restored, ahead=ahead
         )
 
-    async def draft(self, focus: str = "", confirm: Confirm | None = None) -> Draft | None:
+    async def draft(
+        self, focus: str = "", confirm: Confirm | None = None, **options: Any
+    ) -> Draft | None:
         """Return a requested compaction without carrying it out; None when it gains nothing and
-        `confirm` says no, before a model is paid. Raises UsageError when nothing is new.
+        `confirm` says no, before a model is paid. `options` are some of `SummaryOptions`. Raises
+        UsageError when nothing is new.
         """
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
@@ -296,7 +299,7 @@ class Compaction:
             return None
         if not self._conversation.options.use_ai_summary:
             return draft
-        outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus)
+        outcome = await summaries.narrate(thread, thread.uncovered(plan.compact), focus, **options)
         return await summaries.draft(thread, plan, outcome, used, acknowledge=True)
 
     def edited(self, draft: Draft, summary: Summary) -> Draft:

@@ -63,7 +63,7 @@ class Conversation:
         detach: Callable[[str], None] | None = None,
     ) -> None:
         self.sessions = sessions
-        self.options = options
+        self._configured = options
         self.count = count
         self.show = show
         self.agent = replace(agent, memory=memory())
@@ -84,6 +84,7 @@ class Conversation:
         name, path, model = self.agent.name, self.agent.path, self.agent.model
         self.live = child or self.sessions.begin(agent=name, agent_path=path, model=model)
         self._carried = plan.carried if plan is not None else ()
+        self.configure(self._configured)
         self._late_block: records.Summary | None = None  # the parent's, made after this one began
         self._begun_shown = self._problem_shown = False
 
@@ -290,8 +291,20 @@ class Conversation:
         await before.close()
 
     def configure(self, options: Options) -> None:
-        """Follow other options from now on."""
-        self.options = options
+        """Follow other options from now on, but for the settings that the session keeps."""
+        self._configured = options
+        self.options = self.options_of(self.session)
+
+    def options_of(self, session: records.Session) -> Options:
+        """Return the options for a session, with the settings that it keeps."""
+        return self._configured.with_settings(session.settings)
+
+    def keep_setting(self, name: str, value: str) -> None:
+        """Keep a setting in the session and its children; an empty value takes it away."""
+        setting = records.Setting(at=self.sessions.now(), text=f"{name}: {value}")
+        is_begun = self.live.header.parent or not self.live.is_empty
+        (self.add if is_begun else self.live.defer)(setting)
+        self.configure(self._configured)
 
     def remember(self) -> None:
         """Give the agent the current memory, from the next request on."""

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from msgspec import Struct, convert, field
+from msgspec import MsgspecError, Struct, convert, field, json
 from msgspec.structs import replace
 
-from chat_loop.config import Config
+from chat_loop.config import Config, overlay
 from chat_loop.context.budget import Limits, SummaryOptions
+from chat_loop.errors import ConfigError
 from chat_loop.providers import Provider, prices
 from chat_loop.values import Usage
 
 if TYPE_CHECKING:
     from chat_loop.library.semantic import SemanticIndex
+
+COMPACTION = "auto_compact"
+"""The section of the config whose settings a session can keep."""
+FEEDBACK = "summary"
+"""The setting of a session that holds what the user says of the summary it begins with."""
 
 
 class Options(Struct, frozen=True, kw_only=True):
@@ -32,6 +39,19 @@ class Options(Struct, frozen=True, kw_only=True):
     summarizer: Provider | None = None
     semantic: SemanticIndex | None = None
     cost: Callable[[str, Usage], float | None] = lambda model, usage: None
+    config: Config = Config()
+
+    def with_settings(self, settings: Mapping[str, str]) -> Options:
+        """Return the options with the settings that a session keeps, as far as they are valid."""
+        config = self.config
+        for name, text in settings.items():
+            section, _, key = name.partition(".")
+            if section == COMPACTION:
+                with suppress(ValueError, MsgspecError, ConfigError):
+                    config = overlay(config, {section: {key: json.decode(text)}}, name)
+        if config is self.config:
+            return self
+        return options_of(config, self.summarizer, self.semantic)
 
 
 def options_of(
@@ -60,6 +80,7 @@ def options_of(
         summarizer=summarizer,
         semantic=semantic,
         cost=costs(config),
+        config=config,
     )
 
 

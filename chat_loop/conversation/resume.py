@@ -32,8 +32,7 @@ class ChildPlanner:
         self._conversation = conversation
         self._sessions = conversation.sessions
         self._quick = quick
-        # a summary that covers a part of its session is made anew, which asks a model
-        self._covers_all = conversation.options.compact_on_resume and not quick
+        self._covers_all = False
         self._summaries = conversation.compaction.summaries
         self.model_failed = False  # at a summary: it is not asked to acknowledge one either
 
@@ -105,7 +104,8 @@ class ChildPlanner:
         loaded, own, until = self._compacted()
         plan = await self._whole(loaded, self._thread(loaded), own)
         if not own:
-            return replace(plan, until=until)
+            header = replace(plan.parent.header, settings=live.present_header.settings)
+            return replace(plan, parent=replace(plan.parent, header=header), until=until)
         parent, until = live, ""
         if conversation.live.is_empty:
             # it has no file: the child is one of what it would have gone on from
@@ -188,8 +188,11 @@ class ChildPlanner:
     ) -> tuple[Summary, tuple[Exchange, ...]]:
         """Return a session's block, made now if missing or `remake`, and what it does not cover."""
         session, show = loaded.session, self._conversation.show
+        options = self._conversation.options_of(session)
+        # a summary that covers a part of its session is made anew, which asks a model
+        covers_all = self._covers_all or (options.compact_on_resume and not self._quick)
         stored, covers = _stored_summary(session), session.seal.covers if session.seal else None
-        if stored is not None and not remake and (covers is None or not self._covers_all):
+        if stored is not None and not remake and (covers is None or not covers_all):
             last = ALL if covers is None else covers
             rest = (said for said in session.exchanges if said.query.number > last)
             return stored, tuple(exchange for exchange in rest if not exchange.failed)
@@ -200,7 +203,7 @@ class ChildPlanner:
         if thread.fresh and stored is None and session.seal and session.seal.summary is not None:
             show(Warned("The session's summary has an invalid format; making a new one."))
         is_final = bool(thread.fresh) and not self._quick
-        if is_final and self._conversation.options.use_ai_summary:
+        if is_final and options.use_ai_summary:
             try:
                 outcome = await self._summaries.narrate(thread, thread.fresh, optional=True)
                 self.model_failed = bool(outcome.problem)

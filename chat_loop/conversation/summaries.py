@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
@@ -14,6 +14,7 @@ from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread, shorten_block
 from chat_loop.conversation.compaction import run_to_completion
+from chat_loop.conversation.options import FEEDBACK
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
 from chat_loop.sessions import marker, summary_block
@@ -37,16 +38,16 @@ class SummaryWriter:
         focus: str = "",
         *,
         fallback: str = "",
-        optional: bool = False,
+        **options: Any,
     ) -> Outcome:
         """Have the model summarize `span`, using what is ready of it. `fallback` says what comes of
-        a failure; Ctrl-C skips an `optional` summary.
+        a failure; `options` are some of `SummaryOptions`.
         """
         compaction = self._conversation.compaction
         outcome = Outcome() if focus else compaction.prepared(span)
         await compaction.cancel()
         if rest := span[len(outcome.covered) :]:
-            second = await self.ask(rest, thread.inherited, focus, optional=optional)
+            second = await self.ask(thread, rest, focus, **options)
             outcome = summary.join_outcomes(outcome, second)
         problem = outcome.problem.removesuffix(".")
         if problem:
@@ -62,25 +63,27 @@ class SummaryWriter:
 
     async def ask(
         self,
+        thread: Thread,
         span: Sequence[Exchange],
-        parent: Summary | None,
         focus: str = "",
         *,
         quiet: bool = False,
-        optional: bool = False,
+        **more: Any,
     ) -> Outcome:
         """Ask the models for the narrative of `span`; when `quiet`, show nothing of it."""
         conversation, own = self._conversation, self._conversation.agent.provider
         first = conversation.options.summarizer
         routes = (own,) if first is None else (first, own)
         limits = conversation.agent.limits
-        if quiet or optional:
+        if quiet or more.get("optional"):
             limits = replace(limits, confirm=None)
-        options = replace(conversation.options.summary, limits=limits, optional=optional)
+        options = replace(conversation.options.summary, limits=limits, **more)
+        if feedback := thread.session.settings.get(FEEDBACK):
+            focus = f"{focus} (said of the last summary: {feedback})".strip()
         if any(provider.first_event_seconds >= 600 for provider in routes):  # on this machine
             options = replace(options, limit=max(options.limit, 600.0))
         show: Callable[[Event], None] = (lambda event: None) if quiet else conversation.show
-        count = conversation.count
+        parent, count = thread.inherited, conversation.count
         return await summary.summarize(
             routes, span, parent, count=count, show=show, options=options, focus=focus
         )

@@ -29,7 +29,7 @@ def show_draft(
 ) -> None:
     """Show a draft compaction: its savings, the exchanges that stay, and the summary."""
     before, after = compaction.before, compaction.after
-    display.line(f"Compacting would shrink {before:,} tokens to about {after:,}.")
+    display.prose(f"Compacting would shrink {before:,} tokens to about {after:,}.")
     display.prose(f"{compaction_text(compaction)}.", "dim")
     if keep:
         display.line(f"{plural(len(keep), 'exchange')} would stay word for word:")

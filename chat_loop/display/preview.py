@@ -32,9 +32,10 @@ def preview_of(
     ends = {"compact": ", compacted", "resume": ", resumed", "clear": ", cleared"}
     end = ", no summary yet" if seal is None else ends.get(seal.reason, "")
     chain = f"session {max(2, session.depth)} of its chain, after {header.parent}"
+    chain = chain if header.parent else ""
     counts = counts_text(session.totals.queries, session.totals.combined)
     when = f"{header.created:%Y-%m-%d %H:%M}{end}"
-    facts = (header.id, header.model, when, counts, price, chain if header.parent else "")
+    facts = (header.id, header.model, when, header.git_branch, counts, price, chain)
     about = [("", " · ".join(filter(None, facts)))]
     if damage:
         more = f" … and {plural(len(damage) - 1, 'more fault')}" if len(damage) > 1 else ""

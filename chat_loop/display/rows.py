@@ -25,8 +25,8 @@ ODD: Mapping[State, str] = {
 MAX_LENGTH = 500
 MAX_NAME = 80
 """Columns of the names at most."""
-MIN_SHORT, MIN_FULL = 60, 100
-"""The widths from which on a row shows project and tokens; and agent, queries and cost."""
+MIN_SHORT, MIN_FULL, MIN_BRANCH = 60, 100, 120
+"""The widths from which on a row shows project and tokens; agent, queries and cost; the branch."""
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,
 # variation selectors, skin tones.
 _UNCERTAIN_WIDTH = re.compile(
@@ -93,6 +93,7 @@ class RowTable:
     ) -> None:
         self.rows = rows
         has_projects = len({row.project for row in rows}) > 1
+        has_branches = len({row.git_branch for row in rows}) > 1
         has_agents = len({row.agent for row in rows}) > 1
         others = count(1)
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
@@ -106,6 +107,7 @@ class RowTable:
             facts = (
                 date if exact else age_text(row.updated, now),
                 steady_text(folder, 20) if has_projects else "",
+                steady_text(row.git_branch, 20) if has_branches else "",
                 steady_text(row.agent, 20) if has_agents else "",
                 "" if row.queries is None else plural(row.queries, "query"),
                 "" if unknown else f"{compact_number(row.tokens or 0)} tokens",
@@ -139,11 +141,11 @@ class RowTable:
 
 
 _COLUMNS = (
-    *((0, True), (MIN_SHORT, False), (MIN_FULL, False), (MIN_FULL, True)),
+    *((0, True), (MIN_SHORT, False), (MIN_BRANCH, False), (MIN_FULL, False), (MIN_FULL, True)),
     *((MIN_SHORT, True), (MIN_FULL, True), (0, False), (MIN_SHORT, False)),
 )
 """From which width on each column is shown, and True for one that is aligned at its right: age,
-project, agent, queries; tokens, cost, state, id.
+project, branch, agent, queries; tokens, cost, state, id.
 """
 
 

@@ -330,8 +330,7 @@ def append_seal(data: bytes, parsed: Parsed, seal: records.Seal) -> bytes:
     """Return a transcript with its totals and this seal, all else byte for byte."""
     session = parsed.session
     assert session is not None
-    name, tags = session.name, session.tags
-    header = replace(session.header, name=name, tags=tags, title=title(session, seal))
+    header = replace(session.present_header, title=title(session, seal))
     data = data[: parsed.tail] + (TORN_FENCE if parsed.torn and session.seal is None else b"")
     end = writer.tail(seal, session.totals, header.minor).encode()
     return _replace_header(data, header, session.totals) + end

@@ -20,6 +20,7 @@ from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotF
 from chat_loop.sessions import legacy, partial, records
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
+from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
 from chat_loop.sessions.live import LiveSession, append_seal, change_metadata, save_error
 from chat_loop.sessions.naming import first_words, validate_name, validate_tag
@@ -99,6 +100,7 @@ class SessionManager:
         identity = next(ids)
         while parent and self.session_file(identity).exists():  # a child's id is used before
             identity = next(ids)
+        branch, commit = git_head(Path(self.project)) if self.project else ("", "")
         header = records.Header(
             id=identity,
             created=created,
@@ -111,6 +113,9 @@ class SessionManager:
             title=(after.header.title or first_words(after)) if after else "",
             tags=after.tags if after else (),
             project=self.project,
+            git_branch=branch,
+            git_commit=commit,
+            settings=after.present_header.settings if after else "",
             # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
             mode=self.mode if after is None or after.header.mode else "",
         )

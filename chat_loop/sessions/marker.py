@@ -59,6 +59,7 @@ KINDS = {
     "name": Kind(records.Name, label="**Named:**"),
     "tag": Kind(records.Tag, label="**Tagged:**"),
     "untag": Kind(records.Untag, label="**Untagged:**"),
+    "setting": Kind(records.Setting, label="**Setting:**"),
     "model": Kind(records.ModelChange, label="**Model:**"),
 }
 """The records between the header and the tail."""
@@ -67,6 +68,9 @@ HEADER = {
     "Agent Path": "agent_path",
     "Model": "model",
     "Project": "project",
+    "Git Branch": "git_branch",
+    "Git Commit": "git_commit",
+    "Settings": "settings",
     "Resumed From": "parent",
     "Previous Session": "parent_path",
     "Name": "name",

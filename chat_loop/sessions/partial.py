@@ -142,6 +142,7 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
         created=header.created if header.created != EPOCH else None,
         agent=header.agent,
         project=header.project,
+        git_branch=header.git_branch,
         parent=header.parent,
         merged=restoration.merged if restoration else "",
         queries=seal.number("queries") if seal else totals.queries if whole else None,

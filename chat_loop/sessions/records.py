@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import cached_property
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from msgspec import Struct, field
+from msgspec import Struct, ValidationError, convert, field
 from msgspec.structs import replace
 
 from chat_loop.values import Compaction, StopReason, Usage
@@ -153,6 +155,10 @@ class Untag(Note, frozen=True):
     """A tag that was taken off."""
 
 
+class Setting(Note, frozen=True):
+    """A setting that the session and its children keep, `NAME: VALUE`; no value takes it away."""
+
+
 class ModelChange(Note, frozen=True, tag="switch"):
     """The model, as `provider:model`, that answers from here on."""
 
@@ -201,6 +207,9 @@ class Header(Struct, frozen=True, kw_only=True):
     title: str = ""
     tags: tuple[str, ...] = ()
     project: str = ""  # the working directory in which it began
+    git_branch: str = ""  # what was checked out there then
+    git_commit: str = ""
+    settings: str = ""  # a JSON object of texts
     mode: str = ""  # `print`: the conversation was only held with `-p` so far; empty: in a chat
     minor: int = MINOR
 
@@ -322,15 +331,22 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             if isinstance(entry, Query) and entry.number > number
         )
         entries = [
-            entry for entry in self.entries[:end] if not isinstance(entry, Name | Tag | Untag)
+            entry
+            for entry in self.entries[:end]
+            if not isinstance(entry, Name | Tag | Untag | Setting)
         ]
         entries += [
             entry
             for entry in self.entries[end:]
             if isinstance(entry, Undo) and entry.number <= number
         ]
-        header = replace(self.header, name=self.name, tags=self.tags)
-        return replace(self, header=header, entries=tuple(entries), seal=None)
+        return replace(self, header=self.present_header, entries=tuple(entries), seal=None)
+
+    @property
+    def present_header(self) -> Header:
+        """The header with the present name, tags and settings."""
+        settings = json.dumps(self.settings, ensure_ascii=False) if self.settings else ""
+        return replace(self.header, name=self.name, tags=self.tags, settings=settings)
 
     @property
     def name(self) -> str:
@@ -344,6 +360,17 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         """Its tags, each once, in the order in which they came."""
         notes = self._facts.notes if self.seal is None else []
         return _remaining(self.header.tags, notes, Tag, Untag)
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """The settings that it keeps, by their names."""
+        values: dict[str, str] = {}
+        with suppress(ValueError, RecursionError, ValidationError):
+            values = convert(json.loads(self.header.settings), dict[str, str])
+        for note in self._facts.notes if self.seal is None else ():
+            if isinstance(note, Setting):
+                name, _, values[name] = note.text.partition(": ")
+        return {name: value for name, value in values.items() if value}
 
     def metadata_notes(
         self, at: datetime, name: str | None = None, tags: Sequence[str] | None = None
@@ -497,6 +524,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     created: datetime | None = None
     agent: str = ""
     project: str = ""
+    git_branch: str = ""
     parent: str = ""
     merged: str = ""
     queries: int | None = None

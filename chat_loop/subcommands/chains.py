@@ -7,16 +7,17 @@ import asyncio
 import signal
 import sys
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from chat_loop.conversation.conversation import Conversation
-from chat_loop.conversation.options import options_of
+from chat_loop.conversation.options import FEEDBACK, options_of
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.display.plain import err, out, tell
 from chat_loop.display.text import one_line
-from chat_loop.errors import SaveError, UsageError, os_reason
+from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
 from chat_loop.export import exporting, importing
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
@@ -73,13 +74,25 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     async def work(conversation: Conversation) -> int:
         if options.late and (seal is None or seal.summary is not None):
             return 0
-        made = await conversation.planner().summarize(loaded, " ".join(options.focus))
+        focus = " ".join((*options.focus, _feedback(actions, header.id))).strip()
+        made = await conversation.planner().summarize(loaded, focus)
         how = {"model": "by a model", "extracted": "without a model", "none": ""}[made.source]
         tokens = f", {made.usage.total:,} tokens" if made.usage else ""
         out(f"{header.id}: summary made {how}{tokens}.\n")
         return 0
 
     return _in_conversation(actions, header, work)
+
+
+def _feedback(actions: SessionActions, identity: str) -> str:
+    """Return what the user said of a session's summary, in a child that begins with it."""
+    for link in actions.library.links().values():
+        if link.parent == identity:
+            with suppress(SessionError):
+                child = actions.sessions.load(actions.sessions.session_file(link.id)).session
+                if said := child.settings.get(FEEDBACK):
+                    return f"(said of the last summary: {said})"
+    return ""
 
 
 def _in_conversation(

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 SCHEMA = 2
 """Of what `sessions list --json` prints; docs/sessions.md describes it."""
 FIELDS = (
-    *("id", "name", "tags", "agent", "project", "created", "updated", "queries", "tokens"),
-    *("parent", "merged", "depth", "compacted", "mode", "answered", "state", "path"),
+    *("id", "name", "tags", "agent", "project", "git_branch", "created", "updated"),
+    *("queries", "tokens", "parent", "merged", "depth", "compacted"),
+    *("mode", "answered", "state", "path"),
 )
 """The fields of a session's row in JSON."""
 PIPE_COLUMNS = 1000

@@ -158,6 +158,7 @@ EXPECTED = {
     "help": ("", "agents"),
     "history": ("", "--full"),
     "memory": ("", "ask"),
+    "summary": ("", "good"),
 }
 """By the command that takes something: what is typed of it, and what is offered first; empty:
 nothing.

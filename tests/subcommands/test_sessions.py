@@ -83,6 +83,7 @@ ROW = {
     "tags": ["work", "urgent"],
     "agent": "Sally",
     "project": "/home/kim/shop",
+    "git_branch": "rate/limits",
     "created": "2026-11-01T10:00:00+00:00",
     "updated": "2026-11-02T10:00:11+00:00",
     "queries": 3,
@@ -104,9 +105,9 @@ ROW = {
 def test_the_list_as_text(home: Path) -> None:
     assert printed(home, "list") == (
         """\
-1  Which port does the database listen on?  2026-11-10 10:00  blue  Bob      1 query  110 tokens  bob_20261110_100000
-2  Rate limiter · compacted #work #urgent   2026-11-02 10:00  shop  Sally  3 queries  330 tokens  sally_20261102_100000
-3  What is a monad?                         2020-03-01 10:00        Sally    1 query  110 tokens  sally_20200301_100000
+1  Which port does the database listen on?  2026-11-10 10:00  blue               Bob      1 query  110 tokens  bob_20261110_100000
+2  Rate limiter · compacted #work #urgent   2026-11-02 10:00  shop  rate/limits  Sally  3 queries  330 tokens  sally_20261102_100000
+3  What is a monad?                         2020-03-01 10:00                     Sally    1 query  110 tokens  sally_20200301_100000
 """
     )
 
@@ -261,6 +262,9 @@ def test_show_as_json(home: Path) -> None:
         "title": "",
         "tags": [],
         "project": "",
+        "git_branch": "",
+        "git_commit": "",
+        "settings": "",
         "mode": "",
         "minor": 1,
         "path": str(home / "sessions" / f"{OLD.header.id}.md"),

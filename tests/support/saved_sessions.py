@@ -83,6 +83,8 @@ SECOND = Session(
         name="Rate limiter",
         tags=("work", "urgent"),
         project="/home/kim/shop",
+        git_branch="rate/limits",
+        git_commit="1a2b3c4d5e" * 4,
     ),
     entries=(
         Restoration(

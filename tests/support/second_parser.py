@@ -22,7 +22,8 @@ undo | number=n:int at:time
 change | number=n:int at:time written:word replaced:word | text 0 Changed
 compaction | first:word last:word before:int after:int why:word model:word cost:float decisions:int pins:int facts:int archived:int superseded:int
 """
-NOTES = "pin Pinned, unpin Unpinned, name Named, tag Tagged, untag Untagged, model Model"
+NOTES = "pin Pinned, unpin Unpinned, name Named, tag Tagged, untag Untagged, setting Setting"
+NOTES += ", model Model"
 KINDS = {row.split(" | ")[0]: [*row.split(" | ")[1:], ""] for row in TABLE.strip().split("\n")}
 KINDS |= {one.split()[0]: ["at:time", f"text 0 {one.split()[1]}"] for one in NOTES.split(", ")}
 SEAL = "at:time reason:exit|compact|resume|clear source=summary:none|model|extracted covers:covers"
@@ -39,7 +40,8 @@ TYPES: dict[str, tuple[Any, str, str | None]] = {  # reading it, its pattern, wh
     "id": (str, "[0-9A-Za-z][0-9A-Za-z_-]{0,63}", ""),
     "ref": (str, "[0-9]{1,6}[.][0-9]{1,9}", ""),
 }
-FIELDS = ["Agent", "Agent Path", "Model", "Project", "Previous Session", "Name", "Title"]
+FIELDS = ["Agent", "Agent Path", "Model", "Project", "Git Branch", "Git Commit", "Settings"]
+FIELDS += ["Previous Session", "Name", "Title"]
 LISTS = "Topics Discussed, Decisions Made, Pending, Pinned, Key Facts, Files Touched, Tools Used"
 NAMES = {f"**{one}:**": one.split()[0].lower() for one in LISTS.split(", ")}
 NAMES["**Key Facts:**"] = "key_facts"

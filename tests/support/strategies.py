@@ -25,6 +25,7 @@ from chat_loop.sessions.records import (
     Result,
     Seal,
     Session,
+    Setting,
     Summary,
     Tag,
     Undo,
@@ -138,6 +139,9 @@ headers = st.builds(
     title=texts,
     tags=tags,
     project=texts,
+    git_branch=texts,
+    git_commit=texts,
+    settings=texts,
     minor=st.sampled_from((0, 1)),
 )
 entries: st.SearchStrategy[Entry] = st.one_of(
@@ -156,6 +160,7 @@ entries: st.SearchStrategy[Entry] = st.one_of(
     st.builds(Name, at=times, text=texts),
     st.builds(Tag, at=times, text=texts),
     st.builds(Untag, at=times, text=texts),
+    st.builds(Setting, at=times, text=texts),
     st.builds(ModelChange, at=times, text=texts),
     st.builds(Undo, number=st.integers(1, 10**6), at=times),
     st.builds(Call, number=st.integers(1, 10**6), at=times, id=words, name=words, arguments=texts),

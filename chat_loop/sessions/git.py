@@ -1,0 +1,52 @@
+"""The git branch and commit of a folder, read from git's own files: no process is started."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from chat_loop.sessions.files import read_part
+
+MAX_BYTES = 4 << 20  # bytes that are read of a file; only `packed-refs` has many
+_BRANCH = re.compile(r"ref: refs/heads/(?!.*\.\.)([^\x00-\x20\x7f~^:?*\[\\]{1,200})")
+_COMMIT = "[0-9a-f]{40}(?:[0-9a-f]{24})?"
+
+
+def git_head(folder: Path) -> tuple[str, str]:
+    """Return the branch and the commit that are checked out in a folder, or around it. Either is
+    empty where git has none: a detached head, a branch without a commit, no repository.
+    """
+    for place in (folder, *folder.parents):
+        git = place / ".git"
+        with suppress(OSError, ValueError):
+            git = _target(git) if git.is_file() else git  # a file: a worktree, or a submodule
+            head = _read(git / "HEAD").strip()
+            if (branch := _BRANCH.fullmatch(head)) is None:
+                return "", head if re.fullmatch(_COMMIT, head) else ""
+            with suppress(OSError):
+                git = _target(git / "commondir")
+            return branch[1], _commit_of(git, head.removeprefix("ref: "))
+    return "", ""
+
+
+def _target(file: Path) -> Path:
+    """Return the folder that a file names, never one of another machine. Raises ValueError."""
+    name = _read(file).strip().removeprefix("gitdir: ")
+    if not name or name.startswith(("//", "\\\\")):
+        raise ValueError(name)
+    return file.parent / name
+
+
+def _commit_of(git: Path, ref: str) -> str:
+    """Return the commit of a reference, empty when it has none."""
+    packed = rf"^({_COMMIT}) {re.escape(ref)}$"
+    for file, pattern in (ref, rf"\A({_COMMIT})\s*\Z"), ("packed-refs", packed):
+        with suppress(OSError, ValueError):
+            if match := re.search(pattern, _read(git / file), re.MULTILINE):
+                return match[1]
+    return ""
+
+
+def _read(file: Path) -> str:
+    return read_part(file, MAX_BYTES)[0].decode("utf-8", "replace")
