@@ -136,6 +136,9 @@ async def resume(chat: Chat, argument: str) -> None:
     await conversation.accept(plan, acknowledge=confirmed)
     if plan.block and not (confirmed and conversation.acknowledges):
         _show_beginnings(chat, summary_block.parse(plan.block))
+    elif not plan.block and plan.carried:
+        newest = one_line(plan.carried[-1].query.text, 200)
+        display.prose(f"  Last message: {newest}", "dim", indent=2)
 
 
 def _show_beginnings(chat: Chat, summary: Summary) -> None:

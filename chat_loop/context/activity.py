@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 
+from chat_loop.providers.replies import arguments_of
 from chat_loop.redact import redact_text
-from chat_loop.sessions.records import Exchange, Use
+from chat_loop.sessions.records import Exchange
 from chat_loop.text import one_line
 
 MAX_FILES = 100
@@ -28,7 +28,8 @@ def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
         else:
             lines.append(line)
     for use in (use for exchange in exchanges for use in exchange.uses):
-        texts = [str(value) for value in _arguments(use).values() if isinstance(value, str | int)]
+        arguments = arguments_of(use.call.arguments) or {}
+        texts = [str(value) for value in arguments.values() if isinstance(value, str | int)]
         text = one_line(redact_text(one_line(" ".join(texts), 500)).replace("; ", ", "), 80)
         text = text.replace("(", "[").replace(")", "]")
         count, notable = uses.get(use.call.name, (0, ()))
@@ -49,16 +50,8 @@ def files(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ..
             entries[f"{redact_text(one_line(file.name, 200))} ({form})"] = None
         for use in exchange.uses:
             if _CHANGES.search(use.call.name) and use.result is not None and not use.result.failed:
-                arguments = _arguments(use)
+                arguments = arguments_of(use.call.arguments) or {}
                 for path in map(arguments.get, ("path", "file_path", "file", "filename")):
                     if isinstance(path, str) and path.strip():
                         entries[one_line(path, 200)] = None
     return tuple(entries)[-MAX_FILES:]
-
-
-def _arguments(use: Use) -> dict[str, object]:
-    try:
-        value = json.loads(use.call.arguments)
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -76,6 +76,8 @@ class ChildPlanner:
             self._quick = True
             # no model tells of the last ones
             last = max(last, conversation.options.limits.preserve_recent // 2)
+            if full_tokens and len(thread.exchanges) <= last:
+                return await self._whole(loaded, thread)  # an extract would only repeat it
         return await self._summarized(loaded, thread, last)
 
     def _must_be_quick(self, session: Session) -> bool:

@@ -90,8 +90,8 @@ def show_context(
     heading = f"Context: {mark}{used:,} of {window.tokens:,} tokens"
     note = f"({mark}{used / size:.0%} of {of})"
     fits = not display.is_terminal or len(f"{heading} {note}") < display.console.width
-    gap = " " if fits else "\n  "
-    display.line(f"{heading}{gap}{note}")
+    for text in (f"{heading} {note}",) if fits else (heading, f"  {note}"):
+        display.prose(text, indent=2)
     rows = []
     for name, tokens in parts:
         full = min(BAR, round(tokens / size * BAR))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -147,12 +148,13 @@ def test_a_session_without_a_summary_is_gone_on_with_without_a_model(tmp_path: P
         before = files(tmp_path)
         server.requests.clear()
         shown = chat(tmp_path, server, "exit", options=("-c",))
-        assert "- Our port is 8443. [1.1]" in shown
+        assert re.search(r"  \d+ tokens: 1 exchange\n", shown)  # no extract that repeats it
+        assert "  Last message: Our port is 8443.\n" in shown
         assert server.requests == []
         assert files(tmp_path) == before
         chat(tmp_path, server, "Which port?", options=("-c",))
         asked = server.requests[0]
-        assert "8443" in asked.texts[0]
+        assert asked.texts[0] == QUESTION
         assert asked.query == "Which port?"
         server.requests.clear()
         chat(
