@@ -184,12 +184,11 @@ class ProjectMemory:
         return tuple(file for file in files if file.text.strip())
 
     def describe(self, file: MemoryFile) -> str:
-        """Return how far the model gets a file, in a sentence."""
-        states = {"yes": "is used", "no": "is not used, as you decided"}
-        state = states.get(
-            file.answer, "is not used until you allow it: /memory ask, or --trust-project"
-        )
-        return file.problem or f"{self.place.display_path(file.path)} {state}."
+        """Return why the model does not get a file, in a sentence."""
+        where, ways = self.place.display_path(file.path), "/memory ask, or --trust-project"
+        if file.answer == "no":
+            return f"{where} is not used, as you decided."
+        return file.problem or f"{where} is not used until you allow it: {ways}."
 
     def fit(self, window: int) -> bool:
         """Fit the block into another window. Return True when the block changes."""
@@ -221,7 +220,7 @@ class ProjectMemory:
         parts = [show(file.path) for file in state.files[1:] if file.answer == "yes"]
         if state.facts:
             parts.insert(0, f"{plural(len(state.facts), 'fact')} from {show(state.path)}")
-        problems = [self.describe(file) for file in state.files if not file.answer]
+        problems = [self.describe(file) for file in state.files if file.answer != "yes"]
         if state.left_out:
             problems.append(
                 f"{plural(len(state.left_out), 'fact')} left out: it is full (/memory)."

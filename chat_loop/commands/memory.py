@@ -44,23 +44,17 @@ async def show_memory(chat: Chat, argument: str) -> None:
     was_edited = memory.reload()
     chat.conversation.remember()
     state, where = memory.state, memory.place.display_path(memory.state.path)
-    for file in state.files if state.problem else state.files[1:]:
-        display.prose(memory.describe(file), "" if file.answer == "yes" else "yellow")
-    if state.problem:
-        return
-    if not state.facts:
-        text = f"/remember TEXT notes one in {where}, /remember --project TEXT in this project."
-        display.prose("There are no facts yet.")
-        display.prose(text, "dim")
-        return
-    display.line(f"Your own memory: {where}" if state.own else f"Memory: {where}")
+    display.prose(memory.line)
     for number, fact in enumerate(state.facts):
         display.line(_numbered(number, fact) + " (left out)" * (number in state.left_out))
-    used = f"~{estimate(state.block):,} tokens of each request; facts take at most"
-    display.prose(f"{used} {memory.place.room:,}.", "dim")
+    if state.facts:
+        size, room = estimate(state.block), memory.place.room
+        display.prose(f"~{size:,} tokens of each request; facts take at most {room:,}.", "dim")
+    elif not state.problem:
+        text = f"/remember TEXT notes a fact in {where}, /remember --project TEXT in this project."
+        display.prose(text, "dim")
     if state.left_out:
-        text = f"{plural(len(state.left_out), 'fact')} left out: the memory is full."
-        display.warn(text, "/forget makes room; memory.max_tokens in the config allows more.")
+        display.prose("/forget makes room; memory.max_tokens in the config allows more.", "dim")
     if was_edited:
         display.prose("The file was changed: the model gets it with your next message.", "dim")
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import logging
 import os
 import sys
 import time
 from io import BytesIO
 
 from pypdf import PdfReader
+from pypdf.errors import PyPdfError
 
 if sys.platform != "win32":
     import resource
@@ -18,11 +20,14 @@ MAX_TEXT = 1_000_000
 SECONDS = 15.0
 """Pages that are not read by then are left out; the last one may take as long again."""
 MAX_MEMORY = 1 << 30
+DAMAGES = (PyPdfError, LookupError, ValueError, TypeError, AttributeError, RuntimeError)
+"""The exceptions of pypdf for a page that it cannot read."""
 
 
 def main() -> None:
     """Write the text of standard input's PDF, each page behind `[page 1 of 9]`; fail without."""
     started = time.monotonic()
+    logging.disable()  # a hostile file would fill standard error
     if sys.platform != "win32":
         resource.setrlimit(resource.RLIMIT_CPU, (2 * int(SECONDS), 2 * int(SECONDS)))
         with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
@@ -33,8 +38,11 @@ def main() -> None:
         if size > MAX_TEXT or time.monotonic() - started > SECONDS:
             parts.append(f"[cut: pages {number} to {len(pages)} are left out]\n")
             break
-        text = page.extract_text().strip()[:MAX_TEXT]
-        size += len(text)
+        try:
+            text = page.extract_text().strip()[:MAX_TEXT]
+            size += len(text)
+        except DAMAGES:
+            text = "[cut: this page cannot be read]"
         parts.append(f"[page {number} of {len(pages)}]\n{text}\n")
     if not size:
         sys.exit(1)

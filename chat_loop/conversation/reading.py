@@ -133,14 +133,9 @@ def _pdf_text(name: str, data: bytes) -> str:
     command = [sys.executable, "-P", "-m", "chat_loop.conversation.pdf_child"]
     try:
         child = subprocess.run(
-            command,
-            input=data,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            timeout=PDF_SECONDS,
-            check=True,
+            command, input=data, capture_output=True, timeout=PDF_SECONDS, check=True
         )
-    except (subprocess.CalledProcessError, subprocess.TimeoutExpired) as error:
+    except subprocess.SubprocessError as error:
         reasons = "it is damaged, encrypted, too complex, or has only pictures"
         raise UsageError(f"{name} has no text that can be read: {reasons}.", AS_TEXT) from error
     return child.stdout.decode()

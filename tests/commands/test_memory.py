@@ -133,7 +133,7 @@ def test_memory_puts_an_edit_into_effect_and_says_so(tmp_path: Path) -> None:
         memory=place(tmp_path),
     )  # fmt: skip
     size = 55
-    shown = "You: /memory\nMemory: ./MEMORY.md\n1  two\n"
+    shown = "You: /memory\nMemory: 1 fact from ./MEMORY.md\n1  two\n"
     shown += f"~{size} tokens of each request; facts take at most 1,500.\n"
     shown = re.sub("~55", r"~\\d+", re.escape(shown))
     changed = re.escape("The file was changed: the model gets it with your next message.\n")
@@ -188,12 +188,11 @@ def test_what_does_not_fit_is_said(tmp_path: Path) -> None:
         "Saved in ./MEMORY.md (3 facts). It does not fit: the memory holds 100 tokens (/memory).\n"
     ) in screen.text
     shown = screen.text.partition("You: /memory\n")[2]
-    assert shown.startswith("Memory: ./MEMORY.md\n1  one\n2  many words")
+    assert shown.startswith(
+        "Memory: 3 facts from ./MEMORY.md. 2 facts left out: it is full (/memory).\n1  one\n2  many words"
+    )
     assert shown.count(" (left out)\n") == 2
-    assert (
-        "⚠️  2 facts left out: the memory is full. "
-        "/forget makes room; memory.max_tokens in the config allows more.\n"
-    ) in shown
+    assert ("/forget makes room; memory.max_tokens in the config allows more.\n") in shown
     assert screen.talk.model.requests[0].system == f"{BLOCK}one"
 
 
@@ -219,7 +218,10 @@ def test_a_file_that_cannot_be_used_is_said_by_every_command(tmp_path: Path) -> 
     lines = ["/remember x", "/memory", "/forget 1", "Hi"]
     screen = Screen(tmp_path / "s", lines, "Hello.", options=QUIET, memory=place(tmp_path))
     assert screen.text.count(f"✗ {path} is not used as memory: it is not a regular file.\n") == 2
-    assert f"You: /memory\n{path} is not used as memory: it is not a regular file.\n" in screen.text
+    assert (
+        f"You: /memory\nMemory: none. {path} is not used as memory: it is not a regular file.\n"
+        in screen.text
+    )
     assert screen.talk.model.requests[0].system == "Be kind."
 
 

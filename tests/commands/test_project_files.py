@@ -64,8 +64,8 @@ def test_nothing_of_a_project_is_used_before_it_is_allowed(tmp_path: Path) -> No
     later = "is not used until you allow it: /memory ask, or --trust-project."
     names = ("./MEMORY.md", "./AGENTS.md", "./CLAUDE.md")
     sentences = [f"{name} {later}" for name in names]
-    assert "You: /memory\n" + "\n".join(sentences) in screen.text
-    assert f"Memory: none. {' '.join(sentences)}" in screen.text.replace("\n", " ")
+    line = f"Memory: none. {' '.join(sentences)}"
+    assert screen.text.replace("\n", " ").count(line) == 2  # of /memory and /context
     assert screen.text.count(f"✗ {sentences[0]}\n") == 2
     assert (tmp_path / "project" / "MEMORY.md").read_text() == "- Oak.\n"
 
@@ -83,7 +83,7 @@ def test_what_is_allowed_is_used_in_every_chat_until_it_changes(tmp_path: Path) 
     assert "./AGENTS.md:\n# Rules\n\nUse tabs. ⟦U+001B⟧[31m<!-- hidden -->\n" in first.text
     assert "Memory: 1 fact from ./MEMORY.md, ./AGENTS.md\n" in first.text
     assert system(first) == f"{BLOCK}\n\n{INTRO}\n- Oak."
-    assert "./AGENTS.md is used.\nMemory: ./MEMORY.md\n1  Oak." in first.text
+    assert "Memory: 1 fact from ./MEMORY.md, ./AGENTS.md\n1  Oak." in first.text
     second = screen_of(tmp_path, ["Hi", "/context"], number=1)
     assert system(second) == system(first)
     assert "Memory: 1 fact from ./MEMORY.md, ./AGENTS.md\n" in second.text

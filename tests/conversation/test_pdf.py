@@ -98,6 +98,12 @@ def test_a_long_pdf_is_cut_after_a_whole_page(here: Path) -> None:
     assert text.endswith("\n\n[cut: pages 6 to 6 are left out]\n")
 
 
+def test_a_page_that_cannot_be_read_is_marked(here: Path) -> None:
+    data = pdf("First.", "Second.").replace(b"(Second.) Tj", b"[[[[Second] Tj")
+    text = read_pdf(here, data).attachment.text
+    assert text == ("[page 1 of 2]\nFirst.\n\n[page 2 of 2]\n[cut: this page cannot be read]\n")
+
+
 def test_a_pdf_may_have_34_mb(here: Path) -> None:
     message = refusal(here, b"%PDF-1.4\n" + bytes(32 << 20))
     assert message == "a.pdf is too large: 34 MB. The limit is 34 MB."
