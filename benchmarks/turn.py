@@ -1,4 +1,4 @@
-"""From Enter to the request, from a key to its echo, and saving: `python -m benchmarks.turn
+"""From Enter to the request, from a key to its echo, saving, and memory: `python -m benchmarks.turn
 [--json FILE]`; exit code 1 on a miss.
 
 The real program in a pseudo-terminal talks through the real SDKs to a server in a thread of this
@@ -48,6 +48,12 @@ FIRST_KEY = 0x410
 
 WARM_GOAL, FIRST_GOAL = 5.0, 60.0
 SAVING_GOAL = 1.3
+SDK_GOAL = 65.0
+USED_GOALS = {"anthropic": 170.0, "openai": 145.0}
+"""MiB of the process: with the SDK loaded, and after a few turns with the encoding, which takes 45 of
+them.
+"""
+FEW_TURNS = 5
 
 
 class Unsynced(Files):
@@ -130,6 +136,17 @@ def begun(terminal: Terminal, server: Loopback) -> None:
     type_keys(terminal, TYPING_SECONDS)
     enter(terminal, server, len(server.requests))
     terminal.rest(WARM_SECONDS)
+
+
+def memories(model: str, home: Path) -> tuple[float, float]:
+    """Return the MiB of the process with the SDK loaded behind the prompt, and after a few turns."""
+    with Loopback() as server, chat(model, server, home) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.rest(WARM_SECONDS)
+        warm = terminal.memory()
+        for number in range(FEW_TURNS):
+            turn(terminal, server, f"message {number}.")
+        return warm, terminal.memory()
 
 
 def many_turns(model: str, home: Path) -> tuple[list[float], list[float]]:
@@ -217,6 +234,13 @@ def main() -> int:
                 (f"request at exchange {FAR}, {provider}", late, WARM_GOAL, " ms"),
             ]
             print(f"{f'  exchange {FAR} / exchange {NEAR}':50}{late / warm:9.2f} x")
+            loaded, used = memories(model, home)
+            for what, mebibytes, limit in (
+                (f"memory with the SDK loaded, {provider}", loaded, SDK_GOAL),
+                (f"memory after {FEW_TURNS} turns, {provider}", used, USED_GOALS[provider]),
+            ):
+                results.add(what, [mebibytes], "MiB")
+                goals.append((what, mebibytes, limit, " MiB"))
         for model in (QUIET, *MODELS.values()):
             row(results, f"key -> echo while loading, {model}", echoes(model, Path(name) / "echo"))
         for kind, files in (("", Files()), (" without the disk's part", Unsynced())):
