@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import copy
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from msgspec.structs import asdict
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import registry
 from chat_loop.config import NAMED, Config, overlay, parse, read_yaml
-from chat_loop.conversation.options import COMPACTION, options_of
+from chat_loop.conversation.options import AT_START, KEPT, options_of
 from chat_loop.display.text import one_line
 from chat_loop.errors import ConfigError, SaveError, UsageError, os_reason
 from chat_loop.redact import redact_text
@@ -23,10 +23,6 @@ from chat_loop.sessions.files import Files
 
 AT_ONCE = ("auto_compact", "context", "summary", "restoration", "status", "display.theme")
 """Settings, and sections, that a running chat follows; the others are read when one starts."""
-AT_START = (
-    *("auto_compact.summary_provider", "auto_compact.summary_model"),
-    "auto_compact.show_summary_markers",
-)
 
 
 @registry.command("config [KEY [VALUE]]", "View", flags=("save", "session"))
@@ -43,17 +39,20 @@ async def config(chat: Chat, argument: str) -> None:
     """
     words, options = registry.arguments("config", argument)
     key, _, value = words.partition(" ")
-    kept = chat.conversation.session.settings
-    if value:
-        _change(chat, key, value, options)
+    if "session" in options:
+        if key not in KEPT or "save" in options:
+            raise UsageError("--session keeps keys of auto_compact only, and without --save.")
+        text = settings_of(_with_value(chat, key, value)[1])[key][0] if value else ""
+        chat.conversation.keep_setting(key, text)
+    elif value:
+        _change(chat, key, value, save="save" in options)
         return
-    if "session" in options and key in kept:
-        chat.conversation.keep_setting(key, "")
     elif options:
-        raise UsageError("Which value?", "/config KEY VALUE --save changes a setting.")
+        raise UsageError("What should be saved?", "/config KEY VALUE --save changes a setting.")
     display, settings = chat.display, settings_of(chat.config)
+    kept = chat.conversation.session.settings.items()
     in_force = settings_of(chat.conversation.options.config)
-    own = {name: in_force[name] for name in chat.conversation.session.settings if name in settings}
+    own = {name: in_force[name] for name, text in kept if name in KEPT and text in in_force[name]}
     settings |= own
     origins = dict.fromkeys(chat.changed, "this run") | dict.fromkeys(own, "this conversation")
 
@@ -86,42 +85,43 @@ def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple
     return wanted
 
 
-def _change(chat: Chat, key: str, text: str, options: Collection[str]) -> None:
-    """Change a setting in the running chat, as far as it follows it, and as the options say in the
-    file or only in this conversation. Raises ConfigError, UsageError and SaveError.
+def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
+    """Change a setting in the running chat, as far as it follows it, and with `save` in the file.
+    Raises ConfigError, UsageError and SaveError.
     """
-    section, _, name = key.partition(".")
+    section = key.partition(".")[0]
     if section in (*NAMED, "agents"):
         raise UsageError(f"{section} cannot be changed here.", "Edit the config file.")
     _named(key, settings_of(Config()))
-    value = read_yaml(text.encode(), "The value")
-    new = overlay(chat.config, {section: {name: value} if name else value}, "/config")
-    shown, _ = settings_of(new)[key]
+    value, new = _with_value(chat, key, text)
+    if key not in settings_of(new):
+        raise UsageError(f"{key} has several settings.", f"/config {key} lists them.")
     follows = key not in AT_START and any(f"{key}.".startswith(f"{part}.") for part in AT_ONCE)
-    save, in_session = "save" in options, "session" in options
     if not (follows or save):
         hint = f"/config {key} {text} --save changes it for the next start."
         raise UsageError(f"{key} is read when a chat starts.", hint)
-    if in_session and (save or section != COMPACTION):
-        raise UsageError(f"--session takes one key of {COMPACTION}, and no --save.")
     where = "until you quit"
     if save:
         path = Path(dict(chat.facts)["Config"]).expanduser()
         save_setting(path, key, value, text)
         where = f"in {path}" if follows else f"in {path}, from the next start on"
-    if in_session:
-        chat.conversation.keep_setting(key, shown)
-        where = "in this conversation"
-    elif follows:
+    if follows:
         chat.config, before = new, chat.conversation.options
         chat.changed.add(key)
         if section not in ("status", "display"):
             chat.conversation.configure(options_of(new, before.summarizer, before.semantic))
         if key == "display.theme" and chat.display.theme:  # else replies are not rendered
             chat.display.use_theme(new.display.theme)
-        if own := chat.conversation.session.settings.get(key):
-            where += f"; this conversation keeps {own}"
-    chat.display.prose(f"{key}: {shown}, {where}.", "dim")
+    kept = chat.conversation.session.settings.get(key, "")
+    kept = kept and f"; this conversation keeps {kept}"
+    chat.display.prose(f"{key}: {settings_of(new)[key][0]}, {where}{kept}.", "dim")
+
+
+def _with_value(chat: Chat, key: str, text: str) -> tuple[object, Config]:
+    """Return the value that a text stands for, and the config with it. Raises ConfigError."""
+    section, _, name = key.partition(".")
+    value = read_yaml(text.encode(), "The value")
+    return value, overlay(chat.config, {section: {name: value} if name else value}, "/config")
 
 
 def save_setting(path: Path, key: str, value: object, text: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from msgspec import MsgspecError, Struct, convert, field, json
 from msgspec.structs import replace
 
-from chat_loop.config import Config, overlay
+from chat_loop.config import AutoCompactConfig, Config, overlay
 from chat_loop.context.budget import Limits, SummaryOptions
 from chat_loop.errors import ConfigError
 from chat_loop.providers import Provider, prices
@@ -18,8 +18,12 @@ from chat_loop.values import Usage
 if TYPE_CHECKING:
     from chat_loop.library.semantic import SemanticIndex
 
-COMPACTION = "auto_compact"
-"""The section of the config whose settings a session can keep."""
+AT_START = frozenset(
+    f"auto_compact.{name}" for name in ("summary_provider", "summary_model", "show_summary_markers")
+)
+"""The settings of the compaction that are read when a chat starts."""
+KEPT = frozenset(f"auto_compact.{name}" for name in AutoCompactConfig.__struct_fields__) - AT_START
+"""The settings that a session can keep."""
 FEEDBACK = "summary"
 """The setting of a session that holds what the user says of the summary it begins with."""
 
@@ -44,11 +48,10 @@ class Options(Struct, frozen=True, kw_only=True):
     def with_settings(self, settings: Mapping[str, str]) -> Options:
         """Return the options with the settings that a session keeps, as far as they are valid."""
         config = self.config
-        for name, text in settings.items():
+        for name in KEPT & settings.keys():
             section, _, key = name.partition(".")
-            if section == COMPACTION:
-                with suppress(ValueError, MsgspecError, ConfigError):
-                    config = overlay(config, {section: {key: json.decode(text)}}, name)
+            with suppress(ValueError, MsgspecError, ConfigError):
+                config = overlay(config, {section: {key: json.decode(settings[name])}}, name)
         if config is self.config:
             return self
         return options_of(config, self.summarizer, self.semantic)

@@ -22,6 +22,7 @@ from chat_loop.values import compaction_text
 BATCH_FILES = 50
 BATCH_BYTES = 1 << 18
 """The most in one transaction, so that nothing waits long for the index or the processor."""
+TEXTS_OF_ROWS = ("agent", "project", "git_branch", "name", "words")
 MAX_FILE = 32 << 20  # bytes of a transcript that can be found
 MAX_TOTAL = 10**14  # number of queries or tokens of a session: sums of them fit into a table
 FILE_CHARACTERS = 50_000  # characters of an attached file that can be found, as of a tool's result
@@ -128,7 +129,7 @@ def without_secrets(row: SessionRow) -> SessionRow:
     """Return a row without secrets, in the ranges that the index stores."""
     return replace(
         row,
-        **{name: _text(getattr(row, name)) for name in ("agent", "project", "name", "words")},
+        **{name: _text(getattr(row, name)) for name in TEXTS_OF_ROWS},
         spent=row.spent and tuple((_text(model), usage) for model, usage in row.spent),
         queries=None if row.queries is None else min(row.queries, MAX_TOTAL),
         tokens=None if row.tokens is None else min(row.tokens, MAX_TOTAL),

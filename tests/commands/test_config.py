@@ -121,7 +121,7 @@ def test_a_setting_is_changed_for_this_run(tmp_path: Path) -> None:
         ("/config display.theme pink", "✗ /config: display.theme: invalid enum value 'pink'"),
         ("/config display.theme [", "✗ The value, line 1: "),
         ("/config providers.openai.model x", "✗ providers cannot be changed here."),
-        ("/config display.theme --save", "✗ Which value?"),
+        ("/config display.theme --save", "✗ What should be saved?"),
     ],
 )
 def test_what_cannot_be_changed_is_said(tmp_path: Path, line: str, message: str) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import os
 import re
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
+from chat_loop.library.library import Library
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Query
 from tests.support.headless import ECHO, run
+from tests.support.library_folder import write
 from tests.support.scripted_chat import Clock
 
 COMMIT, OTHER = "1a2b3c4d5e" * 4, "f" * 40
@@ -127,3 +130,12 @@ def test_they_are_shown_in_the_chat_and_by_the_commands(tmp_path: Path) -> None:
     assert row["git_branch"] == "main"
     assert json.loads(printed("sessions", "show", "1", "--json"))["git_commit"] == COMMIT
     assert f"**Git Commit:** {COMMIT}\n" in printed("sessions", "show", "1")
+
+
+def test_a_branch_that_cannot_be_stored_does_not_harm_the_index(tmp_path: Path) -> None:
+    path = write(tmp_path, "a", "Hi")
+    branch = "**Git Branch:** ⟦U+D800⟧x"
+    path.write_text(path.read_text().replace("**Agent:**", f"{branch}\n\n**Agent:**"))
+    with closing(Library(tmp_path, thorough=True)) as library:
+        [row], _ = library.rows()
+        assert (row.git_branch, library.trouble) == ("?x", "")
