@@ -170,7 +170,7 @@ class App:
         home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
         root, agent = locate(Path(self.directory or "/"), home)[1], self.definition or Definition()
         file = self.paths.config.parent / "approvals.json"
-        return ProjectApprovals(file, str(root), agent.path, agent.digest)
+        return ProjectApprovals(file, str(root), f"{agent.path} {agent.digest}")
 
     def models(self) -> choose.Models:
         """Return the access to other models during a conversation."""

@@ -47,7 +47,7 @@ SPECS = {
     )
 }
 """The tools by name, as models see them."""
-_CHANGES = ("write_file", "edit_file")
+FILE_CHANGES = ("write_file", "edit_file")
 
 
 def builtin_tools(
@@ -80,7 +80,7 @@ def builtin_tools(
 
 def _file_tool(name: str, workspace: Workspace) -> Tool:
     prepare = partial(workspace.prepare, name)
-    scope = "" if name in _CHANGES else "files outside of the working directory"
+    scope = "" if name in FILE_CHANGES else "files outside of the working directory"
     return Tool(SPECS[name], lambda given: prepare(given).run(), prepare, approval_scope=scope)
 
 
@@ -132,20 +132,22 @@ class Place(Struct, frozen=True):
         except ChatLoopError as error:
             raise ChatLoopError(f"{self.display_path}: {error}.") from error
 
-    def write(self, text: str) -> None:
-        """Write the file, an existing one in one step. Raises ChatLoopError."""
+    def write(self, text: str | None) -> None:
+        """Write the file, an existing one in one step; None removes it. Raises ChatLoopError."""
         path = self.path
         try:
-            if not os.path.lexists(path):
+            if text is None:
+                path.unlink()
+            elif not os.path.lexists(path):
                 path.parent.mkdir(parents=True, exist_ok=True)
                 with path.open("xb") as file:
                     file.write(text.encode())
-                return
-            mode = stat.S_IMODE(path.stat().st_mode)
-            if not (mode & 0o222 and os.access(path, os.W_OK)):
-                raise ChatLoopError(f"{self.display_path} is write-protected.")
-            Files().replace(path, text.encode())
-            path.chmod(mode)
+            else:
+                mode = stat.S_IMODE(path.stat().st_mode)
+                if not (mode & 0o222 and os.access(path, os.W_OK)):
+                    raise ChatLoopError(f"{self.display_path} is write-protected.")
+                Files().replace(path, text.encode())
+                path.chmod(mode)
         except OSError as error:
             raise ChatLoopError(f"{self.display_path}: {os_reason(error)}.") from error
 
@@ -177,20 +179,11 @@ class ChangedFile(Struct, frozen=True):
     before: str | None
     problem: str
 
-    def restore(self) -> str:
-        """Put the old text back, or remove a new file; return what was done. Raises
-        ChatLoopError.
-        """
+    def restore(self) -> None:
+        """Put the old text back, or remove a new file. Raises ChatLoopError."""
         if self.place.digest != self.digest:
             raise ChatLoopError(f"{self.place.display_path} stays: it has changed since.")
-        if self.before is not None:
-            self.place.write(self.before)
-            return "Restored"
-        try:
-            Files().remove(self.place.path)
-        except OSError as error:
-            raise ChatLoopError(f"{self.place.display_path}: {os_reason(error)}.") from error
-        return "Removed"
+        self.place.write(self.before)
 
 
 def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> list[ChangedFile]:
@@ -256,7 +249,7 @@ class Workspace:
         act: Callable[[], str] = partial(getattr(self, name), place, **others)
         diff = question = ""
         changes: list[FileChange] = []
-        if name in _CHANGES:
+        if name in FILE_CHANGES:
             diff, act = self._prepare_change(name, place, others, changes)
             parts = Path(place.display_path.lower()).parts or (".",)
             hidden = any(part.startswith(".") for part in parts)

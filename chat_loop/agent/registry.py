@@ -64,9 +64,8 @@ class AgentRegistry:
             question = self.question(file)
             if question is not None and consent(question):
                 self.approve(file)
-        is_python = file.kind == "python"
-        definition = agent_files.load_python(file) if is_python else file.definition()
-        return replace(definition, digest=hashlib.sha256(file.source).hexdigest())
+        load = agent_files.load_python if file.kind == "python" else AgentFile.definition
+        return replace(load(file), digest=hashlib.sha256(file.source).hexdigest())
 
     def all(self) -> list[NamedAgent]:
         """Return all named agents, sorted; aliases come before files. Raises AgentError."""

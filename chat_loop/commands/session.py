@@ -8,10 +8,11 @@ import shlex
 from pathlib import Path
 from typing import Any
 
-from chat_loop.agent.builtin import changed_files
+from chat_loop.agent.builtin import FILE_CHANGES, changed_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
+from chat_loop.commands.retry_edit import changed_by
 from chat_loop.display import listings
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
@@ -335,6 +336,10 @@ async def _offer_files(chat: Chat, session: Session, number: int) -> None:
         note = "new: it would be removed" if file.before is None else "changed"
         note = f"stays: {file.problem}" if file.problem else note
         chat.display.prose(f"  {one_line(file.place.display_path, 200)} ({note})", indent=4)
+    later = (exchange for exchange in session.exchanges if exchange.query.number >= number)
+    ran = {name for exchange in later for name in changed_by(exchange, chat.conversation.agent)}
+    if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
+        chat.display.prose(f"What {others} changed stays as it is.", "dim")
     ready = [file for file in files if not file.problem]
     if not ready:
         return
@@ -344,7 +349,8 @@ async def _offer_files(chat: Chat, session: Session, number: int) -> None:
         return
     for file in ready:
         try:
-            done = await asyncio.to_thread(file.restore)
+            await asyncio.to_thread(file.restore)
+            done = "Removed" if file.before is None else "Restored"
             chat.display.prose(f"{done} {one_line(file.place.display_path, 200)}.", "dim")
         except ChatLoopError as error:
             chat.display.error(error)

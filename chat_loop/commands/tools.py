@@ -136,9 +136,8 @@ async def tools(chat: Chat, argument: str) -> None:
 
 
 def _approved(approval: Approval) -> str:
-    agent = f" (agent {one_line(approval.agent, 200)})" if approval.agent else ""
     call = f": {one_line(approval.call, 300)}" if approval.call else ""
-    return f"{one_line(approval.tool, 64)}{agent}{call}"
+    return f"{one_line(approval.tool, 64)}{call}"
 
 
 @registry.command("agents", "Model and tools")
@@ -263,25 +262,24 @@ class ToolApproval:
             return True
         self._display.stop_waiting()
         try:
-            kept = self._approvals()
-            lasting = None if asks_again or kept is None else self._kept.of(tool, call)
-            if kept and lasting in kept:
+            kept = None if asks_again else self._all()
+            if kept is not None and self._kept.of(tool, call) in kept:
                 return True
             self._display.proposal(text)
-            choices = "[a]lways this session" + (" / [p]roject" if lasting else "")
+            choices = "[a]lways this session" + ("" if kept is None else " / [p]roject")
             scope = "this exact call" if call else name
             answer = await self._ask(f"Run? [y]es / [n]o / {choices} ({scope}) ")
             if answer in ("a", "always"):
                 self._always.add((name, call))
-            if lasting and answer in ("p", "project"):
-                self._kept.write([*self._kept.all(), lasting])
+            elif kept is not None and answer in ("p", "project"):
+                self._kept.write([*self._kept.all(), self._kept.of(tool, call)])
                 self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
                 return True
             return answer in ("y", "yes", "a", "always")
         finally:
             self._display.begin_waiting()
 
-    def _approvals(self) -> list[Approval] | None:
+    def _all(self) -> list[Approval] | None:
         """Return what is kept; None after a warning when the file cannot be used."""
         try:
             return self._kept.all()

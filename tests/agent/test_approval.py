@@ -12,7 +12,7 @@ from chat_loop.agent.approval import ProjectApprovals
 from chat_loop.agent.tools import Approve, Tool, Toolbox
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
-from tests.support.approvals import User
+from tests.support.approvals import User, tool_named
 
 OUT = "Outside of the working directory /home/bob:\nread /etc/passwd"
 POWERFUL = "This file can run code or steer later sessions:\nChange .envrc:"
@@ -177,17 +177,17 @@ def test_an_approval_of_a_project_is_kept(tmp_path: Path) -> None:
     assert not later.approve("edit_file", "diff 2", origin="another server")
     for other in (
         ProjectApprovals(file, f"{project}2"),
-        ProjectApprovals(file, project, "/agents/a.md", "12ab"),
+        ProjectApprovals(file, project, "/agents/a.md 12ab"),
     ):
         assert not User("n", kept=other).approve("edit_file", "diff 2")
 
 
 def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path) -> None:
     file = tmp_path / "approvals.json"
-    agent = ProjectApprovals(file, "/project", "/a.py", "12ab")
+    agent = ProjectApprovals(file, "/project", "/a.py 12ab")
     assert User("p", kept=agent).approve("deploy", "deploy:")
-    assert User(kept=ProjectApprovals(file, "/project", "/a.py", "12ab")).approve("deploy", "")
-    changed = ProjectApprovals(file, "/project", "/a.py", "34cd")
+    assert User(kept=ProjectApprovals(file, "/project", "/a.py 12ab")).approve("deploy", "")
+    changed = ProjectApprovals(file, "/project", "/a.py 34cd")
     assert not User("n", kept=changed).approve("deploy", "deploy:")
 
 
@@ -203,18 +203,18 @@ def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("damage", "reason"),
+    "damage",
     [
-        (lambda path: path.write_text("{}"), "it is damaged"),
-        (lambda path: path.write_bytes(b""), "it is damaged"),
-        (lambda path: path.write_bytes(b"\xff[]"), "it is damaged"),
-        (lambda path: path.write_text(path.read_text().replace("origin", "from")), "it is damaged"),
-        (lambda path: (path.unlink(), path.mkdir()), "it is not a regular file"),
-        (lambda path: (path.unlink(), path.symlink_to("/etc/hosts")), "too many levels"),
+        lambda path: path.write_text("{}"),
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"\xff[]"),
+        lambda path: path.write_text(path.read_text().replace("origin", "from")),
+        lambda path: (path.unlink(), path.mkdir()),
+        lambda path: (path.unlink(), path.symlink_to("/etc/hosts")),
     ],
 )
 def test_a_damaged_file_is_named_and_the_user_is_asked_again(
-    tmp_path: Path, damage: Callable[[Path], object], reason: str
+    tmp_path: Path, damage: Callable[[Path], object]
 ) -> None:
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
     assert User("p", kept=kept).approve("edit_file", "diff")
@@ -222,10 +222,28 @@ def test_a_damaged_file_is_named_and_the_user_is_asked_again(
     user = User("p", "y", kept=kept)
     assert not user.approve("edit_file", "diff")
     told, _, asked = user.seen
-    assert told.startswith(f"{kept.file} is not used: {reason}")
-    assert told.endswith("Fix or delete it.")
+    reason = "it is damaged, or cannot be read. Fix or delete it."
+    assert told == f"{kept.file} is not used: {reason}"
     assert asked == "Run? [y]es / [n]o / [a]lways this session (edit_file) "
     assert user.approve("edit_file", "diff")
+
+
+def test_signs_that_no_file_can_hold_are_kept_as_others(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+    assert User("p", kept=kept).approve("run_command", "echo \ud800")
+    assert User(kept=kept).approve("run_command", "echo \ud800")
+
+
+def test_an_approval_of_another_chat_is_not_lost_while_a_question_waits(tmp_path: Path) -> None:
+    kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
+
+    class Slow(User):
+        async def ask(self, question: str) -> str:
+            kept.write([kept.of(tool_named("write_file"), "")])
+            return await super().ask(question)
+
+    assert Slow("p", kept=kept).approve("edit_file", "diff")
+    assert [approval.tool for approval in kept.all()] == ["edit_file", "write_file"]
 
 
 def test_what_cannot_be_kept_does_not_run(tmp_path: Path) -> None:

@@ -178,6 +178,21 @@ def test_a_copy_that_is_not_what_was_replaced_is_not_used(
         assert file.read_text() == "new\n"
 
 
+def test_what_a_command_did_is_not_undone_and_that_is_said(
+    tmp_path: Path, server: Loopback
+) -> None:
+    with chatting(tmp_path, server) as chat:
+        server.enqueue(calling(("run_command", {"command": "touch x"})), Reply(chunks=("Done.",)))
+        chat.line("go")
+        chat.wait_for("Run? ", PATIENCE)
+        chat.mark()
+        chat.line("y")
+        at_prompt(chat)
+        chat.line("/undo")
+        chat.wait_for("What run_command changed stays as it is.", PATIENCE)
+        assert "Restore" not in chat.text()
+
+
 def test_in_a_pipe_files_are_only_named(tmp_path: Path, server: Loopback) -> None:
     file = tmp_path / "a.txt"
     file.write_text("old\n")

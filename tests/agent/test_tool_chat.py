@@ -275,7 +275,7 @@ def test_an_approval_holds_for_the_file_of_the_agent_as_it_is(
     assert asked("Be quick.", b"") == 1
     assert done.read_text() == "on\non\n"
     text = run(tmp_path, "--agent", str(agent), stdin=b"/tools\n", keys=keys).stdout.decode()
-    assert f"1  run_command (agent {agent}): In {Path.cwd()}: $ echo on >> {done}" in text
+    assert f"1  run_command: In {Path.cwd()}: $ echo on >> {done}" in text
 
 
 def headless(home: Path, server: Loopback, *arguments: str) -> tuple[int, str, str]:
