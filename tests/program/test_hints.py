@@ -71,7 +71,7 @@ def test_here_it_names_where_the_package_came_from() -> None:
 def test_a_model_without_its_runtime_is_fetched_with_a_word(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(models, "RUNTIME", "no_such_package")
+    monkeypatch.setattr(models, "find_spec", lambda name: None)
     path = tmp_path / f"{SMOLLM2.name}.gguf"
     with path.open("wb") as file:  # it is there already, so nothing is fetched
         file.write(b"GGUF")
@@ -80,7 +80,7 @@ def test_a_model_without_its_runtime_is_fetched_with_a_word(
     models.fetch(SMOLLM2, tmp_path)
 
     assert capsys.readouterr().err == (
-        f"The package no_such_package, which runs it, is missing: {install_hint('local')}\n"
+        f"The package xllamacpp, which runs it, is missing: {install_hint('local')}\n"
     )
 
 
