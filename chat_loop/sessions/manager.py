@@ -8,7 +8,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
@@ -291,24 +291,25 @@ class SessionManager:
                 self._files.replace(self.directory / _CURRENT, note.encode())
 
     def current(self) -> str:
-        """Return the id of the session that was used last, or an empty string."""
-        return next(iter(self._read_current()), "")
+        """Return the id of the last session with a reply or a parent, or an empty string."""
+        return next((row.id for row in self._recent_rows()), "")
 
     def last_resumable(self) -> tuple[str, records.SessionRow | None]:
         """Return the last session that a start may offer: no run of `-p`, and with a reply."""
-        for identity in self._read_current():
-            row = partial.row(self.session_file(identity), quick=True)
-            ours = row.state in ("sealed", "unsealed") and not row.mode
-            if ours and (row.answered or row.parent):
-                return identity, row
+        for row in self._recent_rows():
+            if row.state in ("sealed", "unsealed") and not row.mode:
+                return row.id, row
         return "", None
 
-    def _read_current(self) -> list[str]:
-        try:
+    def _recent_rows(self) -> Iterator[records.SessionRow]:
+        """Return the rows of the noted sessions that a resume can go on with."""
+        with suppress(OSError):
             data, _ = read_part(self.directory / _CURRENT, 200)
-        except OSError:
-            return []
-        return list(filter(records.ID_PATTERN.fullmatch, data.decode("ascii", "replace").split()))
+            for identity in data.decode("ascii", "replace").split():
+                if records.ID_PATTERN.fullmatch(identity):
+                    row = partial.row(self.session_file(identity), quick=True)
+                    if row.answered or row.parent:
+                        yield row
 
 
 def _with_file_id(session: records.Session, path: Path) -> records.Session:

@@ -210,3 +210,12 @@ def test_a_session_that_is_not_there_is_a_failure_where_nobody_can_choose_anothe
     result = run(tmp_path, "--model", "scripted:echo", "-r", "zzz")
     assert "No session named zzz." in result.stdout.decode()
     assert result.returncode == 1
+
+
+def test_a_failed_question_is_not_what_is_gone_on_with(tmp_path: Path) -> None:
+    with Loopback() as server:
+        identity = begun(tmp_path, server)
+        server.enqueue(failing(400))
+        failed = run(tmp_path, "--model", "openai:test-model", "-p", "Why?", keys=keys(server))
+        assert failed.returncode == 1
+        assert f"--resume {identity}" in chat(tmp_path, server, "exit", options=("-c",))
