@@ -107,16 +107,16 @@ async def tools(chat: Chat, argument: str) -> None:
 
     /tools revoke 2         take the second approval back
     """
-    agent, approvals = chat.conversation.agent, chat.approvals
-    kept = [one for one in approvals.all() if one.project == approvals.project]
     if argument:
         word, _, which = argument.partition(" ")
-        if word != "revoke" or not kept:
+        if word != "revoke":
             raise usage_error("tools")
-        revoked = kept[pick("tools", [_approved(one) for one in kept], which)]
-        approvals.write([one for one in approvals.all() if one != revoked])
-        chat.display.prose(f"Asks again: {_approved(revoked)}", "dim")
+        kept = _kept(chat)
+        label, revoked = kept[pick("tools", [label for label, _ in kept], which)]
+        chat.approvals.write([one for one in chat.approvals.all() if one != revoked])
+        chat.display.prose(f"Asks again: {label}", "dim")
         return
+    agent = chat.conversation.agent
     for tool in agent.tools:
         scope = one_line(tool.approval_scope, 80)
         about = f"asks about {scope}" if scope else "asks first"
@@ -129,15 +129,17 @@ async def tools(chat: Chat, argument: str) -> None:
     elif not agent.provider.calls_tools:
         text = f"{one_line(agent.model, 60)} cannot call tools."
         chat.display.warn(text, "Try another model: /model.")
-    if kept:
-        chat.display.prose(f"Approved for {approvals.project} (/tools revoke N):", "dim")
-    for number, one in enumerate(kept, 1):
-        chat.display.prose(f"  {number}  {_approved(one)}", indent=5)
+    for number, (label, _) in enumerate(_kept(chat), 1):
+        if number == 1:
+            text = f"Approved for {chat.approvals.project} (/tools revoke N):"
+            chat.display.prose(text, "dim")
+        chat.display.prose(f"  {number}  {label}", indent=5)
 
 
-def _approved(approval: Approval) -> str:
-    call = f": {one_line(approval.call, 300)}" if approval.call else ""
-    return f"{one_line(approval.tool, 64)}{call}"
+def _kept(chat: Chat) -> list[tuple[str, Approval]]:
+    """Return the approvals of the project, each with its label. Raises ChatLoopError."""
+    kept = [one for one in chat.approvals.all() if one.project == chat.approvals.project]
+    return [(one_line(f"{one.tool}: {one.call}".removesuffix(": "), 300), one) for one in kept]
 
 
 @registry.command("agents", "Model and tools")

@@ -245,6 +245,11 @@ def test_an_approval_is_kept_for_the_project_until_it_is_revoked(
         assert file.read_text() == "2\n"
         chat.line("/tools")
         chat.wait_for("  1  edit_file\n", PATIENCE)
+        kept = (tmp_path / "own" / "approvals.json").read_text()
+        (tmp_path / "own" / "approvals.json").write_text(kept[1:])
+        chat.line("/tools")
+        chat.wait_for("is not used: it is damaged", PATIENCE)
+        (tmp_path / "own" / "approvals.json").write_text(kept)
         chat.line("/tools revoke 2")
         chat.wait_for("/tools takes a number from 1 to 1.", PATIENCE)
         chat.line("/tools revoke 1")
