@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import difflib
 import hashlib
 import json
@@ -129,19 +130,15 @@ class AgentRegistry:
 
     def question(self, file: AgentFile) -> Question | None:
         """Return the question to ask first; None without permissions, or when it is approved."""
-        permissions = file.permissions()
-        try:
+        permissions, lines = file.permissions(), tuple[str, ...]()
+        with contextlib.suppress(OSError):  # there is no approval
             approved, _ = read_part(self.approval_of(file.path), MAX_BYTES)
-        except OSError:
-            return Question(file=file, permissions=permissions) if permissions else None
-        if not permissions or approved == file.source:
-            return None
-        before, after = (
-            source.decode("utf-8", "replace").split("\n")[:MAX_DIFF_LINES]
-            for source in (approved, file.source)
-        )
-        lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
-        return Question(file=file, permissions=permissions, lines=lines)
+            if approved == file.source:
+                return None
+            sources = (data.decode("utf-8", "replace") for data in (approved, file.source))
+            before, after = (source.split("\n")[:MAX_DIFF_LINES] for source in sources)
+            lines = tuple(difflib.unified_diff(before, after, "approved", "now", n=1, lineterm=""))
+        return Question(file=file, permissions=permissions, lines=lines) if permissions else None
 
     def approve(self, file: AgentFile) -> None:
         """Approve this version. Raises ChatLoopError when that cannot be written."""
