@@ -1,5 +1,6 @@
 """What a person waits for at `exit` and `resume`: `python -m benchmarks.leaving [--embedded
-MODEL.gguf] [--peer codex] [--peer pi] [--rounds N] [--json FILE]`; exit code 1 when a goal is missed.
+MODEL.gguf] [--before PYTHON] [--peer codex] [--peer pi] [--rounds N] [--json FILE]`; exit code 1
+when a goal is missed.
 
 The real program in a pseudo-terminal talks to a server in a thread of this process, which answers at
 once, but takes 10 s for each summary and each acknowledgment. The times are from Enter to the end of
@@ -7,9 +8,10 @@ the process, to the restored context, and to the end of the acknowledgment, and 
 program that resumes to the restored context and to the echo of a key that is pressed then. One exit
 comes after a minute in which nobody types, so that a run takes some minutes.
 
-An embedded model is run for real. Peers are the installed programs with settings of their own, which
-talk to the same server: codex in the wire of OpenAI's Responses and without its daemon, which would
-outlive the run, and pi in that of Chat Completions. They make no summary at their ends.
+An embedded model is run for real. `--before` is the Python of another environment, with an earlier
+version of this program. Peers are the installed programs with settings of their own, which talk to
+the same server: codex in the wire of OpenAI's Responses and without its daemon, which would outlive
+the run, and pi in that of Chat Completions. They make no summary at their ends.
 """
 
 from __future__ import annotations
@@ -70,7 +72,7 @@ class Program(Struct, frozen=True, kw_only=True):
     acknowledges: bool = True
     summarizes: bool = True
     """It makes a summary at its end, or prepares one in a pause."""
-    is_peer: bool = False
+    is_judged: bool = True
 
 
 def chat_loop(name: str, *options: str, **more: object) -> Program:
@@ -132,7 +134,7 @@ PEERS = {
         resume_entry="",
         acknowledges=False,
         summarizes=False,
-        is_peer=True,
+        is_judged=False,
     ),
     "pi": Program(
         name="pi",
@@ -145,7 +147,7 @@ PEERS = {
         resume_entry="",
         acknowledges=False,
         summarizes=False,
-        is_peer=True,
+        is_judged=False,
     ),
 }
 
@@ -271,19 +273,24 @@ def version(program: Program) -> str:
     return found.stdout.strip() or found.stderr.strip()
 
 
-def programs(embedded: Path | None, peers: Sequence[str]) -> list[Program]:
+def programs(embedded: Path | None, before: Path | None, peers: Sequence[str]) -> list[Program]:
     """Return the programs to measure, with the version of each peer in its name."""
     found = list(OURS)
     if embedded is not None:
-        found.append(
-            chat_loop(
-                f"embedded {embedded.stem}",
-                *("--model", f"local:{embedded.resolve()}"),
-                files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
-                acknowledges=False,
-                summarizes=False,
-            )
+        model = chat_loop(
+            f"embedded {embedded.stem}",
+            *("--model", f"local:{embedded.resolve()}"),
+            files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
+            acknowledges=False,
+            summarizes=False,
         )
+        found.append(model)
+    if before is not None:
+        for ours in [*found]:
+            command = (str(before), *ours.command[1:])
+            found.append(
+                replace(ours, name=f"before, {ours.name}", command=command, is_judged=False)
+            )
     for peer in map(PEERS.__getitem__, peers):
         found.append(replace(peer, name=f"{peer.name} {version(peer).split()[-1]}"))
     return found
@@ -303,6 +310,7 @@ def main() -> int:
     """Measure, print and judge."""
     options = parser("leaving", __doc__)
     options.add_argument("--embedded", type=Path, metavar="MODEL.gguf")
+    options.add_argument("--before", type=Path, metavar="PYTHON")
     options.add_argument("--peer", action="append", choices=PEERS, default=[])
     options.add_argument("--rounds", type=int, default=ROUNDS, metavar="N")
     given = options.parse_args()
@@ -310,17 +318,17 @@ def main() -> int:
         if shutil.which(PEERS[name].command[0]) is None:
             options.error(f"{name} is not installed where PATH leads")
     results = Results("leaving")
-    measurements = [*map(Measurement, programs(given.embedded, given.peer))]
+    measurements = [*map(Measurement, programs(given.embedded, given.before, given.peer))]
     for _ in range(given.rounds):
         for measurement in measurements:  # one after the other, so that all see the same machine
             for size in SIZES:
                 measurement.run(size)
     for measurement in measurements:
-        if measurement.program.summarizes:
+        if measurement.program.summarizes and measurement.program.is_judged:
             measurement.run("long", idle=IDLE_SECONDS)
         for name, seconds in measurement.times.items():
             results.add(f"{measurement.program.name}: {name}", seconds, "s")
-        if not measurement.program.is_peer:
+        if measurement.program.is_judged:
             judge(measurement, results)
     print_table(measurements)
     return results.finish(given.json)
