@@ -134,8 +134,10 @@ class App:
         names = wanted or self.config.agent.tools
         if not names:
             return ()
-        from chat_loop.agent.builtin import builtin_tools  # most agents have none
+        from chat_loop.agent.builtin import SPECS, builtin_tools  # most agents have none
 
+        if "all" in names:
+            names = tuple(SPECS)
         protected = [self.paths.config.parent, self.paths.data, self.sessions.directory]
         if self.options.config:
             protected.append(Path(self.options.config).expanduser())

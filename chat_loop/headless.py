@@ -91,8 +91,9 @@ class Run:
         """Print the reply, and return the exit code."""
         app, agent = self._app, self._agent
         memory = app.memory(agent, self._show)
-        if memory is not None and memory.warning:
-            self._show(events.Warned(memory.warning))
+        problems = (memory.warning if memory else "", ""), agent.tools_problem
+        for message, hint in filter(any, problems):
+            self._show(events.Warned(message, hint))
         conversation = Conversation(
             replace(agent, approve=self._approve),
             app.sessions,

@@ -177,6 +177,8 @@ class Interactive:
             lines += greeting(model, str(sessions.directory))
         if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
             lines.append(chat.memory.warning)
+        if problem := " ".join(filter(None, self._conversation.agent.tools_problem)):
+            lines.append(problem)
         if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
             lines.append(f"Templates with the names of commands are ignored: {ignored}.")
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]

@@ -178,7 +178,7 @@ def _chat_parser() -> _Parser:
     _value(model, "--base-url", "URL", "the server for --model compatible:NAME")
     _flag(model, "--local", "use the embedded model; offers to download one")
     _value(model, "--max-tokens", "N", "maximum length of a reply", type=_count, default=None)
-    _value(model, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command")
+    _value(model, "--tools", "NAME,...", "tools for the model, e.g. read_file,run_command, or all")
     _value(model, "--config", "FILE", "read settings from this file")
 
     conversation = made.add_argument_group("conversation")

@@ -51,6 +51,17 @@ class Agent(Struct, frozen=True, kw_only=True):
         """Return True when there are tools and the model can call them."""
         return bool(self.tools) and self.provider.calls_tools
 
+    @property
+    def tools_problem(self) -> tuple[str, str]:
+        """Return a sentence and a hint when the model gets none of its tools, else empty texts."""
+        if not self.tools or self.provider.calls_tools or self.own_tools:
+            return "", ""
+        name = self.provider.name
+        hint = f"If it can, set providers.{name}.tools: true in the config."
+        if name == "local":
+            hint = "Try another model: /model."
+        return f"{self.model} cannot call tools.", hint
+
     async def run(
         self,
         messages: tuple[Message, ...],

@@ -126,9 +126,8 @@ async def tools(chat: Chat, argument: str) -> None:
     if not agent.tools:
         text = "The agent has no tools; agent.tools in the config, or --tools, gives it some."
         chat.display.prose(text)
-    elif not agent.provider.calls_tools:
-        text = f"{one_line(agent.model, 60)} cannot call tools."
-        chat.display.warn(text, "Try another model: /model.")
+    elif agent.tools_problem[0]:
+        chat.display.warn(*agent.tools_problem)
     for number, (label, _) in enumerate(_kept(chat), 1):
         if number == 1:
             text = f"Approved for {chat.approvals.project} (/tools revoke N):"
@@ -138,8 +137,12 @@ async def tools(chat: Chat, argument: str) -> None:
 
 def _kept(chat: Chat) -> list[tuple[str, Approval]]:
     """Return the approvals of the project, each with its label. Raises ChatLoopError."""
-    kept = [one for one in chat.approvals.all() if one.project == chat.approvals.project]
-    return [(one_line(f"{one.tool}: {one.call}".removesuffix(": "), 300), one) for one in kept]
+    approvals, project = chat.approvals.all(), chat.approvals.project
+    return [
+        (one_line(f"{approval.tool}: {approval.call}".removesuffix(": "), 300), approval)
+        for approval in approvals
+        if approval.project == project
+    ]
 
 
 @registry.command("agents", "Model and tools")

@@ -15,7 +15,7 @@ from msgspec import Struct
 from msgspec.structs import asdict
 
 from chat_loop.display.screen import SOON_SECONDS
-from chat_loop.display.text import cut_to, printable
+from chat_loop.display.text import cut_to, printable, wrapped
 from chat_loop.errors import OutputError
 from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
 from chat_loop.input.start import columns
@@ -44,9 +44,12 @@ def out(text: str | bytes) -> None:
 
 
 def err(text: str) -> None:
-    """Write a printable line to standard error; ignore failures."""
+    """Write printable text to standard error, at a terminal's width; ignore failures."""
+    width = columns(sys.stderr, unknown=0) - 1
+    lines = printable(text).split("\n")
+    text = "\n".join(wrapped(line, width, 0) if width > 0 else line for line in lines)
     with contextlib.suppress(OSError):
-        sys.stderr.write(f"{printable(text)}\n")
+        sys.stderr.write(f"{text}\n")
 
 
 def out_json(value: object) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.agent.builtin import SPECS
 from chat_loop.sessions import partial
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Call, Result
@@ -329,6 +330,12 @@ def test_mistakes_on_the_command_line(
     tmp_path: Path, server: Loopback, arguments: tuple[str, ...], message: str
 ) -> None:
     assert headless(tmp_path, server, *arguments) == (2, "", message)
+
+
+def test_all_gives_every_tool(tmp_path: Path, server: Loopback) -> None:
+    assert headless(tmp_path, server, "--tools", "all", "-p", "x")[0] == 0
+    offered = json.dumps(server.requests[0].body["tools"])
+    assert [name for name in SPECS if f'"{name}"' not in offered] == []
 
 
 def test_the_config_gives_tools_and_their_limits(tmp_path: Path, server: Loopback) -> None:

@@ -8,12 +8,14 @@ import re
 import shutil
 import subprocess
 import sys
+import termios
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from chat_loop.display.plain import err
 from chat_loop.library.library import Library
 from tests.support.model_server import ModelServer, fake_model, open_model_server
 from tests.support.pty_chat import PtyChat
@@ -25,6 +27,7 @@ ROOT = Path(__file__).parents[2]
 MANY = 3_000
 FETCH = """\
 import sys
+import termios
 from pathlib import Path
 from chat_loop.subcommands.models import fetch
 from tests.support.model_server import ModelServer, fake_model
@@ -181,3 +184,18 @@ def test_a_download_in_a_pipe_shows_nothing_of_it(tmp_path: Path) -> None:
     assert done.stderr == b""
     assert done.stdout.decode().split("\n")[0].startswith("Fake model, 600 KB")
     assert b"%" not in done.stdout
+
+
+def test_an_error_breaks_between_words_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    reading, writing = os.openpty()
+    try:
+        termios.tcsetwinsize(writing, (24, 20))
+        with os.fdopen(writing, "w") as terminal:
+            monkeypatch.setattr(sys, "stderr", terminal)
+            err("The tools are: read_file, list_files.\nNext.")
+            terminal.flush()
+            assert os.read(reading, 999) == (
+                b"The tools are:\r\nread_file,\r\nlist_files.\r\nNext.\r\n"
+            )
+    finally:
+        os.close(reading)

@@ -113,3 +113,17 @@ def test_an_output_that_shows_only_ascii_gets_signs_of_ascii(tmp_path: Path) -> 
     assert b"\\x" not in listed
     assert not re.search(rb"\\[uUx][0-9a-f]", chat), chat
     assert reply == b'You said: -> "\\u65e5\\u672c"...\n'
+
+
+def test_a_model_that_gets_no_tools_is_named_before_it_answers_without_them(
+    tmp_path: Path,
+) -> None:
+    with Loopback() as server:
+        model = ("--model", "compatible:m", "--base-url", f"{server.url}/v1")
+        asked = run(tmp_path, *model, "--tools", "read_file", "-p", "Hi")
+        chat = run(tmp_path, *model, "--tools", "read_file", stdin=b"/tools\nexit\n")
+
+    sentence = "compatible:m cannot call tools."
+    hint = "If it can, set providers.compatible.tools: true in the config."
+    assert asked.stderr.decode() == f"{sentence} {hint}\n"
+    assert chat.stdout.decode().count(sentence) == 2  # at the start, and by /tools
