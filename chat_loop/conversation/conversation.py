@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, cast
 
@@ -182,7 +183,7 @@ class Conversation:
         if any(message.images for message in messages):
             store, takes_images = self.sessions.images, self.agent.provider.takes_images
             messages, problems = attachments.with_images(
-                messages, lambda image: store.base64(image.file), takes_images
+                messages, lambda image: b64encode(store.data(image.file)).decode(), takes_images
             )
             for problem in problems:
                 if problem not in self._lost_images:

@@ -26,17 +26,14 @@ from typing import Any, Literal
 import msgspec
 
 from chat_loop.sessions import marker, records
-from chat_loop.sessions.escape import encode_line
+from chat_loop.sessions.escape import UNSAFE_RANGES, encode_line
 from chat_loop.sessions.images import is_image
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Session
 from chat_loop.sessions.writer import render
 
 _BORDER = b"\n---\n\n"
-_ESCAPED = re.compile(
-    "[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufff9-\ufffb"
-    "\U000e0000-\U000e007f]"
-)
+_ESCAPED = re.compile(f"[{UNSAFE_RANGES}]")
 _ENTRIES = {kind.entry.__struct_config__.tag: kind.entry for kind in marker.KINDS.values()}
 
 

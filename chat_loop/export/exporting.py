@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -15,7 +14,7 @@ from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import documents
 from chat_loop.export.importing import file_path, images_in, with_valid_ids
 from chat_loop.redact import Redactor
-from chat_loop.sessions import records
+from chat_loop.sessions import marker, records
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.files import Files
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
@@ -27,18 +26,11 @@ ExportFormat = Literal["markdown", "json", "html"]
 SUFFIXES: Mapping[ExportFormat, str] = {"markdown": ".md", "json": ".json", "html": ".html"}
 _STRUCTURE: Mapping[type, frozenset[str]] = {
     records.Header: frozenset({"id", "parent"}),
-    records.Reply: frozenset({"stop"}),
-    records.Call: frozenset({"id", "name"}),
-    records.Result: frozenset({"id"}),
-    records.Change: frozenset({"written", "replaced"}),
-    records.Attachment: frozenset({"media", "sha256"}),
-    records.Restoration: frozenset(
-        {"grandparent", "verbatim_from", "unsummarized_from", "until", "merged"}
-    ),
+    **{kind.entry: frozenset((*kind.values, *kind.closing)) for kind in marker.KINDS.values()},
     records.Seal: frozenset({"reason", "source"}),
-    Compaction: frozenset({"first", "last", "why", "model"}),
+    Compaction: frozenset(marker.AUDIT),
 }
-"""The fields that hold the chain together. Every other string of a record is a text."""
+"""The fields that stand in markers. Every other string of a record is a text."""
 
 
 def chain_of(
@@ -54,11 +46,9 @@ def chain_of(
 def export_format(name: str, target: str) -> ExportFormat:
     """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
     is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - Path's own raises for long names
-    if not name and target and not is_folder:
-        ending = Path(target).suffix.lower()
-        name = next((form for form, suffix in SUFFIXES.items() if suffix == ending), ending)
+    name = name or ("" if is_folder else Path(target).suffix.lower()) or "html"
     for form, suffix in SUFFIXES.items():
-        if (name or "html") in (form, suffix[1:]):
+        if name in (form, suffix, suffix[1:]):
             return form
     hint = f"Use {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
     raise UsageError(f"Unknown export format “{name[:40]}”.", hint)
@@ -83,7 +73,7 @@ def export_bytes(
     form: ExportFormat,
     *,
     secrets: bool = False,
-    images: Mapping[str, bytes] = MappingProxyType({}),
+    images: Mapping[str, bytes] | None = None,
 ) -> bytes:
     """Return the sessions of `chain`, the oldest first, as one document in UTF-8.
 
@@ -98,10 +88,10 @@ def export_bytes(
     if form == "markdown":
         return documents.write_markdown(sessions)
     if form == "json":
-        return documents.write_json(sessions, images)
+        return documents.write_json(sessions, images or {})
     from chat_loop.export.html_page import html_page  # loads the markdown reader
 
-    return html_page(exportable, images)
+    return html_page(exportable, images or {})
 
 
 def without_secrets(value: Any, redactor: Redactor) -> Any:
@@ -135,11 +125,8 @@ def write_export(
     if not target or os.path.isdir(path):  # noqa: PTH112
         stem = "" if target else slug(name_of(session))
         stem = stem if stem not in ("", "agent") else session.header.id
-        first = path = path / f"{stem}{SUFFIXES[form]}"
-        count = 1
-        while os.path.lexists(path):
-            count += 1
-            path = first.with_name(f"{first.stem}-{count}{first.suffix}")
+        paths = (path / f"{name}{SUFFIXES[form]}" for name in records.free_ids(stem))
+        path = next(free for free in paths if not os.path.lexists(free))
     data = export_bytes(chain, form, secrets=secrets, images=images)
     beside = images if form == "markdown" else {}
     folder, store = path.parent / records.IMAGE_FOLDER, ImageStore(path.parent, Files())

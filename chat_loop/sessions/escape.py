@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
-_RANGES = (
+UNSAFE_RANGES = (
     "\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ufff9-\ufffb"
     "\ud800-\udfff\U000e0000-\U000e007f"
 )
-_UNSAFE = re.compile(f"[{_RANGES}]|⟦(?=U\\+)")
+"""The characters that a terminal or an editor would obey, hide or lose."""
+_UNSAFE = re.compile(f"[{UNSAFE_RANGES}]|⟦(?=U\\+)")
 _TOKEN = re.compile(r"⟦U\+([0-9A-F]{4,6})⟧")
-_DECODABLE = re.compile(f"[{_RANGES}⟦]")
+_DECODABLE = re.compile(f"[{UNSAFE_RANGES}⟦]")
 _MARKER_LINE = re.compile(r"^([ \t]*)(?=\\*<!--)", re.MULTILINE)
 _ESCAPED_LINE = re.compile(r"^([ \t]*)\\(?=\\*<!--)", re.MULTILINE)
 _UNDECIDED_LINE = re.compile(r"[ \t]*\\*(?:<(?:!-?)?)?")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from base64 import b64encode
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
@@ -49,12 +48,8 @@ class ImageStore:
             self._files.replace(path, data)
             del self._unsaved[file]
 
-    def base64(self, file: str) -> str:
-        """Return the image `file` in base64. Raises ImageUnavailable when it is lost."""
-        return b64encode(self.data(file)).decode()
-
     def data(self, file: str) -> bytes:
-        """Return the bytes of the image `file`. Raises ImageUnavailable as `base64` does."""
+        """Return the bytes of the image `file`. Raises ImageUnavailable when it is lost."""
         if not file:
             raise ImageUnavailable("its record is damaged")
         if file in self._unsaved:
@@ -65,6 +60,6 @@ class ImageStore:
             raise ImageUnavailable("its copy is gone") from None
         except OSError as error:
             raise ImageUnavailable(f"its copy cannot be read: {os_reason(error)}") from error
-        if sha256(data).hexdigest() != PurePosixPath(file).stem:
+        if not is_image(file, data):
             raise ImageUnavailable("its copy was changed")
         return data

@@ -7,7 +7,7 @@ with a greater number than the one before, up to the header's count. They are ne
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import datetime, time
 from pathlib import Path
 
 from chat_loop.sessions import records, summary_block
@@ -119,11 +119,10 @@ def _date(text: str) -> datetime:
 
 def _at(clock: str | None, created: datetime) -> datetime:
     """Return when a reply was complete, by the clock in its query's heading."""
-    match = re.fullmatch(r"([01][0-9]|2[0-3]):([0-5][0-9]):([0-5][0-9])", clock or "")
-    if match is None:
+    try:
+        return datetime.combine(created, time.fromisoformat(clock or ""), created.tzinfo)
+    except ValueError:
         return created
-    hour, minute, second = map(int, match.groups())
-    return created.replace(hour=hour, minute=minute, second=second, microsecond=0)
 
 
 def _header(text: str) -> dict[str, str]:

@@ -270,24 +270,16 @@ class LiveSession:
 
     def _compare(self) -> tuple[bytes, Parsed] | None:
         """Read the file. Return None when it lacks anything: it is left, a new one gets it all."""
-        fault = ""
+        session, fault = None, "was changed"
         try:
             data, status = read_part(self.path)
-        except FileNotFoundError:
-            fault = "was deleted"
-        except OSError as error:
-            fault = f"cannot be read ({os_reason(error)})"
-        else:
             parsed = parse(data)
-            if parsed.session is None:
-                fault = "was changed and has no header"
-            else:
-                rest = iter(parsed.session.entries)  # which may hold more, in between as well
-                written = self.session.entries[: self._written]
-                is_ours = parsed.session.header.parent == self.header.parent
-                if not (is_ours and all(entry in rest for entry in written)):
-                    fault = "was changed"
-        if fault:
+            session = parsed.session
+        except OSError as error:
+            fault = "was deleted" if isinstance(error, FileNotFoundError) else fault
+        rest = iter(session.entries if session else ())  # it may hold more, in between as well
+        is_ours = session is not None and session.header.parent == self.header.parent
+        if not (is_ours and all(entry in rest for entry in self.session.entries[: self._written])):
             self._abandoned.append((self.path, fault))
             self._close_file()
             self._lock.close()  # its file may be gone, too, and another process take the lock

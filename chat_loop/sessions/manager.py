@@ -119,9 +119,8 @@ class SessionManager:
             # A chat that goes on with -p stays a chat, and one that began with -p becomes one.
             mode=self.mode if after is None or after.header.mode else "",
         )
-        files, monotonic = self._files, self._monotonic
         return LiveSession(
-            header, self.directory, files=files, monotonic=monotonic, saves=self._saves
+            header, self.directory, files=self._files, monotonic=self._monotonic, saves=self._saves
         )
 
     def find(self, reference: str, listed: Sequence[str]) -> Path:
@@ -160,8 +159,7 @@ class SessionManager:
             return LoadedSession(whole, path, parsed.damage, torn_records=torn)
         session, damage = legacy.read(data, path)
         if session is None:
-            what = "is empty" if not data.strip(b"\x00 \r\n\t") else "is not a transcript"
-            raise SessionError(f"{path} {what}.")
+            raise SessionError(f"{path} is not a transcript.")
         return LoadedSession(session, path, damage, is_foreign=True)
 
     def load_ends(self, path: Path, last: int = 1) -> LoadedSession | None:
@@ -273,13 +271,10 @@ class SessionManager:
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
-        for path in self.directory.glob(".*.tmp") if self._saves else ():
-            identity, _, rest = path.name[1:].partition(".md.")
-            with suppress(OSError, SessionLocked):
-                if rest and records.ID_PATTERN.fullmatch(identity):
-                    with closing(take_lock(self.directory, identity)):
-                        path.unlink()
-                elif path.name.startswith(f".{_CURRENT}."):
+        for pattern in (".*.md.*.tmp", f".{_CURRENT}.*.tmp") if self._saves else ():
+            for path in self.directory.glob(pattern):
+                identity = path.name.lstrip(".").partition(".")[0]
+                with suppress(OSError, SessionLocked), closing(take_lock(self.directory, identity)):
                     path.unlink()
 
     def set_current(self, identity: str) -> None:

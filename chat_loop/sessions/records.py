@@ -316,9 +316,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
         if not left_out:
             return self.entries
         return tuple(
-            entry
-            for entry in self.entries
-            if not isinstance(entry, QueryEntry) or entry.number not in left_out
+            entry for entry in self.entries if getattr(entry, "number", None) not in left_out
         )
 
     def up_to(self, number: int) -> Session:
@@ -330,16 +328,9 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
             for at, entry in enumerate(self.entries)
             if isinstance(entry, Query) and entry.number > number
         )
-        entries = [
-            entry
-            for entry in self.entries[:end]
-            if not isinstance(entry, Name | Tag | Untag | Setting)
-        ]
-        entries += [
-            entry
-            for entry in self.entries[end:]
-            if isinstance(entry, Undo) and entry.number <= number
-        ]
+        before, after = self.entries[:end], self.entries[end:]
+        entries = [note for note in before if not isinstance(note, Name | Tag | Untag | Setting)]
+        entries += [entry for entry in after if isinstance(entry, Undo) and entry.number <= number]
         return replace(self, header=self.present_header, entries=tuple(entries), seal=None)
 
     @property

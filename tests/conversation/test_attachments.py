@@ -223,7 +223,7 @@ def test_an_image_is_kept_once_privately_and_checked(tmp_path: Path) -> None:
     store.keep(IMAGE.file, PHOTO)
     assert path.stat().st_ino == before
     assert list(path.parent.iterdir()) == [path]
-    assert ImageStore(folder, Files()).base64(IMAGE.file) == base64(PHOTO)
+    assert ImageStore(folder, Files()).data(IMAGE.file) == PHOTO
 
 
 def as_pipe(path: Path) -> None:
@@ -248,9 +248,9 @@ def test_a_damaged_image_is_not_shown(
     ImageStore(tmp_path, Files()).keep(IMAGE.file, PHOTO)
     damage(tmp_path / IMAGE.file)
     with pytest.raises(ImageUnavailable, match=reason):
-        ImageStore(tmp_path, Files()).base64(IMAGE.file)
+        ImageStore(tmp_path, Files()).data(IMAGE.file)
     with pytest.raises(ImageUnavailable, match="its record is damaged"):
-        ImageStore(tmp_path, Files()).base64(replace(IMAGE, sha256="../../../etc/passwd").file)
+        ImageStore(tmp_path, Files()).data(replace(IMAGE, sha256="../../../etc/passwd").file)
 
 
 def test_a_damaged_image_is_written_again_when_it_is_given_again(tmp_path: Path) -> None:
@@ -265,7 +265,7 @@ def test_an_image_that_cannot_be_stored_stays_in_memory(tmp_path: Path) -> None:
         (tmp_path / "file").touch()
         with suppress(OSError):
             store.keep(IMAGE.file, PHOTO)
-        assert store.base64(IMAGE.file) == base64(PHOTO)
+        assert store.data(IMAGE.file) == PHOTO
 
 
 # Sizes

@@ -105,7 +105,7 @@ def test_exports_beside_each_other_share_their_images(tmp_path: Path) -> None:
         made = sessions(there, "export", "1", "--as", "markdown", cwd=tmp_path)
         assert made.returncode == 0
     found = sorted(path.name for path in tmp_path.iterdir() if path.name != "there")
-    assert found == ["attachments", "what_is_on_photo-2.md", "what_is_on_photo.md"]
+    assert found == ["attachments", "what_is_on_photo.md", "what_is_on_photo_2.md"]
     assert len([*(tmp_path / "attachments").iterdir()]) == 2
 
 
