@@ -10,7 +10,6 @@ from datetime import datetime
 from typing import Literal, Protocol
 
 from prompt_toolkit.application import Application
-from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.filters import Condition, FilterOrBool
 from prompt_toolkit.formatted_text import StyleAndTextTuples as Text
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
@@ -35,15 +34,10 @@ from chat_loop.display.text import cells, cut_to, one_line, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.sessions.records import SessionRow
 
-ESCAPE_SECONDS = 0.1
-"""The wait for the rest of a key before an escape character counts as Esc."""
-MIN_LINES_BOTH = 16
-"""From this many lines on there is room for the list and a preview."""
-MIN_LINES_TITLE = 6
-"""From this many lines on there is a title."""
-LONGEST_FILTER = 200
-PENDING = Preview(about=[("", "…")])
-"""Stands in for a preview that is not read yet."""
+ESCAPE_SECONDS = 0.1  # the wait for the rest of a key before an escape character counts as Esc
+MIN_LINES_BOTH = 16  # from this many lines on there is room for the list and a preview
+MIN_LINES_TITLE = 6  # from this many lines on there is a title
+PENDING = Preview(about=[("", "…")])  # stands in for a preview that is not read yet
 HINTS = {
     "list": (
         *("Enter resume", "q leave", "/ filter", "p preview", "e edit", "d trash"),
@@ -92,8 +86,7 @@ class _Browser:
         self._sessions = sessions
         self._mode: Mode = "list"
         self._notice = ""
-        self._preview_chosen: bool | None = None
-        """The user's choice to show the preview; None before the first."""
+        self._preview_chosen: bool | None = None  # the user's choice, once made
         self._previews: dict[SessionRow, Preview] = {}
         self._is_reading = False
         self._list = Window(sessions, cursorline=True)
@@ -103,7 +96,7 @@ class _Browser:
         )
         self._messages = Window(FormattedTextControl(self._messages_text), wrap_lines=True)
         self._filter = TextArea(sessions.words, multiline=False, prompt="/", width=Dimension(min=9))
-        self._filter.buffer.on_text_changed += self._apply_filter
+        self._filter.buffer.on_text_changed += lambda buffer: sessions.filter(buffer.text)
         bottom = FormattedTextControl(self._bottom_line, focusable=True, show_cursor=False)
         self._bottom = Window(bottom, height=1)
         self._output = create_output()
@@ -254,11 +247,6 @@ class _Browser:
     def _clear(self) -> None:
         self._filter.text = ""
         self._enter("list")
-
-    def _apply_filter(self, buffer: Buffer) -> None:
-        if len(buffer.text) > LONGEST_FILTER:
-            buffer.text = buffer.text[:LONGEST_FILTER]
-        self._sessions.filter(buffer.text)
 
     def _switch_preview(self) -> None:
         self._preview_chosen = not self._shows_preview()

@@ -18,8 +18,7 @@ class SessionList(UIControl):
 
     def __init__(self, now: datetime) -> None:
         self.words = ""
-        self.page = 10
-        """The lines that were drawn last."""
+        self.page = 10  # the lines that were drawn last
         self._now = now
         self._table = RowTable((), now)
         self._texts: list[str] = []

@@ -8,7 +8,9 @@ from pathlib import Path
 from chat_loop.errors import SessionNotFound
 from chat_loop.library.filters import SessionFilter
 from chat_loop.library.library import Library
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import SessionRow
 
 PAGE = 20
@@ -44,18 +46,23 @@ def find_session(
             hint = "Send a message to start one."
             raise SessionNotFound("There is no session to continue.", hint)
         return sessions.session_file(identity)
-    is_number = reference.isascii() and reference.isdigit()
-    try:
-        return sessions.find(reference, listed() if is_number else ())
-    except SessionNotFound:
-        if is_number or not reference.strip():
-            raise
+    if reference.isascii() and reference.isdigit():
+        ids, number = listed(), int(reference[:10])
+        if 1 <= number <= len(ids):
+            return sessions.session_file(ids[number - 1])
+        numbers = f": the numbers go from 1 to {len(ids)}" if ids else ""
+        raise SessionNotFound(f"No session {reference[:40]}{numbers}.", "sessions lists them.")
+    rows, more = [], 0
+    if reference.strip():
+        ids = [stamp.id for stamp in newest_first(sessions.directory)]
+        ids = [identity for identity in ids if identity.startswith(reference)]
+        if reference in ids or len(ids) == 1:
+            return sessions.session_file(reference if reference in ids else ids[0])
         rows, more = library.rows(PAGE, wanted=SessionFilter(words=reference), here=here)
         rows = [row for row in rows if not row.current]
-        if not rows and " " not in reference:
-            raise
     if not rows:
-        raise SessionNotFound(f"No session fits “{reference[:40]}”.", "sessions lists them.")
+        name = encode_line(reference[:40])
+        raise SessionNotFound(f"No session named {name}.", "sessions lists them.")
     if len(rows) > 1:
         raise AmbiguousSession(reference, rows, more)
     return rows[0].path

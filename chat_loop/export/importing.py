@@ -30,10 +30,8 @@ from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Sess
 from chat_loop.sessions.writer import render
 from chat_loop.values import size_text
 
-MAX_BYTES = 256 << 20
-"""The bytes of a document; a larger one is refused."""
-_MAX_COMPLAINTS = 50
-"""Complaints about one document that are shown one by one."""
+MAX_BYTES = 256 << 20  # the bytes of a document; a larger one is refused
+_MAX_COMPLAINTS = 50  # complaints about one document that are shown one by one
 
 
 class StoredImport(Struct, frozen=True):
@@ -57,8 +55,7 @@ class Importer:
     def __init__(self) -> None:
         self.sessions: list[Session] = []
         self.complaints: list[str] = []
-        self._images: dict[str, bytes] = {}
-        """The images that came with the sessions, by `Attachment.file`."""
+        self._images: dict[str, bytes] = {}  # those that came along, by `Attachment.file`
 
     def add_path(self, path: Path) -> None:
         """Read a file, or every `*.md` in a folder; what cannot be read is a complaint."""
@@ -156,8 +153,7 @@ class Importer:
             try:
                 if entry.file in self._images:
                     manager.images.keep(entry.file, self._images[entry.file])
-                else:
-                    manager.images.data(entry.file)
+                manager.images.data(entry.file)
             except (ImageUnavailable, OSError) as error:
                 missing[f"The image {entry.name} is missing: {error}."] = None
         self.complaints += missing

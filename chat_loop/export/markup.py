@@ -13,8 +13,7 @@ from markdown_it.token import Token
 
 from chat_loop.display.markdown.code import CodeColors
 
-_NESTING = 20
-"""Quotes and lists within each other; text with deeper ones is shown as it was typed."""
+_NESTING = 20  # quotes and lists within each other; text with deeper ones is shown as typed
 
 
 class _Markdown(MarkdownIt):

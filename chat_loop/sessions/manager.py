@@ -18,7 +18,6 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
 from chat_loop.sessions import legacy, partial, records
-from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
@@ -122,22 +121,6 @@ class SessionManager:
         return LiveSession(
             header, self.directory, files=self._files, monotonic=self._monotonic, saves=self._saves
         )
-
-    def find(self, reference: str, listed: Sequence[str]) -> Path:
-        """Return the file of a session by its number among the `listed` ids, its id, or the only
-        beginning of one. Raises SessionNotFound.
-        """
-        is_number = reference.isascii() and reference.isdigit()
-        if is_number and 1 <= int(reference[:10]) <= len(listed):
-            return self.session_file(listed[int(reference[:10]) - 1])
-        if reference and not is_number:
-            ids = [stamp.id for stamp in partial.newest_first(self.directory)]
-            matching = [identity for identity in ids if identity.startswith(reference)]
-            if reference in matching or len(matching) == 1:
-                return self.session_file(reference if reference in matching else matching[0])
-        numbers = f": the numbers go from 1 to {len(listed)}" if is_number and listed else ""
-        named = f"{'' if is_number else 'named '}{encode_line(reference[:40])}"
-        raise SessionNotFound(f"No session {named}{numbers}.", "sessions lists them.")
 
     def session_file(self, identity: str) -> Path:
         """Return the path of a session's file, which need not exist."""

@@ -77,7 +77,14 @@ class Reader:
         self._number += 1
         line = line.removesuffix(b"\r")
         line = line.removeprefix(BOM) if self._number == 1 else line
-        mark = self._marker(line) if line.startswith(b"<!-- ") else None
+        mark = marker.read(line) if line.startswith(b"<!-- ") else None
+        if line == _START:
+            mark = Marker("summary", {})
+        elif self.open is not None and self.open.kind == "summary":  # it has an end of its own
+            if line == _END:
+                mark = Marker("end", {})
+            elif mark is not None and mark.kind == "end":
+                mark = None
         if mark is None and self.open is not None:
             self._lines.append(line)
         elif mark is not None and mark.kind != "end":
@@ -87,16 +94,6 @@ class Reader:
             self._close(mark)
         elif line.strip() and not _is_decoration(line):
             self._strays.append(self._number)
-
-    def _marker(self, line: bytes) -> Marker | None:
-        if line == _START:
-            return Marker("summary", {})
-        mark = marker.read(line)
-        if self.open is not None and self.open.kind == "summary":
-            if line == _END:
-                return Marker("end", {})
-            return None if mark is not None and mark.kind == "end" else mark
-        return mark
 
     def finish(self, *, ends_with_newline: bool) -> None:
         """Take the end of the file: an open record is interrupted."""

@@ -124,7 +124,7 @@ You: /resume
 4  word word word word word word word word word word word wor…  17h  110 tokens
 Type resume and a number, or resume last.
 You: /resume my CV
-✗ No session fits “my CV”.
+✗ No session named my CV.
   sessions lists them.
 Goodbye!
 """

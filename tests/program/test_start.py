@@ -218,7 +218,7 @@ def test_resume_by_number_words_and_what_is_not_there(tmp_path: Path) -> None:
     assert newest(tmp_path).header.parent == SECOND.header.id
     for reference, told in (
         ("99", "No session 99"),
-        ("no such words", "No session fits “no such words”."),
+        ("no such words", "No session named no such words."),
     ):
         with started(tmp_path, "--resume", reference, until=told) as terminal:
             terminal.line("hello")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound
+from chat_loop.errors import SaveError, SessionError, SessionLocked
 from chat_loop.sessions import partial
 from chat_loop.sessions.files import Files, take_lock
 from chat_loop.sessions.live import LiveSession
@@ -358,39 +358,6 @@ def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
         with pytest.raises(SessionError, match=name):
             sessions.load(tmp_path / f"{name}.md")
         assert (tmp_path / f"{name}.md").lstat().st_mtime_ns == before
-
-
-@pytest.mark.parametrize(
-    ("reference", "message"),
-    [
-        ("99", "No session 99: the numbers go from 1 to 2."),
-        ("0", "No session 0: the numbers go from 1 to 2."),
-        ("9" * 400, f"No session {'9' * 40}: the numbers go from 1 to 2."),
-        ("nope", "No session named nope."),
-        ("../../etc/passwd", "No session named ../../etc/passwd."),
-        ("/etc/passwd", "No session named /etc/passwd."),
-        ("a\x00b", "No session named a⟦U+0000⟧b."),
-    ],
-)
-def test_a_reference_to_nothing_says_what_exists(
-    tmp_path: Path, reference: str, message: str
-) -> None:
-    sessions = manager(tmp_path)
-    for offset, agent in enumerate(("a", "b")):
-        live = sessions.begin(agent=agent)
-        exchange(live, "hi", "hello")
-        live.close()
-        os.utime(live.path, (offset, offset))
-    shown = [row.id for row in partial.rows(sessions.directory)]
-    assert shown == ["b_20261121_223016", "a_20261121_223015"]
-    with pytest.raises(SessionNotFound) as caught:
-        sessions.find(reference, shown)
-    assert caught.value.message == message
-    assert (
-        sessions.find("2", shown)
-        == sessions.find("a_2026", shown)
-        == tmp_path / "a_20261121_223015.md"
-    )
 
 
 def test_the_current_session_is_noted(tmp_path: Path) -> None:

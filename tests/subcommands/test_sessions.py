@@ -172,7 +172,7 @@ def test_filters_keep_the_numbers_of_the_list(
             1,
             "2 sessions fit “home kim”.\nchat-loop sessions list shows",
         ),
-        (("show", "no such words"), 1, "No session fits “no such words”.\n"),
+        (("show", "no such words"), 1, "No session named no such words.\n"),
         (("show", "a/b"), 1, "No session named a/b.\n"),
         (("show", ""), 1, "No session named .\n"),
         (("tree", "9"), 1, "No session 9"),
