@@ -18,6 +18,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from pathlib import Path
 
 from msgspec import Struct
+from prompt_toolkit import filters
 from prompt_toolkit.application import Application, in_terminal, set_app
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.completion import ThreadedCompleter
@@ -25,15 +26,7 @@ from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorSha
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.filters import (
-    Condition,
-    Filter,
-    has_completions,
-    has_focus,
-    is_searching,
-    vi_insert_mode,
-    vi_navigation_mode,
-)
+from prompt_toolkit.filters import Condition, Filter, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import get_typeahead
@@ -294,11 +287,11 @@ class Composer(Reader):
     def _bindings(self) -> KeyBindings:
         """Return the keys that stop, leave, suspend and take back."""
         keys = KeyBindings()
-        mode, at_line = self._mode, has_focus(DEFAULT_BUFFER)
+        mode, at_line = self._mode, filters.has_focus(DEFAULT_BUFFER)
         is_asked = Condition(lambda: self._answer is not None)
         is_busy = Condition(lambda: self._busy) & ~is_asked
         is_alone = Condition(lambda: not self._app.key_processor.input_queue)  # else an Alt key
-        is_escape = is_alone & ~vi_insert_mode
+        is_escape = is_alone & ~filters.vi_insert_mode
         is_empty = Condition(lambda: not self._app.current_buffer.text)
         is_multiline = Condition(lambda: mode.multiline)
         has_entries = Condition(lambda: bool(self._entries))
@@ -320,9 +313,13 @@ class Composer(Reader):
         bind("c-c", is_busy | ~at_line & ~is_searching, self._press_ctrl_c)
         bind("escape", (is_busy | is_asked) & is_escape, self._interrupt, eager=True)
         close_menu = self._line.cancel_completion
-        bind("escape", at_line & has_completions & is_escape, close_menu, eager=True)
+        bind("escape", at_line & filters.has_completions & is_escape, close_menu, eager=True)
         bind("c-\\", has_quit_signal, lambda: signal.raise_signal(signal.SIGQUIT))
-        bind("c-d", is_empty & ~is_searching & ~is_multiline, lambda: self._refuse(EOFError()))
+        bind(
+            "c-d",
+            is_empty & ~is_searching & ~is_multiline,
+            lambda: self._refuse(EOFError()),
+        )
         bind("up", at_line & has_entries, self._take_back)
         suspend = Condition(suspend_to_background_supported)
         bind("c-z", suspend, lambda: self._app.suspend_to_background())  # noqa: PLW0108 - made later
@@ -480,7 +477,7 @@ def _input() -> Input:
         return create_input()
     from chat_loop.input.bursts import BurstInput  # needs termios
 
-    return BurstInput(sys.stdin, takes_text=~vi_navigation_mode)
+    return BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode)
 
 
 def _output() -> Output:

@@ -7,17 +7,10 @@ from itertools import islice
 from typing import Any
 
 from msgspec import Struct
+from prompt_toolkit import filters
 from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER
-from prompt_toolkit.filters import (
-    emacs_insert_mode,
-    emacs_mode,
-    has_focus,
-    has_selection,
-    vi_insert_mode,
-    vi_navigation_mode,
-)
 from prompt_toolkit.input.ansi_escape_sequences import ANSI_SEQUENCES
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.keys import Keys
@@ -54,8 +47,8 @@ def bindings(
 ) -> KeyBindings:
     """Return the keys of the line; `edit` opens it in the user's editor."""
     keys = KeyBindings()
-    at_line = has_focus(DEFAULT_BUFFER)
-    inserting = at_line & (emacs_insert_mode | vi_insert_mode)
+    at_line = filters.has_focus(DEFAULT_BUFFER)
+    inserting = at_line & (filters.emacs_insert_mode | filters.vi_insert_mode)
 
     @keys.add("c-j", filter=inserting)
     def newline(event: KeyPressEvent) -> None:
@@ -69,21 +62,21 @@ def bindings(
     def paste(event: KeyPressEvent) -> None:
         event.current_buffer.insert_text(pastes.fold(clean(event.data)))
 
-    @keys.add("c-x", "c-e", filter=at_line & emacs_mode & ~has_selection)
-    @keys.add("v", filter=at_line & vi_navigation_mode)
+    @keys.add("c-x", "c-e", filter=at_line & filters.emacs_mode & ~filters.has_selection)
+    @keys.add("v", filter=at_line & filters.vi_navigation_mode)
     async def edit_line(event: KeyPressEvent) -> None:
         await edit(event.current_buffer)
 
     # The editor's own keys move over code points; these move over visible characters.
 
     @keys.add("left", filter=inserting)
-    @keys.add("c-b", filter=inserting & emacs_mode)
+    @keys.add("c-b", filter=inserting & filters.emacs_mode)
     def left(event: KeyPressEvent) -> None:
         before = event.current_buffer.document.current_line_before_cursor
         event.current_buffer.cursor_left(length_at_end(before, event.arg))
 
     @keys.add("right", filter=inserting)
-    @keys.add("c-f", filter=inserting & emacs_mode)
+    @keys.add("c-f", filter=inserting & filters.emacs_mode)
     def right(event: KeyPressEvent) -> None:
         after = event.current_buffer.document.current_line_after_cursor
         event.current_buffer.cursor_right(length_at_start(after, event.arg))

@@ -10,24 +10,10 @@ from prompt_toolkit.buffer import Buffer
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
-from prompt_toolkit.layout import (
-    BufferControl,
-    CompletionsMenu,
-    ConditionalContainer,
-    Dimension,
-    Float,
-    FloatContainer,
-    FormattedTextControl,
-    HSplit,
-    Layout,
-    SearchBufferControl,
-    Window,
-)
-from prompt_toolkit.layout.processors import (
-    HighlightIncrementalSearchProcessor,
-    HighlightSelectionProcessor,
-    ReverseSearchProcessor,
-)
+from prompt_toolkit.layout import ConditionalContainer, Dimension, Layout, Window, processors
+from prompt_toolkit.layout.containers import Float, FloatContainer, HSplit
+from prompt_toolkit.layout.controls import BufferControl, FormattedTextControl, SearchBufferControl
+from prompt_toolkit.layout.menus import CompletionsMenu
 
 from chat_loop.input.start import PROMPT
 
@@ -50,14 +36,15 @@ def composer_layout(
     """
     is_asked = Condition(lambda: question() is not None)
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
-    search = SearchBufferControl(Buffer(), input_processors=[ReverseSearchProcessor()])
+    search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])
+    marks = [
+        processors.HighlightIncrementalSearchProcessor(),
+        processors.HighlightSelectionProcessor(),
+    ]
     line_window = Window(
         BufferControl(
             line,
-            input_processors=[
-                HighlightIncrementalSearchProcessor(),
-                HighlightSelectionProcessor(),
-            ],
+            input_processors=marks,
             include_default_input_processors=False,
             search_buffer_control=search,
             preview_search=True,
@@ -76,29 +63,20 @@ def composer_layout(
         dont_extend_height=True,
         get_line_prefix=lambda number, wrap: "" if number or wrap else question() or "",
     )
+    changing = FormattedTextControl(lambda: _fragments(live()))
+    changing_window = Window(changing, wrap_lines=True, dont_extend_height=True)
+    status_window = Window(FormattedTextControl(lambda: [("class:status", status())]), height=1)
+    line_or_search = ConditionalContainer(line_window, ~is_searching, Window(search, height=1))
     menu = CompletionsMenu(max_height=MENU_LINES, scroll_offset=1)
     body = HSplit(
         [
-            ConditionalContainer(
-                Window(
-                    FormattedTextControl(lambda: _fragments(live())),
-                    wrap_lines=True,
-                    dont_extend_height=True,
-                ),
-                Condition(lambda: bool(live())),
-            ),
+            ConditionalContainer(changing_window, Condition(lambda: bool(live()))),
             ConditionalContainer(answer_window, is_asked),
             FloatContainer(
-                ConditionalContainer(
-                    ConditionalContainer(line_window, ~is_searching, Window(search, height=1)),
-                    shows_line,
-                ),
+                ConditionalContainer(line_or_search, shows_line),
                 [Float(menu, xcursor=True, ycursor=True)],
             ),
-            ConditionalContainer(
-                Window(FormattedTextControl(lambda: [("class:status", status())]), height=1),
-                shows_line & Condition(lambda: bool(status())),
-            ),
+            ConditionalContainer(status_window, shows_line & Condition(lambda: bool(status()))),
             Window(),  # the rows of a menu that was open
         ]
     )

@@ -7,6 +7,7 @@ import contextlib
 import os
 import sys
 import threading
+from functools import partial
 from typing import TextIO
 
 from chat_loop.errors import UsageError
@@ -88,12 +89,12 @@ class LineReader(Reader):
     """Lines from a pipe or a file. Prompts and lines are repeated on `out`."""
 
     def __init__(self, descriptor: int | None = None, out: TextIO | None = None) -> None:
-        self._descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        # Not sys.stdin: a thread that waits inside it aborts the interpreter's end.
+        descriptor = sys.stdin.fileno() if descriptor is None else descriptor
+        self._input = os.fdopen(descriptor, "rb", closefd=False)
         self._out = out or sys.stdout
-        self._echoes = not os.isatty(self._descriptor)  # else the terminal does
+        self._echoes = not self._input.isatty()  # else the terminal does
         self._pending_read: asyncio.Future[bytes] | None = None
-        self._buffer = bytearray()
-        self._at_end = False
         self._entered = ""
         """The first message of a chat, until it is read."""
 
@@ -123,7 +124,16 @@ class LineReader(Reader):
     async def _line(self, prompt: str) -> str:
         self._out.write(prompt)
         self._out.flush()
-        line = await self._next()
+        if self._pending_read is None:  # else the previous caller was stopped
+            self._pending_read = asyncio.get_running_loop().create_future()
+            # A daemon: a pipe that never ends must not keep the program from leaving.
+            work = partial(self._read_line, self._pending_read)
+            threading.Thread(target=work, daemon=True, name="stdin").start()
+        line = await asyncio.shield(self._pending_read)
+        self._pending_read = None
+        if len(line) > LONGEST_LINE:
+            text = f"A line of standard input has more than {LONGEST_LINE >> 20} MB."
+            raise UsageError(text, "Name a file with @.")
         text = line.decode("utf-8", "replace")
         if self._echoes:
             self._out.write(text.rstrip("\r\n") + "\n")
@@ -131,43 +141,11 @@ class LineReader(Reader):
             raise EOFError
         return clean(text).removesuffix("\n")
 
-    async def _next(self) -> bytes:
-        """Return the next line with its end; nothing at the end of input.
-
-        Raises UsageError when a line is too long.
-        """
-        scanned = 0
-        while (end := self._buffer.find(b"\n", scanned)) < 0 and not self._at_end:
-            scanned = len(self._buffer)
-            if scanned > LONGEST_LINE:
-                raise UsageError(
-                    f"A line of standard input has more than {LONGEST_LINE >> 20} MB.",
-                    "Name a file with @.",
-                )
-            piece = await self._piece()
-            self._at_end = not piece
-            self._buffer += piece or (b"\n" if self._buffer else b"")
-        line = bytes(self._buffer[: end + 1])
-        del self._buffer[: end + 1]
-        return line
-
-    async def _piece(self) -> bytes:
-        """Read a piece; the rest stays in the pipe, and its writer waits."""
-        if self._pending_read is None:  # else the previous caller was stopped
-            loop = asyncio.get_running_loop()
-            reading = self._pending_read = loop.create_future()
-
-            def work() -> None:
-                # Not through sys.stdin: a thread waiting inside it aborts the interpreter's end.
-                try:
-                    data = os.read(self._descriptor, 1 << 16)
-                except OSError:  # the terminal is gone
-                    data = b""
-                with contextlib.suppress(RuntimeError):  # the loop has ended
-                    loop.call_soon_threadsafe(reading.set_result, data)
-
-            # A daemon: a pipe that never ends must not keep the program from leaving.
-            threading.Thread(target=work, daemon=True, name="stdin").start()
-        piece = await asyncio.shield(self._pending_read)
-        self._pending_read = None
-        return piece
+    def _read_line(self, future: asyncio.Future[bytes]) -> None:
+        """Read a line; what follows it stays in the pipe but for a buffer, and its writer waits."""
+        try:
+            line = self._input.readline(LONGEST_LINE + 1)
+        except OSError:  # the terminal is gone
+            line = b""
+        with contextlib.suppress(RuntimeError):  # the loop has ended
+            future.get_loop().call_soon_threadsafe(future.set_result, line)
