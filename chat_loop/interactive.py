@@ -90,7 +90,7 @@ class Interactive:
                 status=self._status,
                 instant=app.instant,
                 ready=self._load_behind,
-                complete=lambda before: self._completer.choices(before),  # noqa: PLW0108 - made below
+                completer=lambda: self._completer,
                 report=self._display.error,
                 keys=config.input.keys,
                 refreshes=lambda: self._conversation.compaction.state == MAKING,

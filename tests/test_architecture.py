@@ -49,7 +49,7 @@ DOORS = {
     "rich": {"display/manager.py", "display/listings.py", "display/panels.py"},
     "prompt_toolkit": {
         *("input/composer.py", "input/layout.py", "input/keys.py"),
-        *("input/completing.py", "input/history.py", "input/bursts.py"),
+        *("commands/completing.py", "input/history.py", "input/bursts.py"),
         *("browser/app.py", "browser/list.py"),
     },
     "markdown_it": {

@@ -9,6 +9,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Any
 
+from prompt_toolkit.completion import CompleteEvent, Completer, Completion
+from prompt_toolkit.document import Document
+
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Command, registry
 from chat_loop.commands.settings import settings_of
@@ -17,7 +20,6 @@ from chat_loop.conversation.mentions import completions
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
-from chat_loop.input.completing import Choice
 from chat_loop.library.library import Library
 from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
@@ -41,17 +43,20 @@ WORD_BY_WORD = ("merge", "tag", "untag", "import", "export")
 """Commands whose argument is several choices; that of others is one."""
 
 
-class CommandCompleter:
-    """The choices for a running chat. `choices` is called in threads: it only reads what is
-    replaced as a whole.
+class CommandCompleter(Completer):
+    """The choices for a running chat. They are made in threads: what is read here is replaced as a
+    whole.
     """
 
     def __init__(self, chat: Chat) -> None:
         self._chat = chat
         self._cache: dict[str, tuple[float, Any]] = {}
 
-    def choices(self, before: str) -> Iterator[Choice]:
+    def get_completions(
+        self, document: Document, complete_event: CompleteEvent
+    ) -> Iterator[Completion]:
         """Yield the completions of the text before the cursor, the likeliest first."""
+        before = document.text_before_cursor
         if re.fullmatch(r"[/#]\S*", before):
             yield from self._commands(before[1:])
             return
@@ -61,12 +66,12 @@ class CommandCompleter:
         offered = [item for item in islice(found, MAX_CHOICES) if item[0].isprintable()]
         for text, note in offered:
             shown, about = one_line(text, 60), one_line(note, 80)
-            yield Choice(text=text, length=len(typed), shown=shown, note=about)
+            yield Completion(text, -len(typed), shown, about)
         if not offered:
             for path, length in completions(before):
-                yield Choice(text=path, length=length)
+                yield Completion(path, -length)
 
-    def _commands(self, typed: str) -> Iterator[Choice]:
+    def _commands(self, typed: str) -> Iterator[Completion]:
         found = []
         for command in sorted(registry.commands, key=lambda command: command.name):
             about = command.help.partition(";")[0].rstrip(".")  # the menu has room for this much
@@ -77,7 +82,7 @@ class CommandCompleter:
             found.append((f"{template.name} ", one_line(template.usage, 60), about))
         for text, shown, note in found:
             if text.lower().startswith(typed.lower()):
-                yield Choice(text=text, length=len(typed), shown=shown, note=note)
+                yield Completion(text, -len(typed), shown, note)
 
     def _arguments(self, command: Command, argument: str) -> tuple[str, Iterable[tuple[str, str]]]:
         """Return the part of an argument that is completed, and its completions with notes."""

@@ -18,7 +18,7 @@ from chat_loop.errors import UsageError
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
-from chat_loop.values import Usage, dollars_text, tokens_text
+from chat_loop.values import Usage, dollars_text, plural, tokens_text
 
 NARROW = 60
 """Below this many columns an explanation stands below what it explains."""
@@ -58,10 +58,7 @@ async def show_help(chat: Chat, argument: str) -> None:
     display = chat.display
     match argument:
         case "":
-            named = {
-                title: [command.name for command in members]
-                for title, members in families(registry.commands)
-            }
+            named = {title: [command.name for command in members] for title, members in families()}
             for title, names in {**named, "Templates": chat.templates.names()}.items():
                 if names:
                     display.prose(f"{title:<16} /{' /'.join(names)}", indent=17)
@@ -80,7 +77,7 @@ async def _explain_all(chat: Chat) -> None:
     """Show every command with its description, cut to its first clause to fit the terminal."""
     display = chat.display
     room = display.console.width - WIDEST - 4 if display.is_terminal else 1_000
-    for title, members in families(registry.commands):
+    for title, members in families():
         display.line(title, "bold")
         rows = {command.usage: command.help for command in members}
         for usage, text in rows.items():
@@ -135,12 +132,10 @@ def _help_about(chat: Chat, name: str) -> None:
         raise UsageError(f"There is no command /{name[:40]}.", "/help lists the commands.")
 
 
-def families(commands: Sequence[Command]) -> list[tuple[str, list[Command]]]:
+def families() -> list[tuple[str, list[Command]]]:
     """Return the commands of each family, sorted by name."""
-    ordered = sorted(commands, key=lambda command: command.name)
-    return [
-        (title, [command for command in ordered if command.family == title]) for title in FAMILIES
-    ]
+    ordered = sorted(registry.commands, key=lambda command: command.name)
+    return [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
 
 
 @registry.command("history [--full]", "View", flags=("full",))
@@ -178,7 +173,7 @@ async def history(chat: Chat, argument: str) -> None:
 @registry.command("stats", "View", aliases=("usage", "cost"))
 async def stats(chat: Chat, argument: str) -> None:
     """Show tokens and cost of the conversation, with plots and what each compaction kept."""
-    conversation = chat.conversation
+    conversation, display = chat.conversation, chat.display
     sessions, problem = chat.chain()
     session, cost = sessions[-1], conversation.options.cost
     pairs = [*accounting(session.totals)]
@@ -194,16 +189,23 @@ async def stats(chat: Chat, argument: str) -> None:
         pairs.append(("Summaries", tokens_text(sum(summaries, Usage()))))
     used = session.usage_of_models or {conversation.agent.model: Usage()}
     pairs.append(("Cost of the session", dollars_text(cost_of(used.items(), cost))))
-    chat.display.lines(pairs)
+    display.lines(pairs)
     if len(used) > 1:
-        panels.show_costs(chat.display, used, cost)
+        rows: list[tuple[str, ...]] = [("Model", "In", "Out", "Cached", "Cost")]
+        for model, usage in used.items():
+            counts = (f"{number:,}" for number in (usage.input, usage.output, usage.cached))
+            rows.append((one_line(model, 60), *counts, dollars_text(cost(model, usage))))
+        display.table(rows, numbers=(1, 2, 3, 4))
     if problem:
-        chat.display.warn(problem)
+        display.warn(problem)
     sizes = sizes_of_replies(sessions)
     if len(sizes) > 1:
         for name, tokens in zip(("Tokens", "Context"), zip(*sizes, strict=True), strict=True):
-            panels.show_sparkline(chat.display, name, tokens)
-    panels.show_compactions(chat.display, sessions)
+            title = f"{name}: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
+            display.line()
+            display.prose(title, "bold")
+            display.line(f"  {panels.sparkline(tokens, display.console.width - 3)}")
+    panels.show_compactions(display, sessions)
 
 
 def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:

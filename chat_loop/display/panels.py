@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
 from chat_loop.values import (
     Compaction,
-    Usage,
     Window,
     compaction_text,
     dollars_text,
@@ -98,25 +97,6 @@ def show_context(
         bar = "█" * full + "░" * (BAR - full) if display.console.width >= MIN_BAR_COLUMNS else ""
         rows.append((f"  {name}", f"{tokens:,}", f"{tokens / size:.0%}", bar))
     display.table(rows, numbers=(1, 2))
-
-
-def show_costs(
-    display: DisplayManager, used: Mapping[str, Usage], cost: Callable[[str, Usage], float | None]
-) -> None:
-    """Show a table of the tokens and the cost of each model."""
-    rows: list[tuple[str, ...]] = [("Model", "In", "Out", "Cached", "Cost")]
-    for model, usage in used.items():
-        counts = (f"{number:,}" for number in (usage.input, usage.output, usage.cached))
-        rows.append((one_line(model, 60), *counts, dollars_text(cost(model, usage))))
-    display.table(rows, numbers=(1, 2, 3, 4))
-
-
-def show_sparkline(display: DisplayManager, name: str, tokens: Sequence[int]) -> None:
-    """Show some tokens of each exchange, as `name` says, as one line of columns."""
-    title = f"{name}: {plural(len(tokens), 'exchange')}, at most {max(tokens):,} tokens"
-    display.line()
-    display.prose(title, "bold")
-    display.line(f"  {sparkline(tokens, display.console.width - 3)}")
 
 
 def sparkline(values: Sequence[int], width: int) -> str:

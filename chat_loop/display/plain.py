@@ -106,16 +106,12 @@ class Meter:
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._began = time.monotonic()
-        self._source = ""
         self._drawn = 0.0
 
     def show(self, done: int, total: int, source: str) -> None:
         """Show how many of `total` bytes came from `source`."""
         sizes = f"{size_text(done)} of {size_text(total)}"
-        # A source that stalls at its first byte must not leave an older count on the line.
-        at_once = done == total or source != self._source
-        self._source = source
-        self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=at_once)
+        self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=done == total)
 
     def count(self, done: int, total: int, what: str) -> None:
         """Show how many of `total` items are done, after a short delay; erase the line then."""

@@ -98,13 +98,13 @@ class RowTable:
         others = count(1)
         chat_numbers = ["*" if row.current else str(next(others)) for row in rows]
         self._numbers = _aligned(chat_numbers if numbers is None else numbers, right=True)
-        columns: list[list[str]] = [[] for _ in _COLUMNS]
+        facts = []
         for row in rows:
             price = cost_of(row.spent, cost) if cost is not None else None
             date = "unknown" if row.updated is None else f"{row.updated:%Y-%m-%d %H:%M}"
             folder = re.split(r"[/\\]", row.project.rstrip("/\\"))[-1]
             unknown = row.queries is None or row.tokens is None
-            facts = (
+            row_facts = (
                 date if exact else age_text(row.updated, now),
                 steady_text(folder, 20) if has_projects else "",
                 steady_text(row.git_branch, 20) if has_branches else "",
@@ -115,11 +115,10 @@ class RowTable:
                 ODD.get(row.state, ""),
                 row.id if exact else "",
             )
-            for column, text in zip(columns, facts, strict=True):
-                column.append(text)
+            facts.append(row_facts)
         self._columns = [
             (min_width, _aligned(texts, right=right))
-            for (min_width, right), texts in zip(_COLUMNS, columns, strict=True)
+            for (min_width, right), texts in zip(_COLUMNS, zip(*facts, strict=True), strict=False)
             if any(texts)
         ]
         names = ("".join((name_text(row, MAX_NAME), *_notes(row))) for row in rows)

@@ -39,14 +39,14 @@ def wrapped(text: str, width: int, indent: int) -> str:
     """Wrap a sentence to `width` columns, with further lines indented by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
     parts = textwrap.wrap(
-        printable(text),
+        printable(text.lstrip(" ")),
         width,
+        initial_indent=" " * (len(text) - len(text.lstrip(" "))),
         subsequent_indent=" " * indent,
         break_long_words=False,
         break_on_hyphens=False,
     )
-    leading = text[: len(text) - len(text.lstrip(" "))]
-    return "\n".join([leading + parts[0].lstrip(" "), *parts[1:]]) if parts else ""
+    return "\n".join(parts)
 
 
 def cells(text: str) -> int:

@@ -14,14 +14,14 @@ import signal
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 from msgspec import Struct
 from prompt_toolkit import filters
 from prompt_toolkit.application import Application, in_terminal, set_app
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.completion import Completer, DynamicCompleter, ThreadedCompleter
 from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorShapeConfig
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
@@ -42,7 +42,6 @@ from chat_loop.display.screen import Screen
 from chat_loop.display.text import cut_to, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
-from chat_loop.input.completing import Choice, Completions
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Mode, bindings
 from chat_loop.input.layout import composer_layout
@@ -79,9 +78,8 @@ class Composer(Reader):
 
     `status()` returns the text of the status line; while `refreshes()` is true, it changes without
     a key. `instant` is the prompt that was drawn before this module was loaded. `ready()` is called
-    after each drawing, when keys are taken. `complete(before)` returns the completions of the text
-    before the cursor; it is called in a thread. `report` shows why the line could not be edited.
-    `keys` is "vi" or "emacs".
+    after each drawing, when keys are taken. `completer()` works in a thread. `report` shows why the
+    line could not be edited. `keys` is "vi" or "emacs".
     """
 
     has_editor = True
@@ -94,7 +92,7 @@ class Composer(Reader):
         status: Callable[[], str],
         instant: InstantPrompt | None,
         ready: Callable[[], None],
-        complete: Callable[[str], Iterable[Choice]],
+        completer: Callable[[], Completer],
         report: Callable[[ChatLoopError], None],
         keys: str,
         refreshes: Callable[[], bool],
@@ -129,7 +127,7 @@ class Composer(Reader):
         self._line = Buffer(
             name=DEFAULT_BUFFER,
             history=PrivateHistory(history, self._pastes.has),
-            completer=ThreadedCompleter(Completions(complete)),
+            completer=ThreadedCompleter(DynamicCompleter(completer)),
             multiline=False,
             accept_handler=self._accept,
         )

@@ -99,12 +99,16 @@ class SessionActions:
         ids = [row.id for row in rows] if is_whole else self.library.listed()
         numbers = {identity: number for number, identity in enumerate(ids, 1)}
         if options.as_json:
-            printed = [row_values(row, numbers.get(row.id)) for row in rows]
-            for values, row in zip(printed, rows, strict=True):
+            printed = []
+            for row in rows:
+                values: dict[str, object] = {"number": numbers.get(row.id)}
+                values |= {name: getattr(row, name) for name in FIELDS}
+                values |= {name: values[name] or None for name in ("parent", "merged", "mode")}
                 values["cost"] = drawn.cost_of(row.spent, cost)
                 if fold:
                     values |= {"sessions": 1 + row.folded, "compactions": row.compactions}
                     values["branch"] = row.branch
+                printed.append(values)
             key = "conversations" if fold else "sessions"
             out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
@@ -330,12 +334,6 @@ def confirm(question: str) -> bool:
     """Ask yes or no on standard error; anything but yes is no."""
     err(question)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
-
-
-def row_values(row: SessionRow, number: int | None = None) -> dict[str, object]:
-    """Return a session's row as JSON."""
-    values = {"number": number, **{name: getattr(row, name) for name in FIELDS}}
-    return values | {name: values[name] or None for name in ("parent", "merged", "mode")}
 
 
 def _date(row: SessionRow) -> str:

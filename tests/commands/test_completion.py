@@ -6,6 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.completion import CompleteEvent, Completion
+from prompt_toolkit.document import Document
 
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
@@ -32,10 +34,14 @@ def screen(tmp_path: Path) -> Screen:
     )
 
 
+def choices(screen: Screen, before: str) -> list[Completion]:
+    return [*CommandCompleter(screen.chat).get_completions(Document(before), CompleteEvent())]
+
+
 def offered(screen: Screen, before: str) -> list[str]:
     """The lines as they become."""
-    found = CommandCompleter(screen.chat).choices(before)
-    return [before[: len(before) - choice.length] + choice.text for choice in found]
+    found = choices(screen, before)
+    return [before[: len(before) + choice.start_position] + choice.text for choice in found]
 
 
 def test_commands_and_aliases(screen: Screen) -> None:
@@ -44,16 +50,20 @@ def test_commands_and_aliases(screen: Screen) -> None:
     assert offered(screen, "#ex") == ["#exit", "#export "]
     assert offered(screen, "/zz") == []
     assert offered(screen, "un") == []
-    [info] = CommandCompleter(screen.chat).choices("/info")
-    assert (info.shown, info.note) == (
+    [info] = choices(screen, "/info")
+    assert (info.display_text, info.display_meta_text) == (
         "/info",
         "Show the session, its file, the model, the context and the totals",
     )
 
 
 def test_templates(screen: Screen) -> None:
-    [review] = CommandCompleter(screen.chat).choices("/rev")
-    assert (review.text, review.shown, review.note) == ("review ", "/review", "Look at a change")
+    [review] = choices(screen, "/rev")
+    assert (review.text, review.display_text, review.display_meta_text) == (
+        "review ",
+        "/review",
+        "Look at a change",
+    )
     assert offered(screen, "/brok") == [], "what cannot be used is not offered"
 
 
@@ -70,8 +80,8 @@ def test_sessions_by_id_and_name_before_anything_was_listed(screen: Screen) -> N
 
 def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
     screen.chat.listed = [OLD.header.id, SECOND.header.id]
-    choices = [*CommandCompleter(screen.chat).choices("/quote ")]
-    assert [(choice.text, choice.note.partition(" (")[0]) for choice in choices] == [
+    found = choices(screen, "/quote ")
+    assert [(choice.text, choice.display_meta_text.partition(" (")[0]) for choice in found] == [
         ("1", "What is a monad?"),
         ("2", "Rate limiter"),
     ]
@@ -119,7 +129,7 @@ def test_settings(screen: Screen) -> None:
     ]
     assert offered(screen, "/config models.gpt-4.1.w") == ["/config models.gpt-4.1.window"]
     assert offered(screen, "/config x") == []
-    assert "hunter2" not in str([*CommandCompleter(screen.chat).choices("/config mcp.n.env.A")])
+    assert "hunter2" not in str(choices(screen, "/config mcp.n.env.A"))
 
 
 FREE = {
@@ -221,8 +231,8 @@ def test_options(screen: Screen) -> None:
     tag = registry.named("tag")
     assert tag is not None
     assert tag.options == {}, "that of another command is not its own"
-    [choice] = CommandCompleter(screen.chat).choices("/export --sec")
-    assert choice.note == "keep keys and passwords, which are left out otherwise"
+    [choice] = choices(screen, "/export --sec")
+    assert choice.display_meta_text == "keep keys and passwords, which are left out otherwise"
 
 
 def test_paths(screen: Screen, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -151,7 +151,7 @@ def test_names_are_given_once() -> None:
 
 
 def test_every_command_has_a_family() -> None:
-    shown = view.families(registry.commands)
+    shown = view.families()
     assert [command for _, members in shown for command in members] != []
     assert sorted(command.name for _, members in shown for command in members) == sorted(
         command.name for command in registry.commands
