@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 from collections.abc import Coroutine, Sequence
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from chat_loop.commands import (  # noqa: F401 - importing them registers their commands
@@ -123,13 +124,14 @@ class ChatLoop:
                         raise UsageError(f"/{command.name} takes no argument.", hint)
                     self._cancel_edit()
                     await self._command(command.run(chat, argument))
-                case Unknown(name, nearest, argument):
+                case Unknown(name, argument):
                     if template := chat.templates.find(name):
                         await self._send(template.fill(argument))
                         return True
                     self._cancel_edit()
-                    nearest = chat.templates.nearest(name) or nearest
-                    hint = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
+                    names = [*registry.names(), *chat.templates.names()]
+                    near = get_close_matches(name.lower(), names, 1, 0.75)
+                    hint = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
                     hint += " To send it as text, start with a space."
                     self._display.warn(f"There is no command /{name}.", hint)
                 case None:

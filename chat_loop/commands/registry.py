@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Coroutine, Sequence
-from difflib import get_close_matches
 from inspect import cleandoc
 from typing import Any
 
@@ -76,10 +75,9 @@ class Call(Struct, frozen=True):
 
 
 class Unknown(Struct, frozen=True):
-    """An unknown command; `nearest` is the closest known name, or empty."""
+    """A line that begins as a command does, but names none."""
 
     name: str
-    nearest: str
     argument: str = ""
 
 
@@ -124,8 +122,7 @@ class Registry(Struct):
             return Call(known, argument.strip())
         if sign == "#":
             return None
-        near = get_close_matches(name.lower(), self.names(), 1, 0.75)
-        return Unknown(name, near[0] if near else "", argument)
+        return Unknown(name, argument)
 
     def arguments(self, name: str, argument: str) -> tuple[str, dict[str, str]]:
         """Return the words of a command's argument, and its options; a flag's value is empty.

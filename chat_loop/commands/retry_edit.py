@@ -67,11 +67,7 @@ async def _last(chat: Chat) -> Exchange | None:
     """Return the newest exchange; None when its tools changed something and the user says no.
     Raises UsageError when there is none to ask again.
     """
-    try:
-        last = chat.conversation.last()
-    except UsageError as error:
-        hint = error.hint if chat.conversation.thread.carried else ""
-        raise UsageError("There is no message to send again in this session.", hint) from error
+    last = chat.conversation.last()
     names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
     if names:
         chat.display.warn(f"{names} ran for the first answer; its changes are not undone.")

@@ -6,7 +6,6 @@ import contextlib
 import os
 import re
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 
 import msgspec
@@ -62,10 +61,6 @@ class Templates(Struct):
         for name in self.names():
             with contextlib.suppress(ChatLoopError):  # said when it is used
                 yield read(self._files()[name], name)
-
-    def nearest(self, name: str) -> str:
-        """Return the name closest to a misspelled one, or an empty text."""
-        return next(iter(get_close_matches(name.lower(), self.names(), 1, 0.75)), "")
 
     def _files(self) -> dict[str, Path]:
         try:

@@ -363,7 +363,7 @@ class Conversation:
         """Return the newest exchange. Raises UsageError when nothing was said in this session."""
         if self.session.exchanges:
             return self.session.exchanges[-1]
-        text, hint = "Nothing to undo.", ""
+        text, hint = "There is no message to undo or to send again in this session.", ""
         if self.session.header.parent:
             hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
         raise errors.UsageError(text, hint)

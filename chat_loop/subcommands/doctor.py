@@ -69,16 +69,6 @@ warning = partial(Finding, "warning")
 problem = partial(Finding, "problem")
 
 
-class Installation(Struct, frozen=True):
-    """The installation to check; `sessions` is the folder."""
-
-    options: argparse.Namespace
-    config: Config
-    paths: Paths
-    sessions: Path
-    machine: choose.Machine
-
-
 def run(options: argparse.Namespace) -> int:
     """Print each finding as soon as it is made; return 1 when there is a problem."""
     width, report = columns(unknown=0), []
@@ -123,11 +113,15 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
     except errors.ChatLoopError as error:
         yield problem("Config", error.message, error.hint or "Fix this before starting chat-loop.")
     machine = choose.this_machine(paths.models, discover=config.discover_servers)
-    installation = Installation(options, config, paths, folder, machine)
-    for check in (check_folders, check_sessions, check_keys, check_model):
-        name = check.__name__.removeprefix("check_").capitalize()
+    checks = {
+        "Folders": check_folders(paths, folder),
+        "Sessions": check_sessions(folder),
+        "Keys": check_keys(config, machine),
+        "Model": check_model(options, config, machine),
+    }
+    for name, check in checks.items():
         try:
-            yield from check(installation)
+            yield from check
         except errors.ChatLoopError as error:
             hint = error.hint if "\n" not in error.hint else FIRST_STEPS  # a list of models
             yield problem(name, error.message, hint)
@@ -135,12 +129,12 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
             yield problem(name, f"Could not be checked: {error}.")
 
 
-def check_folders(installation: Installation) -> Iterator[Finding]:
+def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:
     """Check that the folders can be written to, and by the user alone."""
     for name, folder, private in (
-        ("Sessions folder", installation.sessions, 0o077),
-        ("Data folder", installation.paths.data, 0o022),
-        ("Config folder", installation.paths.config.parent, 0o022),
+        ("Sessions folder", sessions, 0o077),
+        ("Data folder", paths.data, 0o022),
+        ("Config folder", paths.config.parent, 0o022),
     ):
         above = folder
         while not os.path.lexists(above):
@@ -157,9 +151,8 @@ def check_folders(installation: Installation) -> Iterator[Finding]:
             yield passed(name, f"{folder}, {size_text(shutil.disk_usage(folder).free)} free")
 
 
-def check_sessions(installation: Installation) -> Iterator[Finding]:
+def check_sessions(folder: Path) -> Iterator[Finding]:
     """Check the sessions, of which the newest are read whole, and their index."""
-    folder = installation.sessions
     stamps = listing.newest_first(folder) if folder.is_dir() else []
     manager, damaged = SessionManager(folder), list[str]()
     for stamp in stamps[:MAX_LOADED]:
@@ -185,18 +178,19 @@ def check_sessions(installation: Installation) -> Iterator[Finding]:
         yield passed("Index", missing if stale is None else text)
 
 
-def check_keys(installation: Installation) -> Iterator[Finding]:
+def check_keys(config: Config, machine: choose.Machine) -> Iterator[Finding]:
     """Check which keys are set, by the names of their variables."""
-    entries = catalogue.entries(installation.config.providers).values()
-    environment = installation.machine.environment
-    names = sorted({name for entry in entries for name in entry.keys if environment.get(name)})
+    entries = catalogue.entries(config.providers).values()
+    found = {name for entry in entries for name in entry.keys if machine.environment.get(name)}
+    names = sorted(found)
     hint = "" if names else "chat-loop providers lists what there is."
     yield passed("Keys", f"set: {', '.join(names)}" if names else "none is set", hint)
 
 
-def check_model(installation: Installation) -> Iterator[Finding]:
+def check_model(
+    options: argparse.Namespace, config: Config, machine: choose.Machine
+) -> Iterator[Finding]:
     """Check the model that would answer now; with --online ask it one small question."""
-    options, config, machine = installation.options, installation.config, installation.machine
     reference = options.model or ("local" if options.local else "")
     provider = choose.choose(reference, config, machine, base_url=options.base_url)
     name = f"{provider.name}:{provider.model}"

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from chat_loop.commands import context, session, settings, view  # noqa: F401 - importing them registers their commands
 from chat_loop.commands.registry import Call, Command, Unknown, registry
+from tests.support.library_screens import run
 
 PAGE = (Path(__file__).parents[2] / "docs" / "commands.md").read_text("utf-8")
 TEXT = None
@@ -21,7 +22,7 @@ def meaning(line: str) -> tuple[str, str] | str | None:
     match registry.parse(line):
         case Call(command, argument):
             return command.name, argument
-        case Unknown(name, _):
+        case Unknown(name):
             return f"/{name}"
         case None:
             return TEXT
@@ -128,8 +129,9 @@ def test_a_bare_word_with_more_after_it_is_text(name: str, more: str) -> None:
         ("Pn", "pin"),
     ],
 )
-def test_an_unknown_command_names_the_nearest(typed: str, nearest: str) -> None:
-    assert registry.parse(f"/{typed}") == Unknown(typed, nearest)
+def test_an_unknown_command_names_the_nearest(tmp_path: Path, typed: str, nearest: str) -> None:
+    hint = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
+    assert f"There is no command /{typed}. {hint}" in run(tmp_path, f"/{typed}", hours=0)
 
 
 @pytest.mark.parametrize("command", registry.commands, ids=lambda command: str(command.name))

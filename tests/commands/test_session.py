@@ -258,7 +258,7 @@ You: /fork 1
 🔄 Restoring context...
 Forked after query 1: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
 You: /undo
-✗ Nothing to undo.
+✗ There is no message to undo or to send again in this session.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /fork 1.x
 ✗ Usage: /fork [QUERY]
@@ -348,7 +348,7 @@ Sally: Noted.
 You: /undo
 Undone: “The lamp has 40 watts.”
 You: /undo
-✗ Nothing to undo.
+✗ There is no message to undo or to send again in this session.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /undo 3
 ✗ /undo takes no argument.
@@ -406,7 +406,7 @@ You: /fork
 ✗ This conversation has no messages yet.
   Send a message first, or name a session.
 You: /undo
-✗ Nothing to undo.
+✗ There is no message to undo or to send again in this session.
 You: /tree
 ✗ This conversation has no messages yet.
   Send a message first, or name a session.
