@@ -29,7 +29,7 @@ from chat_loop.display.plain import err
 from chat_loop.errors import ConfigError, UsageError
 from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
-from chat_loop.memory import ProjectMemory, find_location, locate
+from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.options import BROWSE, LAST
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
@@ -50,6 +50,7 @@ class App:
         self.options, self.paths, self.instant = options, paths, instant
         self.definition: Definition | None = None
         self._memory: ProjectMemory | None = None
+        self.home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
         chats = options.command is None or options.action == "browse"
         if options.question is not None:
             self._module, mode = "headless", "print"
@@ -169,8 +170,8 @@ class App:
 
     def approvals(self) -> ProjectApprovals:
         """Return the approvals of tool calls that are kept for this project."""
-        home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
-        root, agent = locate(Path(self.directory or "/"), home)[1], self.definition or Definition()
+        folder, agent = Path(self.directory or "/"), self.definition or Definition()
+        root = locate(folder, self.home)[1]
         file = self.paths.config.parent / "approvals.json"
         return ProjectApprovals(file, str(root), f"{agent.path} {agent.digest}")
 
@@ -193,10 +194,17 @@ class App:
 
     def memory(self, agent: Agent, show: Callable[[Event], None]) -> ProjectMemory | None:
         """Return the project's memory; None when it is switched off."""
-        place = find_location(self.config, self.paths, agent.provider.window.tokens)
-        if place is None:
+        if not self.config.memory.enabled:
             return None
-        place = replace(place, trusts=self.options.trust_project)
+        data = self.paths.data
+        place = MemoryLocation(
+            directory=Path(self.directory or data),
+            home=self.home,
+            data=data,
+            max_tokens=self.config.memory.max_tokens,
+            window=agent.provider.window.tokens,
+            trusts=self.options.trust_project,
+        )
         self._memory = ProjectMemory(place, show)
         return self._memory
 

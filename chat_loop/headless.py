@@ -149,7 +149,7 @@ class Run:
         if options.resume:
             await self._resume(conversation, options.resume)
         if options.title:
-            conversation.rename(validate_name(options.title))
+            conversation.describe(name=validate_name(options.title))
         typed = "" if options.question == STDIN else clean(options.question)
         files = await conversation.files(typed) if "@" in typed else ()
         for name in (file.attachment.name for file in files if file.secret):

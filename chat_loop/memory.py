@@ -19,7 +19,6 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.config import Config, Paths
 from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
 from chat_loop.events import Event, Warned
 from chat_loop.sessions.escape import visible
@@ -98,21 +97,6 @@ class Memory(Struct, frozen=True, kw_only=True):
     left_out: tuple[int, ...] = ()
     problem: str = ""
     files: tuple[MemoryFile, ...] = ()
-
-
-def find_location(config: Config, paths: Paths, window: int) -> MemoryLocation | None:
-    """Return where a run with this window looks for its memory; None when it is disabled."""
-    if not config.memory.enabled:
-        return None
-    try:
-        directory = Path.cwd()
-    except OSError:  # it was removed
-        directory = paths.data
-    home = Path(os.path.expanduser("~"))  # noqa: PTH111 - Path.home raises
-    limit = config.memory.max_tokens
-    return MemoryLocation(
-        directory=directory, home=home, data=paths.data, max_tokens=limit, window=window
-    )
 
 
 class ProjectMemory:
@@ -239,25 +223,19 @@ class ProjectMemory:
 
     def save(self, path: Path, fact: str) -> str:
         """Add a fact, and return what was done in a sentence. Raises ChatLoopError."""
-        where = self.place.display_path(path)
-        if not self.add(path, fact):
-            return f"That is in {where} already."
-        number = len(self.state.facts)
-        left_out = f" It does not fit: the memory holds {self.place.room:,} tokens (/memory)."
-        left_out = left_out if number - 1 in self.state.left_out else ""
-        return f"Saved in {where} ({plural(number, 'fact')}).{left_out}"
-
-    def add(self, path: Path, fact: str) -> bool:
-        """Add a fact; return False when the file has it already. Raises ChatLoopError."""
-        added = False
 
         def edit(text: str) -> str:
-            nonlocal added
-            added = all(fact_key(other.text) != fact_key(fact) for other in find_facts(text))
-            return add_fact(text or _NEW, fact) if added else text
+            if fact_key(fact) in (fact_key(other.text) for other in find_facts(text)):
+                return text
+            return add_fact(text or _NEW, fact)
 
-        self._change(path, edit)
-        return added
+        where = self.place.display_path(path)
+        if not self._change(path, edit):
+            return f"That is in {where} already."
+        number, left_out = len(self.state.facts), ""
+        if number - 1 in self.state.left_out:
+            left_out = f" It does not fit: the memory holds {self.place.room:,} tokens (/memory)."
+        return f"Saved in {where} ({plural(number, 'fact')}).{left_out}"
 
     def remove(self, number: int) -> None:
         """Remove fact `number` of those seen, wherever it stands now. Raises ChatLoopError."""
@@ -270,9 +248,9 @@ class ProjectMemory:
 
         self._change(self.state.path, edit)
 
-    def _change(self, path: Path, edit: Callable[[str], str]) -> None:
-        """Replace the file's text by what `edit` returns for it, `""` without a file. A crash
-        leaves the old file or the new one. Raises ChatLoopError, with the file as it was.
+    def _change(self, path: Path, edit: Callable[[str], str]) -> bool:
+        """Replace the file's text, `""` without a file, by what `edit` returns; return False when
+        it stays. A crash leaves the old file or the new one. Raises ChatLoopError.
         """
         checksum = zlib.crc32(os.fsencode(os.path.realpath(path)))  # files may share a lock
         try:
@@ -300,6 +278,7 @@ class ProjectMemory:
             message = f"{path} cannot be written: {os_reason(error)}. Nothing is changed."
             raise ChatLoopError(message) from error
         self.reload()
+        return after != before
 
 
 def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:

@@ -17,7 +17,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from chat_loop.config import Config, MemoryConfig, Paths, parse
+from chat_loop.config import MemoryConfig, parse
 from chat_loop.errors import ChatLoopError, ConfigError
 from chat_loop.events import Event, Warned
 from chat_loop.memory import (
@@ -31,11 +31,11 @@ from chat_loop.memory import (
     fact_block,
     fact_of,
     find_facts,
-    find_location,
     locate,
 )
 from chat_loop.sessions.files import Files
 from chat_loop.tokens import estimate
+from chat_loop.values import plural
 
 GOLDEN = Path(__file__).parent / "golden" / "memory"
 FACT = "Deploys happen on Tuesdays,\nnever on Fridays."
@@ -273,12 +273,15 @@ def test_the_users_own_counts_where_the_project_has_none(tmp_path: Path) -> None
 def test_a_new_file_explains_itself_and_is_private(tmp_path: Path) -> None:
     book = memory_of(tmp_path)
     path = book.target(project=True)
-    assert [book.add(path, fact) for fact in ("Oak, not pine.", "Two\nlines")] == [True, True]
+    for number, fact in enumerate(("Oak, not pine.", "Two\nlines"), 1):
+        assert book.save(path, fact) == f"Saved in ./MEMORY.md ({plural(number, 'fact')})."
     assert path.read_text("utf-8") == (GOLDEN / "new.md").read_text("utf-8")
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
     assert [entry.name for entry in path.parent.iterdir()] == ["MEMORY.md"]
     facts = ("OAK,  not pine.", "Three", "three")
-    assert [book.add(path, fact) for fact in facts] == [False, True, False]
+    repeated = "That is in ./MEMORY.md already."
+    said = [repeated, "Saved in ./MEMORY.md (3 facts).", repeated]
+    assert [book.save(path, fact) for fact in facts] == said
     assert book.state.facts == ("Oak, not pine.", "Two\nlines", "Three")
 
 
@@ -286,7 +289,7 @@ def test_an_existing_file_keeps_its_mode_and_its_bytes(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "\ufeff# A\r\n\r\n- café\r\n")
     path.chmod(0o644)
     book = memory_of(tmp_path)
-    assert book.add(path, "more")
+    assert book.save(path, "more").startswith("Saved")
     assert path.read_bytes() == "# A\r\n\r\n- café\r\n- more\r\n".encode()
     assert stat.S_IMODE(path.stat().st_mode) == 0o644
     assert book.state.facts == ("café", "more")
@@ -332,7 +335,7 @@ def test_what_is_no_memory_is_said_and_left_alone(tmp_path: Path, name: str) -> 
         book.target(project=True)
     assert caught.value.message == book.state.problem
     with pytest.raises(ChatLoopError):
-        book.add(path, "x")
+        book.save(path, "x")
     assert os.lstat(path) == before
 
 
@@ -364,7 +367,7 @@ def test_files_and_folders_that_may_not_be_read_or_written() -> None:
         path.chmod(0o444)
         book.reload()
         with pytest.raises(ChatLoopError) as caught:
-            book.add(path, "b")
+            book.save(path, "b")
         assert (
             caught.value.message
             == f"{path} cannot be written: it is write-protected. Nothing is changed."
@@ -392,7 +395,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
     book = ProjectMemory(place(tmp_path), lambda event: None, Full())
     with pytest.raises(ChatLoopError) as caught:
-        book.add(path, "b")
+        book.save(path, "b")
     assert (
         caught.value.message
         == f"{path} cannot be written: no space left on device. Nothing is changed."
@@ -404,7 +407,7 @@ def test_a_full_disk_leaves_the_file_as_it_was(tmp_path: Path) -> None:
 def test_a_file_that_would_grow_too_large_is_not_written(tmp_path: Path) -> None:
     path = written(tmp_path / "project" / "MEMORY.md", "- a\n")
     with pytest.raises(ChatLoopError, match="would be larger than 256 KB: nothing is written"):
-        memory_of(tmp_path).add(path, "x" * MAX_BYTES)
+        memory_of(tmp_path).save(path, "x" * MAX_BYTES)
     assert path.read_text("utf-8") == "- a\n"
 
 
@@ -417,7 +420,7 @@ project, data = folder / "project", folder / "data"
 place = MemoryLocation(directory=project, home=folder, data=data, max_tokens=1500)
 book = ProjectMemory(place, lambda event: None)
 for number in range(25):
-    book.add(place.directory / "MEMORY.md", f"{name} {number}")
+    book.save(place.directory / "MEMORY.md", f"{name} {number}")
     if number % 5 == 4:
         book.remove(book.state.facts.index(f"{name} {number}"))
 """
@@ -483,36 +486,10 @@ def test_paths_are_said_as_the_user_would(tmp_path: Path) -> None:
     assert where.display_path(Path("/elsewhere/MEMORY.md")) == "/elsewhere/MEMORY.md"
 
 
-def test_the_config_decides_the_room_and_whether_there_is_a_memory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
-    found = find_location(Config(), paths, 128_000)
-    assert found is not None
-    assert (found.directory, found.own, found.room) == (
-        tmp_path,
-        tmp_path / "data" / "MEMORY.md",
-        1500,
-    )
-    small = find_location(Config(), paths, 3072)
-    assert small is not None
-    assert small.room == 614
-    assert find_location(Config(memory=MemoryConfig(enabled=False)), paths, 128_000) is None
+def test_the_config_and_the_window_decide_the_room() -> None:
+    here = Path("/here")
+    large = MemoryLocation(directory=here, home=here, data=here, max_tokens=1500)
+    assert (large.room, replace(large, window=3072).room) == (1500, 614)
     assert parse(b"memory: {max_tokens: 400}", "c").memory == MemoryConfig(max_tokens=400)
     with pytest.raises(ConfigError, match=r"c: memory\.max_tokens: expected `int` >= 100\."):
         parse(b"memory: {max_tokens: 5}", "c")
-
-
-def test_a_working_directory_that_is_gone_leaves_the_users_own(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    gone = tmp_path / "gone"
-    gone.mkdir()
-    monkeypatch.chdir(gone)
-    gone.rmdir()
-    paths = Paths(tmp_path / "config.yaml", tmp_path / "data")
-    written(tmp_path / "data" / "MEMORY.md", "- Mine.\n")
-    found = find_location(Config(), paths, 128_000)
-    assert found is not None
-    assert ProjectMemory(found, lambda event: None).state.facts == ("Mine.",)

@@ -11,7 +11,6 @@ import os
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
-from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 import anyio
@@ -175,11 +174,13 @@ class McpConnection:
                     limit = {}  # before mcp 2.3
                 transport = streamable_http_client(config.url, http_client=http, **limit)
             else:
+                # Path.expanduser fails without a home
+                command, folder = map(os.path.expanduser, (config.command, config.cwd))
                 process = StdioServerParameters(
-                    command=_expand_home(config.command),
+                    command=command,
                     args=list(config.args),
                     env=expand_variables(config.env, self._environment),
-                    cwd=_expand_home(config.cwd) or None,
+                    cwd=folder or None,
                     encoding=_BOUNDED_LINES,
                 )
                 errlog = cast(TextIO, stderr)  # only its descriptor is used
@@ -226,10 +227,6 @@ class McpConnection:
                     if len(body) > MAX_MESSAGE:
                         raise httpx2.ReadError(TOO_LARGE)
             response.stream = httpx2.ByteStream(bytes(body))
-
-
-def _expand_home(path: str) -> str:
-    return str(Path(path).expanduser()) if path.startswith("~") else path
 
 
 _BOUNDED_LINES = "utf_8_bounded_lines"  # of stdio: the SDK limits no line, but takes any decoder

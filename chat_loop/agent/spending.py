@@ -65,7 +65,8 @@ class Spending:
                 self._day.spent = self._spent_since(now.replace(hour=0, minute=0, second=0))
         price = self._cost(model, usage)
         limits = (self._session, self._day) if price else ()
-        return price, [one for one in limits if one.spent + (price or 0) > one.step * one.steps]
+        cost = price or 0.0
+        return price, [limit for limit in limits if limit.spent + cost > limit.step * limit.steps]
 
     async def allow(
         self, provider: Provider, usage: Usage, confirm: Confirm | None
@@ -118,6 +119,7 @@ def expected_usage(request: Request) -> Usage:
     texts = [request.system, *(message.whole for message in request.messages)]
     texts += [f"{tool.description} {tool.parameters}" for tool in request.tools]
     images = (image for message in request.messages for image in message.images)
-    tokens = sum(map(estimate, texts)) + sum(image_tokens(one.width, one.height) for one in images)
+    tokens = sum(map(estimate, texts))
+    tokens += sum(image_tokens(image.width, image.height) for image in images)
     output = min(request.max_tokens or REPLY_TOKENS, REPLY_TOKENS)
     return Usage(input=tokens, output=output, estimated=True)

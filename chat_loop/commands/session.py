@@ -198,7 +198,7 @@ async def clear(chat: Chat, argument: str) -> None:
 @registry.command("rename [NAME]", "Sessions")
 async def rename(chat: Chat, argument: str) -> None:
     """Name this conversation; without NAME, go back to the automatic name."""
-    chat.conversation.rename(naming.validate_name(argument))
+    chat.conversation.describe(name=naming.validate_name(argument))
     name = naming.name_of(chat.conversation.session)
     how = f"is named “{name}”" if name else "will be named after its first words"
     _show_change(chat, f"This conversation {how}.")
@@ -226,7 +226,7 @@ def _tags_in(argument: str) -> list[str]:
 
 def _set_tags(chat: Chat, tags: tuple[str, ...]) -> None:
     if tags != chat.conversation.session.tags:
-        chat.conversation.tag(tags)
+        chat.conversation.describe(tags=tags)
     _show_change(chat, f"Tags: {' '.join(f'#{tag}' for tag in tags)}" if tags else "No tags.")
 
 

@@ -184,21 +184,16 @@ def query_message(text: str, attached: Sequence[Attachment]) -> Message:
         return Message("user", text)
     whole = "".join(file.text for file in attached).encode("utf-8", "surrogatepass")
     fence = f"==== {sha256(whole).hexdigest()[:32]} ===="
-    texts = []
+    texts, images = [], []
     for file in attached:
+        about, name = attached_text(file), encode_line(file.name)
         if file.is_image:
-            texts.append(f"{attached_text(file)}.")
+            texts.append(f"{about}.")
+            images.append(Image(name, file.media, file.width, file.height, file.file))
         else:
             body = file.text if file.text.endswith("\n") else f"{file.text}\n"
-            texts.append(
-                f"{attached_text(file)}, between two lines {fence}\n{fence}\n{body}{fence}"
-            )
-    images = tuple(
-        Image(encode_line(file.name), file.media, file.width, file.height, file.file)
-        for file in attached
-        if file.is_image
-    )
-    return Message("user", "\n\n".join(filter(None, (*texts, text))), images=images)
+            texts.append(f"{about}, between two lines {fence}\n{fence}\n{body}{fence}")
+    return Message("user", "\n\n".join(filter(None, (*texts, text))), images=tuple(images))
 
 
 def attached_text(file: Attachment) -> str:
@@ -266,12 +261,11 @@ def shorten_block(text: str, limit: int, count: Count) -> str:
     """Return a block in at most `limit` tokens; key facts go first, and the oldest first."""
     if count(text) <= limit:
         return text
-    summary = summary_block.parse(text)
+    summary, render = summary_block.parse(text), summary_block.render
     for name in ("key_facts", "topics", "tools", "files", "pending", "decisions"):
         items: tuple[str, ...] = getattr(summary, name)
         shorter = [replace(summary, **{name: items[cut:]}) for cut in range(len(items) + 1)]
-        fits = bisect_left(
-            shorter, True, hi=len(items), key=lambda one: count(summary_block.render(one)) <= limit
-        )
+        # from the longest to the shortest: the first one that fits
+        fits = bisect_left(shorter, -limit, hi=len(items), key=lambda short: -count(render(short)))
         summary = shorter[fits]
-    return summary_block.render(summary)
+    return render(summary)

@@ -165,10 +165,16 @@ class Compaction:
         while self._task is not None:
             await asyncio.wait({self._task})
 
-    def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
-        """Begin the summary of the first `end` of a thread's fresh exchanges, in the background."""
-        self._deliver_to = None
-        self._task = asyncio.ensure_future(self._summarize(thread, end, idle=idle))
+    async def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
+        """Begin the summary of the first `end` of a thread's fresh exchanges in the background, or
+        continue it when much is new.
+        """
+        done = len(self.prepared(thread.fresh).covered)
+        new = await self._conversation.meter.size(thread.fresh[done:end])
+        enough = new >= PREPARED_TOKENS or (end and not done and not idle)
+        if enough and self._failures < MAX_FAILURES:
+            self._deliver_to = None
+            self._task = asyncio.ensure_future(self._summarize(thread, end, idle=idle))
 
     async def _summarize(self, thread: Thread, end: int, *, idle: bool) -> None:
         """Have the model summarize what is not prepared yet, and show the cost if nobody waits."""
@@ -209,7 +215,7 @@ class Compaction:
             return  # what alone is too long is refused, and the context stays as it is
         thread, used = conversation.thread, conversation.budget.used + waiting
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
-        full = limits.max_messages and messages >= limits.max_messages
+        full = 0 < limits.max_messages <= messages
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
         if share < 1 or (used < self._not_below and not full):
             return
@@ -241,31 +247,21 @@ class Compaction:
         conversation, limits = self._conversation, self._conversation.options.limits
         if not (limits.enabled and conversation.options.use_ai_summary):
             return
-        if self._failures >= MAX_FAILURES:
-            return
         thread, used = conversation.thread, conversation.budget.used
         messages = budget.messages_in(thread.exchanges) if limits.max_messages else 0
         share = budget.nearest_limit(used, messages, conversation.window, limits)[0]
-        if share < budget.EARLY or used < self._not_below or self._task:
-            return
-        plan = await asyncio.to_thread(self._plan, thread, used, max(1, int(used / share - used)))
-        span = thread.uncovered(plan.compact)
-        done = len(self.prepared(thread.fresh).covered)
-        new = await conversation.meter.size(span[done:])
-        if span and (not done or new >= PREPARED_TOKENS):
-            self._prepare(thread, len(span))
+        if share >= budget.EARLY and used >= self._not_below and not self._task:
+            ahead = max(1, int(used / share - used))
+            plan = await asyncio.to_thread(self._plan, thread, used, ahead)
+            await self._prepare(thread, len(thread.uncovered(plan.compact)))
 
     async def prepare_exit(self) -> None:
         """Begin the summary of the exit, unless little is new or a compaction is near."""
-        conversation, limits = self._conversation, self._conversation.options.limits
-        if conversation.on_exit == "later" or self._task or self._failures >= MAX_FAILURES:
-            return
-        thread, used = conversation.thread, conversation.budget.used
-        if limits.enabled and used >= budget.EARLY * conversation.trigger:
-            return
-        done = len(self.prepared(thread.fresh).covered)
-        if await conversation.meter.size(thread.fresh[done:]) >= PREPARED_TOKENS:
-            self._prepare(thread, len(thread.fresh), idle=True)
+        conversation, thread = self._conversation, self._conversation.thread
+        near = conversation.budget.used >= budget.EARLY * conversation.trigger
+        is_compacted = near and conversation.options.limits.enabled
+        if not (conversation.on_exit == "later" or self._task or is_compacted):
+            await self._prepare(thread, len(thread.fresh), idle=True)
 
     def _plan(self, thread: Thread, used: int | None = None, ahead: int = 0) -> Plan:
         """Return the plan for a context of `used` tokens; None: of a compaction asked for."""

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -345,18 +345,11 @@ class Conversation:
         """Remove a pin from later summary blocks."""
         self.add(records.Unpin(at=self.sessions.now(), text=text))
 
-    def rename(self, text: str) -> None:
-        """Name the conversation; an empty text restores the automatic name."""
+    def describe(self, **values: Any) -> None:
+        """Set the `name` of the conversation (empty: the automatic one) or its `tags`."""
         if self.live.is_empty and not self.live.header.parent:  # its header is not written yet
-            self.live.change_header(name=text)
-        for note in self.session.metadata_notes(self.sessions.now(), name=text):
-            self.add(note)
-
-    def tag(self, tags: Sequence[str]) -> None:
-        """Give the conversation exactly these tags."""
-        if self.live.is_empty and not self.live.header.parent:
-            self.live.change_header(tags=tuple(tags))
-        for note in self.session.metadata_notes(self.sessions.now(), tags=tags):
+            self.live.change_header(**values)
+        for note in self.session.metadata_notes(self.sessions.now(), **values):
             self.add(note)
 
     def last(self) -> Exchange:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import struct
 from struct import unpack_from
 
-from msgspec import Struct
-
 _STARTS = {
     b"\x89PNG\r\n\x1a\n": "image/png",
     b"\xff\xd8\xff": "image/jpeg",
@@ -22,38 +20,21 @@ _STARTS = {
 _PNG_END = b"IEND\xaeB`\x82"
 
 
-class ImageHeader(Struct, frozen=True):
-    """An image's media type, and its size in pixels."""
-
-    media: str
-    width: int
-    height: int
-
-
-class DamagedImage(Exception):
-    """Raised for a file that begins as an image but is truncated or malformed."""
-
-
-def media_type(head: bytes) -> str:
-    """Return the media type by a file's first 16 bytes; empty when it is no image."""
-    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+def media_type(data: bytes) -> str:
+    """Return the media type of an image by its first bytes; empty when it is none."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
         return "image/webp"
-    return next((media for start, media in _STARTS.items() if head.startswith(start)), "")
+    return next((media for start, media in _STARTS.items() if data.startswith(start)), "")
 
 
-def read_header(data: bytes) -> ImageHeader | None:
-    """Return the header of an image, or None. Raises DamagedImage when it is truncated."""
-    media = media_type(data[:16])
-    if not media:
-        return None
+def image_size(data: bytes) -> tuple[int, int]:
+    """Return the width and the height of an image, both 0 when it is truncated or malformed."""
     sizes = {"image/png": _png, "image/jpeg": _jpeg, "image/gif": _gif, "image/webp": _webp}
     try:
-        width, height, complete = sizes[media](data)
+        width, height, complete = sizes[media_type(data)](data)
     except struct.error:
-        raise DamagedImage from None
-    if not (width and height and complete):
-        raise DamagedImage
-    return ImageHeader(media, width, height)
+        return 0, 0
+    return (width, height) if width and height and complete else (0, 0)
 
 
 def _png(data: bytes) -> tuple[int, int, bool]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.conversation.image_headers import DamagedImage, media_type, read_header
+from chat_loop.conversation.image_headers import image_size, media_type
 from chat_loop.conversation.mentions import mentions
 from chat_loop.errors import UsageError, install_hint, os_reason
 from chat_loop.redact import redact_text
@@ -54,9 +54,8 @@ class QueryFile(Struct, frozen=True):
 
     def without_secrets(self) -> QueryFile:
         """Return the file with its keys and passwords redacted."""
-        if not self.secret:
-            return self
-        return QueryFile(replace(self.attachment, text=redact_text(self.attachment.text)))
+        text = redact_text(self.attachment.text)
+        return QueryFile(replace(self.attachment, text=text), self.data)
 
 
 def read_files(text: str) -> tuple[QueryFile, ...]:
@@ -95,27 +94,26 @@ def read(name: str, path: Path, directory: Path) -> QueryFile:
         else:
             data, status = read_part(real, MAX_PDF + 1)
             size = max(status.st_size, len(data))
-        media = PDF if data.startswith(b"%PDF-") else media_type(data) or "text/plain"
-        limit = {PDF: MAX_PDF, "text/plain": MAX_TEXT}.get(media, MAX_IMAGE)
-        if len(data) > limit:
-            text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."
-            raise UsageError(text, "Scale it down, or send a part of it.")
-        picture = read_header(data)
     except OSError as error:
         raise UsageError(f"{name} cannot be read: {os_reason(error)}.", AS_TEXT) from error
-    except DamagedImage:
-        problem = f"{name} is damaged: the image is cut off."
-        raise UsageError(problem, AS_TEXT) from None
+    media = PDF if data.startswith(b"%PDF-") else media_type(data) or "text/plain"
+    limit = {PDF: MAX_PDF, "text/plain": MAX_TEXT}.get(media, MAX_IMAGE)
+    if len(data) > limit:
+        text = f"{name} is too large: {size_text(size)}. The limit is {size_text(limit)}."
+        raise UsageError(text, "Scale it down, or send a part of it.")
     digest = sha256(data).hexdigest()
     file = Attachment(number=0, at=EPOCH, name=name, media=media, size=len(data), sha256=digest)
-    if picture is None:
+    if media in (PDF, "text/plain"):
         text = _pdf_text(name, data) if media == PDF else _decode(name, data)
         return QueryFile(replace(file, text=text), secret=redact_text(text) != text)
-    if max(picture.width, picture.height) > MAX_SIDE:
-        pixels = f"{picture.width:,} × {picture.height:,} pixels"
+    width, height = image_size(data)
+    if not width:
+        raise UsageError(f"{name} is damaged: the image is cut off.", AS_TEXT)
+    if max(width, height) > MAX_SIDE:
+        pixels = f"{width:,} × {height:,} pixels"
         text = f"{name} is too large: {pixels}. Models accept up to {MAX_SIDE:,} each way."
         raise UsageError(text, "Scale it down.")
-    return QueryFile(replace(file, width=picture.width, height=picture.height), data)
+    return QueryFile(replace(file, width=width, height=height), data)
 
 
 def _listing(name: str, folder: Path) -> str:

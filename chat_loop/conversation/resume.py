@@ -223,11 +223,7 @@ class ChildPlanner:
         return summary, ()
 
     def _seal(
-        self,
-        loaded: LoadedSession,
-        reason: records.SealReason,
-        summary: Summary,
-        outcome: Outcome,
+        self, loaded: LoadedSession, reason: records.SealReason, summary: Summary, outcome: Outcome
     ) -> Seal:
         """Write a late summary into its session; return the seal."""
         before = loaded.session.seal

@@ -1,12 +1,8 @@
 """Redact secrets from text that leaves the transcript: for a summary, a log, an index, an export.
 
-Three kinds of evidence count: the program's own keys (`keys_from`); the shape of a value or of the
-header around it, such as tokens of known services, private keys, cards and `Authorization: …`; and
-a name beside it, as in `password = …`. There is no rule for "looks random" alone: it would take
-hashes, ids and images away from a conversation about code.
-
-The rules stand in `patterns.toml`. Every step is linear in the text: a pattern either reads ahead a
-bounded number of characters, or it is a possessive run that is read once.
+Evidence is one of the program's own keys (`keys_from`), the shape of a value or of the header
+around it, and a name beside it, as in `password = …`. Looking random is none: hashes and ids do,
+too. The rules stand in `patterns.toml`; every pattern takes linear time.
 """
 
 from __future__ import annotations
@@ -74,14 +70,10 @@ def keys_from(source: Callable[[], Iterable[str]]) -> None:
     which servers without keys accept, stay.
     """
 
-    def keys() -> frozenset[str]:
-        return frozenset(
-            key
-            for key in source()
-            if len(key) >= 12 and not (key.isalpha() and (key.isupper() or key[1:].islower()))
-        )
+    def is_plain(key: str) -> bool:
+        return len(key) < 12 or (key.isalpha() and (key.isupper() or key[1:].islower()))
 
-    _own_keys[:] = [cache(keys)]
+    _own_keys[:] = [cache(lambda: frozenset(key for key in source() if not is_plain(key)))]
 
 
 def find_secrets(text: str) -> list[Secret]:
@@ -96,7 +88,7 @@ def find_secrets(text: str) -> list[Secret]:
     for kind, anchors, pattern, is_secret in _rules():
         source = lowered if kind in _FOLDED else text
         if any(anchor in source for anchor in anchors):
-            for match in _regex(pattern).finditer(source):
+            for match in re.finditer(pattern, source):
                 start, end = match.span(match.lastindex or 0)
                 value = text[start:end].rstrip(".")
                 if is_secret(value):
@@ -109,10 +101,6 @@ def find_secrets(text: str) -> list[Secret]:
         else:
             merged.append(secret)
     return merged
-
-
-_regex = cache(re.compile)
-"""Compiles a pattern when it is first used: all of them would delay the first query by 12 ms."""
 
 
 @cache
@@ -137,9 +125,6 @@ def _has(name: str, text: str) -> bool:
     return _compiled(name).search(text) is not None
 
 
-# Shapes: values that show what they are, and headers and addresses that hold them
-
-
 _Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
 """A kind, the texts one of which stands in such a secret, the pattern, whose last group is the
 value (without a group all of it), and the judge of a value.
@@ -149,7 +134,7 @@ _FOLDED = ("authorization", "password")  # the kinds whose patterns are for smal
 
 @cache
 def _rules() -> tuple[_Rule, ...]:
-    """Read the rules when the first text is redacted."""
+    """Read the rules of values that show what they are; each pattern is compiled when needed."""
     data = _data()
     rules: list[_Rule] = []
     for kind, sign, least, listed in data["tokens"]["rows"]:
@@ -195,11 +180,6 @@ _JUDGES: dict[str, Callable[[str], bool]] = {
 }
 
 
-# Names: values beside the name of a secret
-# A name alone proves nothing: most values beside such names in a conversation about code are calls,
-# variables, types and placeholders. The value decides, and how strictly depends on who makes it
-# (people choose passwords, machines make tokens) and on how it is joined to the name.
-
 _Joint = Literal["quoted", "tight", "loose"]
 """The ways a value is joined to its name, from the surest on: `x = "…"`; `X=…`, or `X: …` and
 nothing more in the line; anything else, such as `f(x, "…")`, `x = …` and "the x is …".
@@ -209,7 +189,9 @@ _OPENERS = {")": "(", "]": "[", "}": "{", ">": "<", "`": "`"}
 
 
 def _named(text: str, lowered: str) -> Iterator[Secret]:
-    """Yield the values that the name beside them tells."""
+    """Yield the secrets beside their name. Most such values are code or placeholders: the value
+    decides, and how strictly depends on who makes it and on how it is joined to the name.
+    """
     done = 0
     for match in _compiled("named").finditer(lowered):
         if match.start() < done or not _names_a_secret(text, lowered, match):
@@ -273,9 +255,6 @@ def _joint(lowered: str, match: re.Match[str]) -> _Joint | None:
     ends = match["colon"] and _compiled("line-end").match(lowered, match.end("bare"))
     tight = (ends and _has("label", before)) or match["tag"]
     return "tight" if tight or (match["tight"] and not _has("in-call", before)) else "loose"
-
-
-# Values: a secret, or a placeholder, code, a word, a text for people
 
 
 def _is_wordy(value: str, *, humped: bool = True) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -366,3 +367,17 @@ def test_one_question_has_the_memory_too(tmp_path: Path) -> None:
     assert left_out in crowded.stderr.decode()
     (tmp_path / "data" / "config.yaml").write_text("memory: {enabled: false}\n")
     assert run(tmp_path, "--trust-project", "-p", "Hello").stderr == b""
+
+
+def test_a_working_directory_that_is_gone_leaves_the_users_own(tmp_path: Path) -> None:
+    here = place(tmp_path).directory / "gone"
+    here.mkdir()
+    (tmp_path / "data").mkdir(exist_ok=True)
+    (tmp_path / "data" / "MEMORY.md").write_text(f"- {'many words ' * 999}\n", "utf-8")
+    program = f"{sys.executable} -m chat_loop --model scripted:echo -p Hello"
+    command = ["/bin/sh", "-c", f"rmdir {here} && exec {program}"]
+    ran = subprocess.run(
+        command, check=True, cwd=here, env=environment(tmp_path), capture_output=True
+    )
+    assert ran.stdout == b"You said: Hello\n"
+    assert b"1 fact left out: it is full" in ran.stderr

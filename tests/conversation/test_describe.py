@@ -113,9 +113,9 @@ TAIL = """\
 
 async def told(talk: Talk) -> None:
     await talk.conversation.ask("Which wood is hard?")
-    talk.conversation.rename("Wood for the kitchen")
-    talk.conversation.tag(["home", "wood"])
-    talk.conversation.tag(["wood"])
+    talk.conversation.describe(name="Wood for the kitchen")
+    talk.conversation.describe(tags=("home", "wood"))
+    talk.conversation.describe(tags=("wood",))
     await talk.conversation.ask("And soft?")
     await talk.conversation.undo()
 
@@ -142,8 +142,8 @@ def test_a_session_that_is_named_tagged_and_undone_is_this_file(tmp_path: Path) 
 
 def test_what_is_named_before_its_first_word_has_it_in_the_header(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "Oak.")
-    talk.conversation.rename("Wood")
-    talk.conversation.tag(["b", "a"])
+    talk.conversation.describe(name="Wood")
+    talk.conversation.describe(tags=("b", "a"))
     assert not list(tmp_path.iterdir())
     asyncio.run(talk.conversation.ask("Which wood is hard?"))
     assert talk.text == f"{HEAD}\n**Name:** Wood\n\n**Tags:** b, a\n<!-- chat:end -->\n{FIRST}"
@@ -337,12 +337,12 @@ def test_a_child_is_called_and_tagged_as_its_parent(tmp_path: Path) -> None:
 
     async def run() -> None:
         await talk.conversation.ask("Which wood is hard?")
-        talk.conversation.rename("Wood")
-        talk.conversation.tag(["home"])
+        talk.conversation.describe(name="Wood")
+        talk.conversation.describe(tags=("home",))
         assert await talk.conversation.compact()
         header = talk.conversation.session.header
         assert (header.name, header.title, header.tags) == ("Wood", "Greetings", ("home",))
-        talk.conversation.rename("")
+        talk.conversation.describe(name="")
         assert name_of(talk.conversation.session) == "Greetings"
         talk.conversation.close()
 

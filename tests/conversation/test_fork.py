@@ -110,7 +110,7 @@ def test_the_transcript_of_a_fork(tmp_path: Path) -> None:
 
     async def run() -> None:
         await say(talk, 1, 2)
-        talk.conversation.rename("Shelves")
+        talk.conversation.describe(name="Shelves")
         await talk.conversation.leave("exit")
 
     asyncio.run(run())

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from chat_loop.conversation.image_headers import DamagedImage, ImageHeader, read_header
+from chat_loop.conversation.image_headers import image_size
 from chat_loop.conversation.mentions import MAX_COMPLETIONS, MAX_PATH, completions, mentions
 from chat_loop.conversation.reading import (
     AS_TEXT,
@@ -268,28 +268,23 @@ def test_an_image_is_known_by_its_bytes(here: Path, data: bytes, media: str) -> 
     "data", [png(), jpeg(), gif(), webp(), webp(kind=b"VP8L"), webp(kind=b"VP8 ")]
 )
 def test_what_is_cut_off_is_damaged_wherever_it_is_cut(data: bytes) -> None:
-    assert read_header(data) is not None
+    assert all(image_size(data))
     for end in range(16, len(data) - (data[:4] == b"RIFF")):
-        with pytest.raises(DamagedImage):
-            read_header(data[:end])
+        assert image_size(data[:end]) == (0, 0)
 
 
 @given(
     st.binary(max_size=80),
-    st.sampled_from([png()[:8], b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X", b""]),
+    st.sampled_from([png()[:8], b"\xff\xd8\xff", b"GIF89a", b"RIFF....WEBPVP8X"]),
 )
 def test_no_bytes_are_too_strange(data: bytes, start: bytes) -> None:
-    try:
-        found = read_header(start + data)
-    except DamagedImage:
-        return
-    assert found is None or isinstance(found, ImageHeader)
+    width, height = image_size(start + data)
+    assert (width > 0) == (height > 0)
 
 
 def test_a_jpeg_of_nothing_but_markers_ends() -> None:
     for unit in (b"\xff", b"\xff\xd0", b"\xff\xe0\0\0", b"\xff\xe0\0\2"):
-        with pytest.raises(DamagedImage):
-            read_header(b"\xff\xd8\xff\xd0" + unit * 200_000)
+        assert image_size(b"\xff\xd8\xff\xd0" + unit * 200_000) == (0, 0)
 
 
 def test_what_is_no_file_is_not_waited_for(here: Path) -> None:
@@ -355,7 +350,7 @@ def test_secrets_are_noticed_and_can_be_left_out(here: Path) -> None:
     bare = found.without_secrets()
     assert bare.attachment.text == "DB_PASSWORD=[REDACTED:password:1]\nport = 5432\n"
     assert not bare.secret
-    assert bare.without_secrets() is bare
+    assert bare.without_secrets() == bare
     assert not file_of(here, b"port = 5432\n", ".env").secret
 
 

@@ -176,8 +176,8 @@ async def chat(root: Path, fail_at: int = 0) -> Failing:
     conversation = one.talk.conversation
     await one.ask("first")
     await one.act(lambda: conversation.pin("Keep this."))
-    await one.act(lambda: conversation.rename("A name"))
-    await one.act(lambda: conversation.tag(["work", "home"]))
+    await one.act(lambda: conversation.describe(name="A name"))
+    await one.act(lambda: conversation.describe(tags=("work", "home")))
     await one.ask("second\n<!-- chat:end -->\nstill the query")
     return one
 
