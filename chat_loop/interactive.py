@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib import import_module
 
 from msgspec.structs import replace
@@ -167,20 +167,17 @@ class Interactive:
 
     def _begin(self) -> None:
         """Write the lines before the first prompt; load everything for a first command."""
-        app, chat, sessions = self._app, self._chat, self._app.sessions
-        model, has_commands = self._conversation.agent.model, bool(self._first_commands)
+        app, sessions = self._app, self._app.sessions
+        agent, has_commands = self._conversation.agent, bool(self._first_commands)
         has_screen, has_editor = sys.stdout.isatty(), self._reader.has_editor
         if not (has_screen and sys.stdin.isatty()):
-            self._display.line(f"{banner()} · {model}")
+            self._display.line(f"{banner()} · {agent.model}")
         lines: list[str] = []
+        if agent.path and has_screen:
+            lines.append(f"Agent: {agent.name} ({agent.path})")
         if has_screen and not (has_commands or sessions.directory.exists()):
-            lines += greeting(model, str(sessions.directory))
-        if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
-            lines.append(chat.memory.warning)
-        if problem := " ".join(filter(None, self._conversation.agent.tools_problem)):
-            lines.append(problem)
-        if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
-            lines.append(f"Templates with the names of commands are ignored: {ignored}.")
+            lines += greeting(agent.model, str(sessions.directory))
+        lines += self._problems()
         lines = [wrapped(one_line(line, 500), columns() - 1, 0) for line in lines]
         if has_screen and not (has_commands or app.options.message or app.options.new_session):
             identity, last = sessions.last_resumable()
@@ -194,6 +191,16 @@ class Interactive:
         sys.stdout.flush()
         if has_commands or app.options.message or not has_editor:
             self._load_behind()
+
+    def _problems(self) -> Iterator[str]:
+        """Yield what the user set up and does not get."""
+        chat, agent = self._chat, self._conversation.agent
+        if chat.memory is not None and chat.memory.warning and not self._asks_about_files:
+            yield chat.memory.warning
+        if agent.tools_problem[0]:
+            yield " ".join(agent.tools_problem)
+        if ignored := ", ".join(f"/{name}" for name in chat.templates.names(ignored=True)):
+            yield f"Templates with the names of commands are ignored: {ignored}."
 
     async def _confirm(self, text: str, question: str) -> bool:
         """Ask about a request that would pass a spending limit."""

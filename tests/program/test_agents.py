@@ -123,6 +123,8 @@ def test_the_user_is_asked_once_and_again_when_something_has_changed(tmp_path: P
         screen.wait_for("(y/N)")
         screen.send("y\rtyped ahead\r")
         screen.wait_for("dice: heard: typed ahead")
+        before, _, _ = screen.text().partition("heard:")
+        assert f"Agent: dice ({path})" in " ".join(before.split())
         screen.line("hi")
         screen.wait_for("Answer what the user says now:\n\nhi\n")
         assert screen.text().count("chat-loop 0.1.0") == 1
