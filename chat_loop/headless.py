@@ -26,8 +26,7 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
 SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
-INCOMPLETE = 3
-"""The exit code of a run with an incomplete reply."""
+INCOMPLETE = 3  # the exit code of a run with an incomplete reply
 INCOMPLETE_STOPS = {
     "length": (
         "The reply was cut off at the token limit.",
@@ -42,8 +41,7 @@ INCOMPLETE_STOPS = {
 MAX_SAFE_QUESTION = 2_000
 """Characters of a question that every window takes; for a longer one the window is looked up."""
 LARGEST_INPUT = 64 << 20
-STDIN = "-"
-"""The question that stands for standard input."""
+STDIN = "-"  # the question that stands for standard input
 
 
 def run(app: App) -> int:
@@ -80,8 +78,7 @@ class Run:
         self._put, self._end = reply_writers(theme, wraps=look.wrap == "words")
         self._started = self._after_tools = False
         """The reply has begun; its next words follow a tool call, as a paragraph of their own."""
-        self._stop = ""
-        """The stop reason of the last reply."""
+        self._stop = ""  # the stop reason of the last reply
         self._saved = True
         self._tools_stopped = self._pipe_closed = False
         self._output_error: errors.OutputError | None = None

@@ -43,8 +43,7 @@ from chat_loop.loop import ChatLoop
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import Usage, when_text
 
-TERMINAL_GONE = 129
-"""The exit code when the terminal cannot be written to, as after SIGHUP."""
+TERMINAL_GONE = 129  # the exit code when the terminal cannot be written to, as after SIGHUP
 SWITCH_SECONDS = 0.0005
 """How long the loader may delay the echo of a key at a time; Python's 5 ms add up."""
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
     from chat_loop.conversation.reading import QueryFile
 
 T = TypeVar("T")
-IDLE_SECONDS = 60.0
-"""The time without a key after which the summary of the exit is prepared."""
+IDLE_SECONDS = 60.0  # the time without a key after which the summary of the exit is prepared
 
 
 class ChatLoop:
@@ -38,12 +37,10 @@ class ChatLoop:
     def __init__(self, chat: Chat) -> None:
         self.chat = chat
         self._display, self._reader = chat.display, chat.reader
-        self._warned = 0.0
-        """The share of the window that was last warned of."""
+        self._warned = 0.0  # the share of the window that was last warned of
         self._work: asyncio.Future[Any] | None = None
         self._cancelled = self._quits = False
-        self._failed = False
-        """What nobody was there to decide about could not be done."""
+        self._failed = False  # what nobody was there to decide about could not be done
 
     async def run(self, *lines: str, message: str = "", chooses: bool = False) -> int:
         """Loop until exit, Ctrl-D or the end of input; return the exit code. Begin with `lines`,

@@ -13,10 +13,8 @@ from typing import Any, NoReturn
 from chat_loop import __version__
 from chat_loop.errors import UsageError
 
-LAST = "last"
-"""The value of `--continue`."""
-BROWSE = "browse"
-"""The value of `--resume` alone: the user chooses."""
+LAST = "last"  # the value of `--continue`
+BROWSE = "browse"  # the value of `--resume` alone: the user chooses
 SHELLS = ("bash", "zsh", "fish")
 HELP = {"-h", "--help"}
 COMMANDS = ("sessions", "mcp", "agents", "models", "providers", "doctor", "tour", "completion")

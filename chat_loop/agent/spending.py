@@ -20,11 +20,9 @@ from chat_loop.sessions.records import ModelChange, Reply
 from chat_loop.tokens import estimate, image_tokens
 from chat_loop.values import Request, Usage, dollars_text
 
-REPLY_TOKENS = 1_000
-"""The expected length of a reply, unless less is asked for."""
+REPLY_TOKENS = 1_000  # the expected length of a reply, unless less is asked for
 
-Confirm = Callable[[str, str], Awaitable[bool]]
-"""Asks the user, given a sentence and a question."""
+Confirm = Callable[[str, str], Awaitable[bool]]  # asks the user, given a sentence and a question
 
 
 class Limit(Struct):

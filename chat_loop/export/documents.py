@@ -139,11 +139,9 @@ def read_json(data: bytes, complaints: list[str]) -> tuple[list[Session], dict[s
             complaints.append(f"Session {number}: {unknown} entries of unknown kinds are left out.")
     images: dict[str, bytes] = {}
     for name, text in document.images.items():
-        image = b""
         with contextlib.suppress(msgspec.ValidationError):
-            image = msgspec.convert(text, type=bytes)
-        if is_image(name, image):
-            images[name] = image
-        else:
-            complaints.append("An image is not what its name says; it is left out.")
+            if is_image(name, data := msgspec.convert(text, type=bytes)):
+                images[name] = data
+    lost = len(document.images) - len(images)
+    complaints += ["An image is not what its name says; it is left out."] * lost
     return sessions, images

@@ -59,13 +59,8 @@ class Importer:
 
     def add_path(self, path: Path) -> None:
         """Read a file, or every `*.md` in a folder; what cannot be read is a complaint."""
-        before = len(self.sessions)
-        try:
-            is_folder = path.is_dir()
-            files = sorted(path.glob("*.md")) if is_folder else [path.resolve(strict=True)]
-        except OSError as error:
-            self.complaints.append(f"{path} cannot be read: {os_reason(error)}.")
-            return
+        before, is_folder = len(self.sessions), os.path.isdir(path)  # noqa: PTH112
+        files = sorted(path.glob("*.md")) if is_folder else [Path(os.path.realpath(path))]
         if not files:
             self._complain(path.name, ["The folder has no .md files."])
         for file in files:

@@ -12,8 +12,7 @@ from chat_loop.errors import SessionError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import ID_PATTERN, Session
 
-ALL = sys.maxsize
-"""The number of the last query of a session that belongs to a conversation as a whole."""
+ALL = sys.maxsize  # the last query of a session that belongs to a conversation as a whole
 
 
 class Link(Struct, frozen=True, gc=False, array_like=True):
@@ -22,8 +21,7 @@ class Link(Struct, frozen=True, gc=False, array_like=True):
     id: str
     parent: str = ""
     merged: str = ""
-    until: str = ""
-    """The reference of the last query of its parent that it continues; empty: all of them."""
+    until: str = ""  # the reference of the last query of its parent that it continues; empty: all
     queries: int | None = None
     mode: str = ""
     answered: bool = True

@@ -167,7 +167,7 @@ class SessionManager:
                 )
             return append_seal(data, parsed, seal)
 
-        self._change(loaded.path, change)
+        self._change(loaded, change)
 
     def lock_summary(self, identity: str) -> Lock:
         """Take the lock for the process that makes the summary of an ended session. Raises
@@ -181,14 +181,13 @@ class SessionManager:
         """Name or tag a stored session; None changes nothing. Raises UsageError, SessionError."""
         name = None if name is None else validate_name(name)
         tags = None if tags is None else tuple(dict.fromkeys(map(validate_tag, tags)))
-        loaded.check_sealable()
         now = self.now()
-        self._change(
-            loaded.path, lambda data, parsed: change_metadata(data, parsed, now, name, tags)
-        )
+        self._change(loaded, lambda data, parsed: change_metadata(data, parsed, now, name, tags))
 
-    def _change(self, path: Path, change: Callable[[bytes, Parsed], bytes]) -> None:
+    def _change(self, loaded: LoadedSession, change: Callable[[bytes, Parsed], bytes]) -> None:
         """Replace the file of a session that has ended."""
+        loaded.check_sealable()
+        path = loaded.path
         if not self._saves:
             return
         try:

@@ -96,8 +96,7 @@ _KEYS = {
     "source": "summary",
 }
 """The attributes with another name in markers."""
-_ALWAYS_WRITTEN = {"input", "output", "why", "stop"}
-"""The attributes that are written with their default, too."""
+_ALWAYS_WRITTEN = {"input", "output", "why", "stop"}  # also with their default
 _PATTERNS = {
     "grandparent": records.ID_PATTERN,
     "merged": records.ID_PATTERN,

@@ -21,13 +21,11 @@ SHORT = 1 << 19  # a file up to this many bytes is read whole rather than at its
 _HEAD = 8192
 _LONG_HEAD = 1 << 18
 _TAIL = 1 << 16
-_LONGEST_TAIL = 8 << 20
 _WHOLE = 4 << 20  # an unsealed file up to this many bytes is read whole for its numbers
 _LARGEST_TIME = (1 << 63) - 1
 _QUERY = b"\n" + marker.PREFIX + b"query "
 _MARKER = b"\n" + marker.PREFIX
-_SAID = set(marker.KINDS) - {"name", "tag", "untag"}
-"""The records that count as use of the session: new names and tags do not."""
+_SAID = set(marker.KINDS) - {"name", "tag", "untag"}  # the records that count as use of the session
 
 
 class Stamp(NamedTuple):
@@ -58,10 +56,7 @@ def newest_first(directory: Path) -> list[Stamp]:
 
 def misnamed_files(directory: Path) -> list[str]:
     """Return the names of markdown files that are no session ids, such as conflict copies."""
-    try:
-        names = [name for name in os.listdir(directory) if name.endswith(".md")]  # noqa: PTH208
-    except OSError:
-        return []
+    names = (path.name for path in directory.glob("*.md"))
     return sorted(name for name in names if not ID_PATTERN.fullmatch(name[:-3]))
 
 
@@ -86,14 +81,13 @@ def row(path: Path, *, quick: bool = False) -> SessionRow:
         elif is_transcript(head):
             state = "damaged"
             tail = _read_at(file, max(0, size - _TAIL), _TAIL)
-            if _seal_in(tail) is None and size <= _WHOLE and not quick:
-                head = _read_at(file, 0)
-            session = parse(head).session
-            complete = session is not None and session.answered and first_words(session) != ""
-            if not complete and len(head) < min(size, _LONG_HEAD):
-                # a long header, restoration or query stands before what is missing
-                head = _read_at(file, 0, _LONG_HEAD)
+            is_counted = _seal_in(tail) is None and size <= _WHOLE and not quick
+            # a long header, restoration or query may stand before what is needed
+            for length in (_WHOLE,) if is_counted else (_HEAD, _LONG_HEAD):
+                head = _read_at(file, 0, length)
                 session = parse(head).session
+                if session is not None and session.answered and first_words(session):
+                    break
             if session is not None:
                 return row_of(session, path, tail, whole=size <= len(head))
         elif legacy.is_legacy(head):
@@ -182,26 +176,23 @@ def read_ends(path: Path, last: int = 1) -> Session | None:
         size = status.st_size
         head = file.read(_LONG_HEAD) if size > SHORT else b""
         end = head.find(_QUERY, head.find(_QUERY) + 1)
-        if head.count(_QUERY, 0, end + len(_QUERY)) < 2:
-            return None
-        seal = _seal_in(_read_at(file, size - _TAIL, _TAIL))
+        seal = _seal_in(_read_at(file, max(0, size - _TAIL), _TAIL))
         queries, tokens = (seal.number("queries"), seal.number("tokens")) if seal else (None, None)
-        length = _TAIL
-        while queries is not None and tokens is not None:
-            if length > _LONGEST_TAIL or size - length <= end:
-                return None
+        if end < 0 or queries is None or tokens is None:
+            return None
+        totals = Totals(queries=queries, session=Usage(input=tokens))
+        for length in (_TAIL, 4 * _TAIL, 16 * _TAIL, 64 * _TAIL):
+            if size - length <= end:
+                break
             tail = _read_at(file, size - length, length)
             parsed = parse(head[: end + 1] + tail[tail.find(_QUERY) + 1 :])
             session, count = parsed.session, tail.count(_QUERY)
-            if count and session is not None and not parsed.damage and session.seal is not None:
-                numbers = [entry.number for entry in session.entries if isinstance(entry, Query)][
-                    -count:
-                ]
-                active = {exchange.query.number for exchange in session.exchanges}
-                covers = session.seal.covers
-                is_enough = len(active.intersection(numbers)) >= max(1, last)
-                if is_enough and (covers is None or numbers[0] <= covers + 1):
-                    totals = Totals(queries=queries, session=Usage(input=tokens))
-                    return replace(session, partial_totals=totals) if session.seal.summary else None
-            length *= 4
+            if not count or parsed.damage or session is None or session.seal is None:
+                continue
+            sent = [entry for entry in session.entries if isinstance(entry, Query)][-count:]
+            numbers = {query.number for query in sent}
+            active = numbers.intersection(exchange.query.number for exchange in session.exchanges)
+            covers = session.seal.covers
+            if len(active) >= max(1, last) and (covers is None or sent[0].number <= covers + 1):
+                return replace(session, partial_totals=totals) if session.seal.summary else None
     return None

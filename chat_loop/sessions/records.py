@@ -23,8 +23,7 @@ IMAGE_FOLDER = "attachments"
 MINOR = 1  # the minor version of the file format that this program writes
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)  # the time of what has none
 ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
-REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")
-"""A place in a chain, `2.14`: query 14 of its second session."""
+REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")  # `2.14`: query 14 of a chain's second session
 TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
 
 SealReason = Literal["exit", "compact", "resume", "clear"]
@@ -223,8 +222,7 @@ class Seal(Struct, frozen=True, kw_only=True):
     summary: Summary | None = None
     usage: Usage | None = None
     seconds: float | None = None
-    covers: int | None = None
-    """The last query that the summary block covers; None when that is all of them."""
+    covers: int | None = None  # the last query that the summary block covers; None: all of them
     compaction: Compaction | None = None
 
 
@@ -422,8 +420,7 @@ class _Facts(Struct):
     usage_of_models: dict[str, Usage] = {}
     restoration: Restoration | None = None
     acknowledgment: Reply | None = None
-    settled: tuple[Exchange, ...] = ()
-    """The exchanges before the last one, once made, of the first `settled_entries` entries."""
+    settled: tuple[Exchange, ...] = ()  # the exchanges of the first `settled_entries` entries
     settled_entries: int = 0
 
     def add(self, entry: Entry) -> None:
@@ -524,8 +521,7 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     tags: tuple[str, ...] = ()
     depth: int = 1
     compacted: bool = False
-    until: str = ""
-    """The reference of its parent's last query that it goes on from; empty: the very last."""
+    until: str = ""  # the reference of its parent's last query that it continues; empty: all
     words: str = ""
     mode: str = ""
     answered: bool = True  # false when no reply ever came

@@ -253,7 +253,6 @@ class SessionActions:
         identity, seal = loaded.session.header.id, loaded.session.seal
         if seal is None or seal.summary is None:
             raise SessionError(f"Session {identity} has no summary.")
-        loaded.check_sealable()
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
         self.sessions.seal_stored(loaded, empty)
         out(f"The summary of {identity} is deleted; resuming the session makes a new one.\n")

@@ -338,7 +338,7 @@ def test_a_folder_is_read_file_by_file(tmp_path: Path) -> None:
 
 def test_a_path_that_is_not_there_or_empty(tmp_path: Path) -> None:
     missing = tmp_path / "missing.md"
-    complaint = f"{missing} cannot be read: no such file or directory."
+    complaint = "missing.md: It cannot be read: no such file or directory."
     assert imported(missing) == Imported(complaints=(complaint,))
     folder = tmp_path / "none"
     folder.mkdir()
