@@ -100,16 +100,6 @@ class IndexedSession(Struct, frozen=True, kw_only=True):
     items: str = ""
 
 
-class Stale(Struct, frozen=True):
-    """The files that are new or changed, newest first, and the ids of those that are gone."""
-
-    files: tuple[Stamp, ...]
-    gone: tuple[str, ...]
-
-    def __bool__(self) -> bool:
-        return bool(self.files or self.gone)
-
-
 def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
     """Check the index down to its pages; return how many of these files it lacks, None when there
     is no index. Raises IndexUnavailable.
@@ -119,7 +109,7 @@ def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
     with contextlib.closing(Index(directory)) as index:
         if index.ask("PRAGMA quick_check(1)") != [("ok",)]:
             raise index.damage()
-        return len(index.stale(files).files)
+        return len(index.stale(files)[0])
 
 
 def discard(directory: Path) -> bool:
@@ -182,12 +172,11 @@ class Index:
         """Return the error for an index with impossible content."""
         return _damage_error(self.path, _IMPOSSIBLE)
 
-    def stale(self, files: Sequence[Stamp]) -> Stale:
-        """Compare the index with the files in the folder."""
+    def stale(self, files: Sequence[Stamp]) -> tuple[list[Stamp], set[str]]:
+        """Return those of a folder's files that are new or changed, and the ids that are gone."""
         indexed = set(self.ask("SELECT changed, CAST(id AS TEXT), size FROM sessions"))
-        ids = {stamp.id for stamp in files}
-        gone = tuple(identity for _, identity, _ in indexed if identity not in ids)
-        return Stale(tuple(stamp for stamp in files if stamp not in indexed), gone)
+        gone = {identity for _, identity, _ in indexed}.difference(file.id for file in files)
+        return [file for file in files if file not in indexed], gone
 
     def links(self) -> dict[str, Link]:
         """Return the links of all sessions, last used first, undated last."""
@@ -244,10 +233,10 @@ class Index:
                     number = self._insert("exchanges", None, *place, content, exchange.at, texts)
                     self._insert("sentences (rowid, words)", number, exchange.lines)
 
-    def drop(self, ids: Sequence[str]) -> None:
+    def drop(self, ids: Iterable[str]) -> None:
         """Delete sessions, and the vectors of texts that are nowhere else."""
         with self.transaction(writes=True):
-            self._remove(ids)
+            self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
 
     def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:

@@ -149,7 +149,7 @@ class Library:
         from chat_loop.library import index, refresh
 
         memory = self._in_memory = self._in_memory or index.Index(self.directory, in_memory=True)
-        refresh.refresh(memory, memory.stale(files), rows_only=True, progress=self._progress)
+        refresh.refresh(memory, *memory.stale(files), rows_only=True, progress=self._progress)
         return question(memory)
 
     def _ask_folder(
@@ -168,20 +168,19 @@ class Library:
                 if rebuild and not self._count:
                     index.clear()
                 with index.transaction():
-                    stale = index.stale(files)
+                    stale, gone = index.stale(files)
                     # A file that was just read may have changed again: its session is there.
-                    ids = (file.id for file in stale.files)
-                    if not stale or (self._count and index.ids_where().issuperset(ids)):
+                    ids = (file.id for file in stale)
+                    if not (stale or gone) or (self._count and index.ids_where().issuperset(ids)):
                         return question(index)
-                size = sum(file.size for file in stale.files)
-                much = len(stale.files) > SOON_FILES or size > SOON_BYTES
+                much = len(stale) > SOON_FILES or sum(file.size for file in stale) > SOON_BYTES
                 if much and not patient:
-                    count = plural(len(stale.files), "changed session")
+                    count = plural(len(stale), "changed session")
                     raise IndexUnavailable(f"The index does not have {count} yet.")
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
-                progress = self._progress if much else None
-                self._count += refresh(index, stale, progress=progress)
+                refresh(index, stale, gone, progress=self._progress if much else None)
+                self._count += len(stale)
             except IndexUnavailable as error:
                 if self._index is not None:
                     self._index.close()

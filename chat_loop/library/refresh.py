@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from chat_loop.library.index import Index, IndexedExchange, IndexedSession, Stale, Texts
+from chat_loop.library.index import Index, IndexedExchange, IndexedSession, Texts
 from chat_loop.library.terms import lines
 from chat_loop.redact import redact_text
 from chat_loop.sessions import legacy, partial, summary_block
@@ -31,17 +31,18 @@ MAX_TEXT = 1 << 20  # characters of a text that the index keeps; the rest is in 
 
 def refresh(
     index: Index,
-    stale: Stale,
+    stale: Sequence[partial.Stamp],
+    gone: Collection[str],
     *,
     rows_only: bool = False,
     progress: Callable[[int, int], None] | None = None,
-) -> int:
-    """Read what is stale, or its `rows_only`, in short transactions; return the number of files."""
-    if stale.gone:
-        index.drop(stale.gone)
+) -> None:
+    """Read what is stale, or its `rows_only`, and drop what is gone, in short transactions."""
+    if gone:
+        index.drop(gone)
     batch: list[IndexedSession] = []
     size = 0
-    for done, stamp in enumerate(stale.files, 1):
+    for done, stamp in enumerate(stale, 1):
         path = index.directory / f"{stamp.id}.md"
         if rows_only:
             row = partial.row(path)
@@ -50,12 +51,11 @@ def refresh(
             session = _read(path, stamp)
         batch.append(replace(session, row=without_secrets(session.row)))
         size += stamp.size
-        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale.files):
+        if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale):
             index.put(batch)
             batch, size = [], 0
             if progress is not None:
-                progress(done, len(stale.files))
-    return len(stale.files)
+                progress(done, len(stale))
 
 
 def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from chat_loop.providers import wire
-from chat_loop.providers.answers import count_at, text_at, value_at
+from chat_loop.providers.capabilities import count_at, text_at, value_at
 from chat_loop.providers.replies import INVALID_KEY, Reply, arguments_of, arguments_text, tool_name
 from chat_loop.tokens import estimate
 from chat_loop.values import Message, Request, StopReason, Usage

@@ -1,17 +1,18 @@
-"""The capabilities of models: window and reply size in tokens, and images."""
+"""The capabilities of models as servers tell them: window and reply size in tokens, and images."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
-from chat_loop.providers.answers import text_at, value_at
 from chat_loop.values import Window
 
 UNKNOWN_TOKENS = 128_000  # the window that is guessed for a model of no family
+LARGEST_COUNT = 1_000_000_000  # tokens; a larger number counts as none
 
 
 class Capabilities(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,6 +66,31 @@ def window_of(model: str, overrides: Mapping[str, int]) -> Window:
     if model in overrides:
         return Window(overrides[model])
     return Window(guess_capabilities(model).window, guessed=True)
+
+
+def value_at(value: object, *path: str) -> Any:
+    """Return the member of nested objects at `path`, None where there is none."""
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def text_at(value: object, *path: str) -> str:
+    """Return the string at `path`, empty when there is none."""
+    member = value_at(value, *path)
+    return member if isinstance(member, str) else ""
+
+
+def list_at(value: object, *path: str) -> Sequence[object]:
+    """Return the list at `path`, empty when there is none."""
+    member = value_at(value, *path)
+    return member if isinstance(member, list) else ()
+
+
+def count_at(value: object, *path: str) -> int:
+    """Return the number of tokens at `path`, 0 when there is none or an impossible one."""
+    member = value_at(value, *path)
+    return member if type(member) is int and 0 <= member <= LARGEST_COUNT else 0
 
 
 def tokens_in(value: object) -> int:

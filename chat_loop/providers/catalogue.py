@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from chat_loop.config import REFERENCE, Config, ProviderConfig, expand_variables
 from chat_loop.errors import AuthenticationFailed, ConfigError, NoProvider, ProviderError
-from chat_loop.providers.servers import host_and_port, is_local_address
+from chat_loop.providers.servers import is_local_address
 
 Kind = Literal["anthropic", "bedrock", "openai", "local", "scripted"]
 """The adapter of a provider: `openai` for every server that speaks Chat Completions."""
@@ -21,19 +21,8 @@ Kind = Literal["anthropic", "bedrock", "openai", "local", "scripted"]
 AZURE_ENDPOINT = "AZURE_OPENAI_ENDPOINT"
 
 
-class Quirks(Struct, frozen=True, kw_only=True):
-    """The differences of a server from Chat Completions. Models are named by prefixes."""
-
-    limit: str = "max_tokens"  # its name of the ceiling of a reply
-    no_tools: tuple[str, ...] = ()  # models that have no tools here
-    think_tags: bool = True  # reasoning may stand in the reply's text, in `<think>` tags
-    cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
-    summary_params: Mapping[str, object] = {}  # of a summary, whose ceiling reasoning would use up
-    wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
-
-
 class Entry(Struct, frozen=True, kw_only=True):
-    """A provider with the user's settings."""
+    """A provider with the user's settings. Prefixes of names stand for several models."""
 
     name: str
     title: str
@@ -44,7 +33,12 @@ class Entry(Struct, frozen=True, kw_only=True):
     needs_key: bool = False
     headers: Mapping[str, str] = {}  # `${NAME}` in a value stands for the variable
     tools: bool = True
-    quirks: Quirks = Quirks()
+    limit: str = "max_tokens"  # its name of the ceiling of a reply
+    no_tools: tuple[str, ...] = ()  # models that have no tools here
+    think_tags: bool = True  # reasoning may stand in the reply's text, in `<think>` tags
+    cache_marks: tuple[str, ...] = ()  # models whose cache needs Anthropic's breakpoints
+    summary_params: Mapping[str, object] = {}  # of a summary, whose ceiling reasoning would use up
+    wants_reasoning: bool = False  # calls are sent back with the reasoning that led to them
     lists_names_only: bool = False  # its list of models says nothing more, or there is none
     max_tokens: int = 0  # ceiling of a reply when the request names none; 0 leaves it to the server
     region: str = ""
@@ -84,16 +78,10 @@ class Entry(Struct, frozen=True, kw_only=True):
 
 
 _TABLE = Path(__file__).with_name("catalogue.json").read_bytes()
-CATALOGUE: Mapping[str, Entry] = {
-    entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])
-}
+CATALOGUE = {entry.name: entry for entry in msgspec.json.decode(_TABLE, type=tuple[Entry, ...])}
 """In the order of the automatic choice."""
-LOCAL_SERVERS = {
-    entry.name: host_and_port(entry.base_url)[1]
-    for entry in CATALOGUE.values()
-    if is_local_address(entry.base_url)
-}
-"""The servers that are looked for on this machine -> their usual ports."""
+LOCAL_SERVERS = [name for name, entry in CATALOGUE.items() if is_local_address(entry.base_url)]
+"""The servers that are looked for on this machine."""
 
 
 def entries(settings: Mapping[str, ProviderConfig]) -> dict[str, Entry]:

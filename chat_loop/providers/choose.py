@@ -47,12 +47,12 @@ class Machine(Struct, frozen=True, kw_only=True):
 
     environment: Mapping[str, str]
     models: Path
-    servers: Mapping[str, int]  # provider -> port on 127.0.0.1
+    servers: Sequence[str]  # those to look for
 
 
 def this_machine(models: Path, *, discover: bool = True) -> Machine:
-    """Return the process's environment and, to `discover` servers, the usual ports."""
-    servers = catalogue.LOCAL_SERVERS if discover else {}
+    """Return the process's environment and, to `discover` them, the servers."""
+    servers = catalogue.LOCAL_SERVERS if discover else ()
     return Machine(environment=os.environ, models=models, servers=servers)
 
 
@@ -121,7 +121,7 @@ def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
         model = f":{entry.model}" if entry.model else ""
         yield Candidate(f"{entry.name}{model}", f"at {without_credentials(entry.base_url)}")
     for name in machine.servers:
-        entry = with_local_port(entry_of(name, config.providers), machine)
+        entry = entry_of(name, config.providers)
         if server := server_at(entry.base_url, entry.key(machine.environment)):
             model = entry.model or next(iter(server.models), "")
             if model or server.loading:
@@ -129,14 +129,6 @@ def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
                 yield Candidate(f"{name}:{model}" if model else name, note)
     if best := store.best_installed(machine.models):
         yield Candidate(f"local:{best}", "embedded")
-
-
-def with_local_port(entry: Entry, machine: Machine) -> Entry:
-    """Return a server with its port on this machine, unless the user set its address."""
-    port = machine.servers.get(entry.name)
-    if port is None or entry.base_url != CATALOGUE[entry.name].base_url:
-        return entry
-    return replace(entry, base_url=f"http://127.0.0.1:{port}/v1")
 
 
 def usual_model(entry: Entry, machine: Machine) -> str:
@@ -174,7 +166,7 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
             f"Unknown model “{reference[:80]}”.",
             f"Use PROVIDER:MODEL; providers: {', '.join(providers)}.",
         )
-    entry = with_local_port(providers[name], machine)
+    entry = providers[name]
     if base_url:
         if entry.kind not in ("openai", "anthropic"):
             what = "--base-url needs a model of a server."

@@ -19,7 +19,7 @@ from pathlib import Path
 from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event
-from chat_loop.providers.answers import value_at
+from chat_loop.providers.capabilities import value_at
 from chat_loop.providers.openai import read_chunk
 from chat_loop.providers.refusals import Service
 from chat_loop.providers.replies import Reply

@@ -15,9 +15,8 @@ from msgspec.structs import asdict
 from chat_loop.errors import ContextTooLong, ProviderError
 from chat_loop.events import Event
 from chat_loop.providers import replies, wire
-from chat_loop.providers.answers import count_at, list_at, text_at, value_at
 from chat_loop.providers.anthropic import with_breakpoints
-from chat_loop.providers.capabilities import Capabilities
+from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
 from chat_loop.providers.catalogue import Entry
 from chat_loop.providers.replies import Reply
 from chat_loop.providers.servers import capabilities_at, root_of
@@ -89,24 +88,24 @@ class OpenAIProvider(wire.WireProvider):
             raise error
 
     def _body(self, request: Request) -> dict[str, object]:
-        quirks = self.entry.quirks
         messages: list[Mapping[str, object]] = []
         if request.system:
             messages.append({"role": "system", "content": wire.replace_surrogates(request.system)})
         for message in request.messages:
             messages += self._messages_of(message)
         summary = request.grammar is not None
-        if self.model.startswith(quirks.cache_marks) and not summary:
+        if self.model.startswith(self.entry.cache_marks) and not summary:
             messages = with_breakpoints(messages)
         body: dict[str, object] = {"model": self.model, "messages": messages, "stream": True}
-        body |= quirks.summary_params if summary else {}
+        body |= self.entry.summary_params if summary else {}
         if request.tools and self.calls_tools:
             body["tools"] = [
                 {"type": "function", "function": asdict(tool)} for tool in request.tools
             ]
         body["stream_options"] = {"include_usage": True}
         limit = next(
-            (name for name in (quirks.limit, *LIMITS) if name not in self._unknown_parameters), ""
+            (name for name in (self.entry.limit, *LIMITS) if name not in self._unknown_parameters),
+            "",
         )
         tokens = request.max_tokens or self.entry.max_tokens
         if limit and tokens:
@@ -124,7 +123,7 @@ class OpenAIProvider(wire.WireProvider):
             if message.calls:
                 answer["content"] = text or None
                 answer["tool_calls"] = [*map(self._call_of, message.calls)]
-                if self.entry.quirks.wants_reasoning:
+                if self.entry.wants_reasoning:
                     _, reasoning = self._replayed.get(_key(message.calls[0]), ("", ""))
                     answer["reasoning_content"] = wire.replace_surrogates(reasoning)
             yield answer
@@ -173,7 +172,7 @@ class OpenAIProvider(wire.WireProvider):
 
     def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
         """Yield what is left of a reply, and remember what goes back with its calls."""
-        reasoning = "".join(reply.thoughts) if self.entry.quirks.wants_reasoning else ""
+        reasoning = "".join(reply.thoughts) if self.entry.wants_reasoning else ""
         for call, streamed in zip(reply.calls.complete(), reply.calls, strict=True):
             if reasoning or streamed.signature:
                 self._replayed[_key(call)] = streamed.signature, reasoning

@@ -11,8 +11,8 @@ from urllib.parse import quote, urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from chat_loop.providers.answers import list_at, text_at, value_at
-from chat_loop.providers.capabilities import Capabilities, entry_of_model, from_answer
+from chat_loop.providers import capabilities
+from chat_loop.providers.capabilities import Capabilities, list_at, text_at, value_at
 
 ANSWER_SECONDS = 2.0  # for one answer, from the first byte to the last
 
@@ -85,9 +85,9 @@ def capabilities_at(address: str, model: str, key: str = "") -> Capabilities:
         _answer(root, "/api/show", key, {"model": model})[1],
         _answer(root, f"/api/v0/models/{quote(model)}", key)[1],
         _answer(root, "/props", key)[1],
-        entry_of_model(models, model),
+        capabilities.entry_of_model(models, model),
     )
-    return reduce(Capabilities.with_fallback, map(from_answer, answers))
+    return reduce(Capabilities.with_fallback, map(capabilities.from_answer, answers))
 
 
 def root_of(address: str) -> str:

@@ -68,7 +68,7 @@ class WireProvider:
     ) -> None:
         """`images` is None where the user says nothing, `api_key` to leave it to the SDK."""
         self.model, self.entry, self.name = model, entry, entry.name
-        self.calls_tools = entry.tools and not model.startswith(entry.quirks.no_tools)
+        self.calls_tools = entry.tools and not model.startswith(entry.no_tools)
         # a server of this machine may load its model first
         self.first_event_seconds = 600.0 if is_local_address(entry.base_url) else 120.0
         self._api_key = api_key
@@ -199,7 +199,7 @@ class WireProvider:
             await asyncio.to_thread(self._ensure_client)
         tools = tuple(tool for tool in request.tools if tool.name not in self._refused_tools)
         request = replace(request, tools=tools)
-        reply = Reply(think_tags=self.entry.quirks.think_tags)
+        reply = Reply(think_tags=self.entry.think_tags)
         try:
             await self._prepare(request)
             async with aclosing(self._deltas(request, reply)) as deltas:

@@ -194,8 +194,7 @@ def check_model(
     reference = options.model or ("local" if options.local else "")
     provider = choose.choose(reference, config, machine, base_url=options.base_url)
     name = f"{provider.name}:{provider.model}"
-    if known := catalogue.entries(config.providers).get(provider.name):
-        entry = choose.with_local_port(known, machine)
+    if entry := catalogue.entries(config.providers).get(provider.name):
         entry = replace(entry, base_url=options.base_url or entry.base_url)
         _, missing, hint = providers.state_of(entry, machine)
         if missing:

@@ -9,7 +9,7 @@ from chat_loop.config import Config, Paths
 from chat_loop.display.plain import out, out_json
 from chat_loop.errors import install_hint
 from chat_loop.providers.catalogue import Entry, entries, missing_requirement
-from chat_loop.providers.choose import Machine, this_machine, usual_model, with_local_port
+from chat_loop.providers.choose import Machine, this_machine, usual_model
 from chat_loop.providers.models import store
 from chat_loop.providers.servers import accepts_connections, server_at, without_credentials
 
@@ -23,8 +23,7 @@ def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
 def providers(config: Config, machine: Machine, *, as_json: bool) -> int:
     """Print what each provider needs. Servers that take no key are contacted."""
     rows, lines, usable = [], [], ""
-    for known in entries(config.providers).values():
-        entry = with_local_port(known, machine)
+    for entry in entries(config.providers).values():
         model, missing, hint = state_of(entry, machine)
         row = {"name": entry.name, "title": entry.title, "usable": not missing}
         row |= {"missing": missing, "hint": hint, "model": model}

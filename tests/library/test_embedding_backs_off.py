@@ -36,7 +36,7 @@ def _index(tmp_path: Path) -> Iterator[Index]:
     folder = tmp_path / "sessions"
     write(folder, session("a", 3, seal=Seal(at=START, reason="exit")), 1)
     with closing(Index(folder)) as index:
-        refresh(index, index.stale(newest_first(folder)))
+        refresh(index, *index.stale(newest_first(folder)))
         yield index
 
 

@@ -100,7 +100,7 @@ def test_of_a_very_long_file_the_beginning_is_found(
         [(count,)] = index.ask("SELECT count(*) FROM exchanges")
         assert 10 < count < 30
         assert index.rows(["long"])["long"].queries == 40
-        assert not index.stale(newest_first(tmp_path))
+        assert not any(index.stale(newest_first(tmp_path)))
 
 
 def test_a_file_that_was_renamed_copied_or_changed_by_hand(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_progress_is_told_and_a_refresh_can_be_stopped(
 
     index = Index(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        refresh(index, index.stale(newest_first(tmp_path)), progress=progress)
+        refresh(index, *index.stale(newest_first(tmp_path)), progress=progress)
     assert (told, len(index.links())) == ([(5, 12), (10, 12)], 10)
     index.close()
 

@@ -55,7 +55,7 @@ def known(folder: Path) -> set[str]:
 def is_current(folder: Path) -> bool:
     """Whether the index knows every file as it is."""
     with closing(Index(folder)) as index:
-        return not index.stale(newest_first(folder))
+        return not any(index.stale(newest_first(folder)))
 
 
 def live(folder: Path) -> LiveSession:
@@ -74,7 +74,7 @@ def say(session: LiveSession, text: str = "What is bread?") -> None:
 def same_as_from_the_file(folder: Path) -> None:
     """What was noted is what reading the files gives."""
     with closing(Index(folder)) as index:
-        assert not index.stale(newest_first(folder))
+        assert not any(index.stale(newest_first(folder)))
         found = contents(index)
     (folder / FILE).unlink()
     with closing(up_to_date(folder)) as index:

@@ -209,7 +209,7 @@ def test_the_config_has_the_last_word(tmp_path: Path) -> None:
         "x",
     )
     assert config.images == {"mine": True, "gpt-4o": False}
-    machine = Machine(environment={}, models=tmp_path, servers={})
+    machine = Machine(environment={}, models=tmp_path, servers=())
 
     def takes(reference: str, url: str = "") -> bool:
         return create(reference, config, machine, base_url=url).takes_images

@@ -17,7 +17,7 @@ from chat_loop.providers.models.store import QWEN_1_5B, SMOLLM2, EmbeddedModel, 
 from chat_loop.providers.servers import server_at
 from chat_loop.values import Window
 from tests.support.ports import answering, closed_port, port_of
-from tests.support.providers import clear_environment, events_of, failure_of
+from tests.support.providers import clear_environment, events_of, failure_of, listening
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,8 @@ def machine(
     environment: Mapping[str, str] | None = None,
     servers: Mapping[str, int] | None = None,
 ) -> Machine:
-    return Machine(environment=environment or {}, models=folder / "models", servers=servers or {})
+    names = listening(servers or {})
+    return Machine(environment=environment or {}, models=folder / "models", servers=names)
 
 
 def reference(provider: Provider) -> str:

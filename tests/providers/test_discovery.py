@@ -20,7 +20,7 @@ from chat_loop.providers.choose import (
     this_machine,
 )
 from chat_loop.subcommands.providers import providers
-from tests.support.providers import clear_environment
+from tests.support.providers import clear_environment, listening
 from tests.support.window_server import serving
 
 
@@ -34,7 +34,7 @@ def port_of(url: str) -> int:
 
 
 def machine(home: Path, servers: Mapping[str, int]) -> Machine:
-    return Machine(environment={}, models=home / "models", servers=servers)
+    return Machine(environment={}, models=home / "models", servers=listening(servers))
 
 
 def chosen(config: Config, around: Machine, reference: str = "") -> tuple[Provider, list[str]]:
@@ -59,7 +59,9 @@ def program(home: Path, port: int, *arguments: str) -> subprocess.CompletedProce
     """The program on a machine where llama-server usually listens at `port`."""
     code = (
         "import sys; from chat_loop import cli; from chat_loop.providers import catalogue;"
-        f"catalogue.LOCAL_SERVERS = {{'llama-server': {port}}}; sys.exit(cli.main(sys.argv[1:]))"
+        "from tests.support.providers import listening;"
+        f"catalogue.LOCAL_SERVERS = listening({{'llama-server': {port}}});"
+        "sys.exit(cli.main(sys.argv[1:]))"
     )
     return subprocess.run(
         [sys.executable, "-c", code, *arguments],
@@ -91,7 +93,7 @@ def test_discovery_can_be_switched_off(tmp_path: Path) -> None:
         assert (result.returncode, server.requests, server.looked) == (2, [], [])
         assert result.stderr.startswith("No model is available.")
     assert parse(b"", "x").discover_servers
-    assert this_machine(tmp_path, discover=False).servers == {}
+    assert this_machine(tmp_path, discover=False).servers == ()
 
 
 def loading(times: int) -> Callable[[list[str]], object]:

@@ -697,7 +697,7 @@ def test_importing_it_imports_no_sdk(module: str) -> None:
 
 def test_a_name_that_no_catalogue_has_is_a_server_like_others() -> None:
     made = OpenAIProvider("m", entry("elsewhere", "http://x/v1"), window=Window(1))
-    assert (made.entry.title, made.entry.quirks.think_tags, made.calls_tools) == (
+    assert (made.entry.title, made.entry.think_tags, made.calls_tools) == (
         "elsewhere",
         True,
         False,

@@ -42,7 +42,7 @@ def told(home: Path, reference: str, url: str, **model: Any) -> WireProvider:
     )
     environment = {key: "sk-x" for entry in CATALOGUE.values() for key in entry.keys[:1]}
     provider = create(
-        reference, config, Machine(environment=environment, models=home / "models", servers={})
+        reference, config, Machine(environment=environment, models=home / "models", servers=())
     )
     assert isinstance(provider, WireProvider)
     return provider

@@ -25,7 +25,7 @@ from chat_loop.errors import (
 )
 from chat_loop.events import Event, Finished, TextDelta
 from chat_loop.providers import anthropic, openai
-from chat_loop.providers.answers import LARGEST_COUNT
+from chat_loop.providers.capabilities import LARGEST_COUNT
 from chat_loop.providers.refusals import MAX_WAIT, retry_after
 from chat_loop.providers.stream import LARGEST_EVENT, EventStream
 from chat_loop.values import Usage

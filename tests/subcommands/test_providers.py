@@ -19,7 +19,7 @@ from chat_loop.providers.models.store import SMOLLM2, path_of
 from chat_loop.providers.servers import accepts_connections, host_and_port, without_credentials
 from chat_loop.subcommands import providers
 from tests.support.ports import closed_port, port_of
-from tests.support.providers import clear_environment
+from tests.support.providers import clear_environment, listening
 
 SECRET = "sk-not-to-be-shown"
 
@@ -36,7 +36,9 @@ def machine(folder: Path, environment: Mapping[str, str] | None = None, **server
         "vllm": closed_port(),
         **servers,
     }
-    return Machine(environment=environment or {}, models=folder / "models", servers=around)
+    return Machine(
+        environment=environment or {}, models=folder / "models", servers=listening(around)
+    )
 
 
 def told(
@@ -65,7 +67,9 @@ def test_the_list(
         servers = {name: closed_port() for name in ("lmstudio", "llama-server", "vllm")} | {
             "ollama": port_of(server)
         }
-        around = Machine(environment=environment, models=tmp_path / "models", servers=servers)
+        around = Machine(
+            environment=environment, models=tmp_path / "models", servers=listening(servers)
+        )
         assert providers.providers(config, around, as_json=False) == 0
 
     assert capsys.readouterr().out == (

@@ -63,7 +63,7 @@ class Service(Struct, frozen=True, kw_only=True):
         from msgspec.structs import replace
 
         config = Config(providers={self.name: replace(self.setting, base_url=f"{url}{self.base}")})
-        around = Machine(environment=os.environ, models=home / "models", servers={})
+        around = Machine(environment=os.environ, models=home / "models", servers=())
         return create(f"{self.name}:{self.model}", config, around)
 
     def authorised(self, request: Received) -> bool:

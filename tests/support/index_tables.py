@@ -20,7 +20,7 @@ SEALED = Seal(at=START, reason="compact", source="model", summary=Summary(topics
 
 def up_to_date(folder: Path) -> Index:
     index = Index(folder)
-    refresh(index, index.stale(newest_first(folder)))
+    refresh(index, *index.stale(newest_first(folder)))
     return index
 
 

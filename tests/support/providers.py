@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Iterable
+from collections.abc import AsyncGenerator, Callable, Iterable, Mapping
 from contextlib import aclosing
 from pathlib import Path
 from typing import cast
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.config import ProviderConfig
@@ -16,7 +17,7 @@ from chat_loop.errors import ProviderError
 from chat_loop.events import Event, TextDelta, ThinkingDelta
 from chat_loop.providers import Provider
 from chat_loop.providers.anthropic import AnthropicProvider
-from chat_loop.providers.catalogue import Entry, entry_of
+from chat_loop.providers.catalogue import CATALOGUE, LOCAL_SERVERS, Entry, entry_of
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Message, Request, Window
@@ -46,6 +47,15 @@ def clear_environment(patch: pytest.MonkeyPatch, home: Path) -> None:
     patch.setenv("HOME", str(home))
     patch.setenv("USERPROFILE", str(home))
     patch.setenv("APPDATA", str(home))
+    for name in LOCAL_SERVERS:
+        patch.setitem(CATALOGUE, name, CATALOGUE[name])
+
+
+def listening(ports: Mapping[str, int]) -> list[str]:
+    """Let servers of this machine usually listen at these ports until the end of the test."""
+    for name, port in ports.items():
+        CATALOGUE[name] = replace(CATALOGUE[name], base_url=f"http://127.0.0.1:{port}/v1")
+    return [*ports]
 
 
 MakeProvider = Callable[..., WireProvider]
