@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import re
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
@@ -21,7 +21,6 @@ from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError
 from chat_loop.library.library import Library
-from chat_loop.providers.choose import Candidate
 from chat_loop.sessions.records import SessionRow
 from chat_loop.values import when_text
 
@@ -144,11 +143,11 @@ class CommandCompleter(Completer):
 
     def _models(self, typed: str) -> Iterator[tuple[str, str]]:
         models = self._chat.models
-        offers: Sequence[Candidate] = self._recent("models", 60, models.candidates)
-        for offer in offers:
-            name = offer.reference.partition(":")[2]
-            if offer.reference.startswith(typed) or (typed and name.startswith(typed)):
-                yield offer.reference, offer.note
+        offers: Mapping[str, str] = self._recent("models", 60, models.candidates)
+        for reference, note in offers.items():
+            name = reference.partition(":")[2]
+            if reference.startswith(typed) or (typed and name.startswith(typed)):
+                yield reference, note
         if ":" not in typed and (typed or not offers):
             names = ((name, "its usual model") for name in models.providers)
             yield from _with_prefix(typed, names)

@@ -85,11 +85,11 @@ async def model(chat: Chat, argument: str) -> None:
 async def _list_models(chat: Chat, now: str) -> None:
     offers = await asyncio.to_thread(chat.models.candidates)
     chat.display.line(f"Using {one_line(now, 100)}.")
-    if others := [offer for offer in offers if offer.reference != now]:
+    if others := {name: note for name, note in offers.items() if name != now}:
         chat.display.line("Also available (/model NAME):", "dim")
-        width = min(max(len(offer.reference) for offer in others), 60)
-    for offer in others:
-        chat.display.line(f"  {one_line(offer.reference, 100):<{width}}  {offer.note}".rstrip())
+        width = min(max(map(len, others)), 60)
+    for name, note in others.items():
+        chat.display.line(f"  {one_line(name, 100):<{width}}  {note}".rstrip())
 
 
 def resuming_with(model: str, command: str) -> str:

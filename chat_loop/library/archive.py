@@ -115,7 +115,7 @@ class Archive:
             if time.monotonic() > until and done < of:
                 raise TimeoutError
 
-        with closing(Library(self._sessions.directory, check, thorough=True)) as library:
+        with closing(Library(self._sessions.directory, check)) as library:
             return library.ask(question)
 
     def _ancestors(self, index: Index) -> dict[str, int]:

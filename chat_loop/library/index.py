@@ -239,9 +239,8 @@ class Index:
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
 
-    def keep_vectors(self, vectors: Iterable[tuple[bytes, str, bytes]]) -> None:
-        """Store vectors as (digest of an exchange's texts, space, concatenated vectors)."""
-        rows = list(vectors)  # made before the index is locked
+    def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
+        """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
         statement = (
             "INSERT OR REPLACE INTO vectors (content, space, data) SELECT ?1, ?2, ?3 "
             "WHERE EXISTS (SELECT 1 FROM exchanges WHERE content = ?1)"

@@ -25,7 +25,7 @@ class Indexer:
     """The thread of one folder's index, and the process that embeds what has no vectors."""
 
     def __init__(self, directory: Path, *, embeds: bool = False) -> None:
-        self._library = Library(directory, self._pause, thorough=True)
+        self._library = Library(directory, self._pause)
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()

@@ -59,9 +59,8 @@ class SemanticIndex:
             embedder = self._loaded() if batch else None
             if embedder is None:
                 return False
-            index.keep_vectors(
-                (content, SPACE, embedder.exchange(query, reply)) for content, query, reply in batch
-            )
+            rows = [(content, SPACE, embedder.exchange(*talk)) for content, *talk in batch]
+            index.keep_vectors(rows)
             return True
 
     def near(

@@ -25,8 +25,6 @@ BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 class BedrockProvider(AnthropicProvider):
     """Claude models on Bedrock. The model is its id, or that of an inference profile."""
 
-    stream_type = "application/vnd.amazon.eventstream"
-
     def _connect(self) -> Any:
         region = check_access(self.entry, os.environ, ask_machine=True)
         import anthropic

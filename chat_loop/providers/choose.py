@@ -56,19 +56,12 @@ def this_machine(models: Path, *, discover: bool = True) -> Machine:
     return Machine(environment=os.environ, models=models, servers=servers)
 
 
-class Candidate(Struct, frozen=True):
-    """A model that could answer, as PROVIDER:MODEL, and a few words on why."""
-
-    reference: str
-    note: str = ""
-
-
 class Models(Struct, frozen=True, kw_only=True):
     """Access to other models during a conversation."""
 
     providers: tuple[str, ...]
     provide: Callable[[str], Provider]
-    candidates: Callable[[], Sequence[Candidate]]
+    candidates: Callable[[], Mapping[str, str]]  # reference -> a few words on why it could answer
 
 
 def choose(
@@ -87,48 +80,48 @@ def choose(
     reference = reference or config.model or ("compatible" if base_url else "")
     if reference:
         return create(reference, config, machine, base_url=base_url)
-    candidate = next(_candidates(config, machine), None)
-    if candidate is None:
+    reference, note = next(_candidates(config, machine), ("", ""))
+    if not reference:
         raise NoProvider("No model is available.", SETUP_HINT)
-    provider = create(candidate.reference, config, machine)
+    provider = create(reference, config, machine)
     if provider.name in machine.servers:
-        report(f"Using {candidate.reference}, found on this machine {candidate.note}.")
+        report(f"Using {reference}, found on this machine {note}.")
     return provider
 
 
-def list_candidates(config: Config, machine: Machine) -> list[Candidate]:
-    """Return the models that could answer now, each once; no service is asked."""
-    candidates = [Candidate(config.model, "the config's")] if config.model else []
+def list_candidates(config: Config, machine: Machine) -> dict[str, str]:
+    """Return the models that could answer now, and a few words on why; no service is asked."""
+    candidates = [(config.model, "the config's")] if config.model else []
     candidates += _candidates(config, machine)
     installed = store.installed_models(machine.models)
-    candidates += [Candidate(f"local:{model.name}", "embedded") for model in installed]
-    by_reference: dict[str, Candidate] = {}
-    for candidate in candidates:
-        by_reference.setdefault(candidate.reference, candidate)
-    return [*by_reference.values()]
+    candidates += [(f"local:{model.name}", "embedded") for model in installed]
+    found: dict[str, str] = {}
+    for reference, note in candidates:
+        found.setdefault(reference, note)
+    return found
 
 
-def _candidates(config: Config, machine: Machine) -> Iterator[Candidate]:
+def _candidates(config: Config, machine: Machine) -> Iterator[tuple[str, str]]:
     """Yield the models that could answer, best first; ask each server only in its turn."""
     for entry in entries(config.providers).values():
         is_service = entry.model and (entry.needs_key or entry.kind == "bedrock")
         if is_service and not catalogue.missing_requirement(entry, machine.environment):
             key = next((name for name in entry.keys if machine.environment.get(name)), "")
             note = f"{key} is set" if key else "credentials of AWS"
-            yield Candidate(f"{entry.name}:{entry.model}", note)
+            yield f"{entry.name}:{entry.model}", note
     entry = entry_of("compatible", config.providers)
     if entry.base_url:
         model = f":{entry.model}" if entry.model else ""
-        yield Candidate(f"{entry.name}{model}", f"at {without_credentials(entry.base_url)}")
+        yield f"{entry.name}{model}", f"at {without_credentials(entry.base_url)}"
     for name in machine.servers:
         entry = entry_of(name, config.providers)
         if server := server_at(entry.base_url, entry.key(machine.environment)):
             model = entry.model or next(iter(server.models), "")
             if model or server.loading:
                 note = f"at {without_credentials(entry.base_url)}"
-                yield Candidate(f"{name}:{model}" if model else name, note)
+                yield f"{name}:{model}" if model else name, note
     if best := store.best_installed(machine.models):
-        yield Candidate(f"local:{best}", "embedded")
+        yield f"local:{best}", "embedded"
 
 
 def usual_model(entry: Entry, machine: Machine) -> str:

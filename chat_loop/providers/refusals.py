@@ -63,7 +63,6 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     key_hint: str
     model_hint: str
     absent_hint: str = ""  # in place of the usual hint when nobody listens there
-    stream: str = "text/event-stream"  # the media type of a stream
 
     def refusal_error(
         self, status: int | None, body: object, headers: Mapping[str, str] | None = None
@@ -112,7 +111,7 @@ class Service(msgspec.Struct, frozen=True, kw_only=True):
     def incomplete_error(self, content_type: str, *, started: bool) -> ProviderError:
         """Return the error for a body that ended without saying why the model stopped."""
         kind = content_type.partition(";")[0].strip().lower()
-        name = "incomplete" if started or kind == self.stream else "untyped"
+        name = "incomplete" if started or "event" in kind else "untyped"  # a stream of events
         return self._network_error(name, started=started, text=short(kind) or "an untyped body")
 
     def _network_error(self, name: str, *, started: bool, **words: str) -> ProviderError:

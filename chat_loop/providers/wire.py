@@ -50,7 +50,6 @@ class WireProvider:
 
     path: str  # where requests are sent
     models_path = "/models"  # where the service describes its models, or the model {}
-    stream_type = "text/event-stream"
     _service: Service
     _stream_class: Any  # of the SDK
     _sdk_error: type[Exception]  # raised while it sends; errors of the network are its causes
@@ -160,7 +159,6 @@ class WireProvider:
                 key_hint=self.entry.key_refused,
                 model_hint=self.entry.model_hint or model_hint,
                 absent_hint=absent if is_local else "",
-                stream=self.stream_type,
             )
             http, self._stream_class = http_library(sdk), sdk.AsyncStream[object]
             http_errors = (http.HTTPError, http.InvalidURL)

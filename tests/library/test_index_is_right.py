@@ -154,12 +154,9 @@ def test_words_that_are_cut_otherwise_than_when_they_were_stored_go_as_well(
 
 def embedded(index: Index) -> list[bytes]:
     """Give every exchange that has no vector one that says nothing; return what has one."""
-    index.keep_vectors(
-        (content, SPACE, bytes([1]) + bytes(383))
-        for (content,) in index.ask(
-            "SELECT content FROM exchanges WHERE content NOT IN (SELECT content FROM vectors)"
-        )
-    )
+    bare = "SELECT content FROM exchanges WHERE content NOT IN (SELECT content FROM vectors)"
+    vector = bytes([1]) + bytes(383)
+    index.keep_vectors([(content, SPACE, vector) for (content,) in index.ask(bare)])
     return [content for (content,) in index.ask("SELECT content FROM vectors ORDER BY content")]
 
 

@@ -391,7 +391,7 @@ def test_who_could_answer_now(tmp_path: Path) -> None:
             tmp_path, {"XAI_API_KEY": "sk-x", "GOOGLE_API_KEY": "sk-g"}, {"ollama": port_of(server)}
         )
         offers = list_candidates(Config(providers=settings), around)
-        assert [(offer.reference, offer.note) for offer in offers] == [
+        assert [*offers.items()] == [
             ("gemini:gemini-flash-latest", "GOOGLE_API_KEY is set"),
             ("grok:grok-4.3", "XAI_API_KEY is set"),
             ("compatible:m", "at http://box:1/v1"),

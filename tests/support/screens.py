@@ -20,7 +20,7 @@ from chat_loop.library.library import Library
 from chat_loop.loop import ChatLoop
 from chat_loop.memory import MemoryLocation, ProjectMemory
 from chat_loop.providers import Provider
-from chat_loop.providers.choose import Candidate, Models
+from chat_loop.providers.choose import Models
 from chat_loop.sessions.files import Files
 from chat_loop.values import Window
 from tests.support.approvals import NOTHING
@@ -105,9 +105,7 @@ def models(others: Sequence[Model]) -> Models:
     return Models(
         providers=("scripted",),
         provide=provide,
-        candidates=lambda: [
-            Candidate(f"{other.name}:{other.model}", "made up") for other in others
-        ],
+        candidates=lambda: {f"{other.name}:{other.model}": "made up" for other in others},
     )
 
 
