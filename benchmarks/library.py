@@ -28,9 +28,8 @@ from chat_loop.agent.agent import Agent
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import Options
 from chat_loop.interactive import SWITCH_SECONDS
-from chat_loop.library.filters import SessionFilter
 from chat_loop.library.indexer import Indexer
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.search import search_all
 from chat_loop.providers.scripted import EchoProvider
 from chat_loop.sessions.manager import SessionManager
@@ -54,7 +53,7 @@ import chat_loop.interactive
 from datetime import datetime
 from pathlib import Path
 from chat_loop.library.library import Library
-from chat_loop.library.filters import SessionFilter
+from chat_loop.library.library import SessionFilter
 library = Library(Path(sys.argv[1]))
 {}
 assert not library.trouble, library.trouble

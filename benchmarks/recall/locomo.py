@@ -26,9 +26,8 @@ from typing import Any
 from msgspec import Struct
 
 from benchmarks.support.results import parser, write
-from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SemanticIndex
 from chat_loop.sessions.records import Entry, Header, Query, Reply, Seal, Session

@@ -6,8 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from chat_loop.errors import SessionNotFound
-from chat_loop.library.filters import SessionFilter
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, SessionFilter
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first

@@ -17,7 +17,7 @@ from chat_loop.display import listings
 from chat_loop.display.rows import name_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SessionError, SessionNotFound, UsageError
-from chat_loop.library.filters import filter_of
+from chat_loop.library.library import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.manager import LoadedSession
@@ -382,8 +382,7 @@ async def search(chat: Chat, argument: str) -> None:
     Ids, numbers and paths are matched exactly.
     --tag T, --agent A, --project P, --since DATE, --before DATE (2026-11-21, or an age such as 30d)
     """
-    from chat_loop.library.archive_text import excerpts_of  # loads the index
-    from chat_loop.library.search import search_all
+    from chat_loop.library.search import excerpts_of, search_all  # loads the index
 
     words, options = registry.arguments("search", argument)
     if not words:

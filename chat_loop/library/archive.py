@@ -1,34 +1,59 @@
-"""The archive of a live conversation: its sealed ancestors, in the index of their folder."""
+"""The archive of a live conversation, for its model: its sealed ancestors, word for word, in the
+index of their folder. Sizes are tokens as `count` estimates them.
+"""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import closing
 from typing import TypeVar
 
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
-from chat_loop.library import archive_text
-from chat_loop.library.archive_text import MAX_HITS
 from chat_loop.library.archive_tools import READ, SEARCH
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
-from chat_loop.library.search import Hit, search_chain
+from chat_loop.library.refresh import texts
+from chat_loop.library.search import LEAST, Hit, Place, excerpt, search_chain
 from chat_loop.library.semantic import SemanticIndex
+from chat_loop.library.terms import is_question
 from chat_loop.sessions.chain import last_queries, link_of
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Session
+from chat_loop.sessions.records import Exchange, Session
+from chat_loop.text import sentences
 from chat_loop.tokens import estimate
+
+Count = Callable[[str], int]
+T = TypeVar("T")
 
 NOT_READY = "The archive is still being read. Try again in a moment."
 NO_ARCHIVE = "There is no archive: nothing was said before what is in your context."
 CANNOT = "The archive cannot be searched"
 CALL_SECONDS, RECALL_SECONDS = 5.0, 1.0
 """The longest that a tool call and a query wait until many new files are indexed."""
-
-T = TypeVar("T")
+MAX_HITS = 5
+ROOM = 1_500
+RECALL_ROOM = 400
+STRONG = 0.36  # weaker hits are not attached to a query
+_MAX_RECALLED = 3
+_SENTENCE_ROOM = 90
+_BESIDE = 0.3  # the share of room for a text in which nothing matches; one with a match gets 1
+_CUT_ROOM = 30  # tokens for the note that a text was cut
+_FOUND = "Found in the archive of this conversation, best first, as it was said:"
+_RECALLED = (
+    "Found automatically earlier in this conversation; it may be superseded or beside the point:"
+)
+_FORMS = (
+    'Give the number of a query such as "14", a range such as "12-16", or a reference such '
+    'as "2.14".'
+)
+_REQUEST = re.compile(
+    r"\W{0,9}((?:([0-9]{1,6})\.)?([0-9]{1,6})(?: {0,3}[-–—] {0,3}(?:([0-9]{1,6})\.)?([0-9]{1,6}))?)"
+    r"(?::([0-9]{1,4}))?\W{0,9}"
+)
 
 
 class Archive:
@@ -64,11 +89,11 @@ class Archive:
         self,
         text: str,
         without: Collection[str] = (),
-        room: int = archive_text.RECALL_ROOM,
+        room: int = RECALL_ROOM,
         known: str = "",
     ) -> tuple[str, tuple[str, ...]]:
         """Return what to attach to a new query, as `recall_text` does."""
-        return archive_text.recall_text(self.search(text, without), self._count, room, known)
+        return recall_text(self.search(text, without), self._count, room, known)
 
     def call(
         self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()
@@ -92,11 +117,11 @@ class Archive:
                     replace(exchange, depth=depth)
                     for exchange in loaded.session.up_to(last).exchanges
                 ]
-                return archive_text.read_text(exchanges, text, archive_text.ROOM, self._count)
+                return read_text(exchanges, text, ROOM, self._count)
             hits = search_chain(
                 index, text, ancestors, self._depth, MAX_HITS, without, self._semantic
             )
-            return archive_text.search_text(hits, archive_text.ROOM, self._count)
+            return search_text(hits, ROOM, self._count)
 
         try:
             return self._ask(answer, CALL_SECONDS)
@@ -124,3 +149,120 @@ class Archive:
         ancestors = last_queries(self._link.id, links)
         del ancestors[self._link.id]
         return ancestors
+
+
+def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
+    """Return a search's answer: at most MAX_HITS exchanges in at most `room` tokens."""
+    for number in range(min(len(hits), MAX_HITS), 0, -1):
+        share = room
+        while share >= LEAST:
+            texts_of_hits = (_hit_text(hit, share // number, count) for hit in hits[:number])
+            text = "\n\n".join((_FOUND, *texts_of_hits))
+            if count(text) <= room:
+                return text
+            share = share * 4 // 5
+    return (
+        "Nothing in the archive matches that. It may have been said in other words: search for "
+        "other words."
+    )
+
+
+def recall_text(
+    hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
+) -> tuple[str, tuple[str, ...]]:
+    """Return the best sentences of strong hits to attach to a query, and their references.
+
+    Tool results, and what is in `known`, the restored block, are left out.
+    """
+    strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
+    best = max((hit.strength for hit in strong), default=0.0)
+    lines, refs = [_RECALLED], list[str]()
+    for hit in strong:
+        spoken = hit.texts[:2]
+        places = [place for place in hit.places if place.part < 2]
+        if not places or hit.strength < 0.7 * best or len(refs) == _MAX_RECALLED:
+            continue
+        chosen = places[:1]
+        if chosen[0].part == 0 and is_question(spoken[0][1][chosen[0].start : chosen[0].end]):
+            answers = [place for place in places if place.part == 1]
+            answers += [
+                Place(1, sentence.start, sentence.end) for sentence in sentences(spoken[1][1])[:1]
+            ]
+            chosen += answers[:1]
+        quotes = []
+        for place in chosen:
+            who, text = spoken[place.part]
+            sentence = " ".join(text[place.start : place.end].split())
+            quotes.append((who.lower(), excerpt(sentence, (), _SENTENCE_ROOM, count)))
+        present = "\n".join((known, *lines))
+        if all(quote.removesuffix(" …") in present for _, quote in quotes):
+            continue
+        quoted = "; ".join(f"{who}: “{quote}”" for who, quote in quotes)
+        line = f"[{hit.exchange.ref}] {hit.exchange.query.at:%Y-%m-%d}, {quoted}"
+        if count("\n".join((*lines, line))) <= room:
+            lines.append(line)
+            refs.append(hit.exchange.ref)
+    return ("\n".join(lines), tuple(refs)) if refs else ("", ())
+
+
+def read_text(exchanges: Sequence[Exchange], request: str, room: int, count: Count) -> str:
+    """Return queries of the previous session, as _FORMS says; `12-16:2` is the second part."""
+    if not exchanges:
+        return "There is no previous session to read."
+    numbers, depth = [exchange.query.number for exchange in exchanges], exchanges[0].depth
+    available = (
+        f"The previous session, number {depth} of the chain, has queries {min(numbers)} to "
+        f"{max(numbers)}. Search the archive for what is older."
+    )
+    match = _REQUEST.fullmatch(request)
+    if match is None or {match[2], match[4]} - {None, str(depth)}:
+        return f"{_FORMS} {available}"
+    first, last = sorted((int(match[3]), int(match[5] or match[3])))
+    blocks = []
+    for exchange in exchanges:
+        if first <= exchange.query.number <= last:
+            lines = [f"{who}: {text.strip()}" for who, text in texts(exchange) if text.strip()]
+            blocks.append("\n".join((_heading(exchange), *lines)))
+    if not blocks:
+        return f"No query {match[1]}. {available}"
+    text = "\n\n".join(blocks)
+    size, pages, most = len(text), [text], room
+    while size > LEAST and max(map(count, pages)) > most:
+        size, most = max(LEAST, size * 4 // 5), room - _CUT_ROOM
+        pages = _pages(text, size)
+    number = min(int(match[6] or 1), len(pages))
+    page = pages[max(0, number - 1)].strip()
+    more = f'(Cut here. Read "{match[1]}:{number + 1}" for what follows.)'
+    return f"{page}\n\n{more}" if number < len(pages) else page
+
+
+def _pages(text: str, size: int) -> list[str]:
+    """Cut a text into pages of at most `size` characters, at blanks where there are some."""
+    pages = []
+    while len(text) > size:
+        blank = text.rfind(" ", size // 2, size)
+        cut = blank + 1 if blank > 0 else size
+        pages.append(text[:cut])
+        text = text[cut:]
+    return [*pages, text]
+
+
+def _heading(exchange: Exchange) -> str:
+    return f"[{exchange.ref}] {exchange.query.at:%Y-%m-%d %H:%M}"
+
+
+def _hit_text(hit: Hit, room: int, count: Count) -> str:
+    """Return the texts of a hit in about `room` tokens, long ones cut around what fits."""
+    parts = []
+    for part, (who, text) in enumerate(hit.texts):
+        places = [place for place in hit.places if place.part == part]
+        if text.strip() and (places or part < 2):
+            parts.append((who, text, places, 1.0 if places else _BESIDE))
+    lines = [_heading(hit.exchange) + (" (related, in other words)" if hit.related else "")]
+    left = room - count(lines[0]) - 4 * len(parts)
+    weights = sum(weight for *_, weight in parts)
+    for who, text, places, weight in parts:
+        lines.append(f"{who}: {excerpt(text, places, int(left * weight / weights), count)}")
+        left -= count(lines[-1])
+        weights -= weight
+    return "\n".join(lines)

@@ -1,17 +1,19 @@
-"""The library: the sessions of a folder as a whole, from their index."""
+"""The library: the sessions of a folder as a whole, from their index, and filters of them."""
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
+from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import IndexUnavailable, SessionError, os_reason
-from chat_loop.library.filters import SessionFilter
+from chat_loop.errors import IndexUnavailable, SessionError, UsageError, os_reason
 from chat_loop.library.lineage import conversations, fork
 from chat_loop.sessions import partial
 from chat_loop.sessions.chain import ALL, Link
@@ -28,7 +30,50 @@ SOON_FILES, SOON_BYTES = 100, 1 << 20
 LONG = 4 << 20  # bytes; a part of a longer session is not counted
 TRIES = 12  # attempts at an index that other processes keep changing
 
+MAX_WORDS = 16
+_AGE = re.compile(r"([0-9]{1,5})([dhwmy])")
+_DAYS = {"h": 1 / 24, "d": 1, "w": 7, "m": 30, "y": 365}
+_DAYS_AGO = {"today": 0, "yesterday": 1}
+
 T = TypeVar("T")
+
+
+class SessionFilter(Struct, frozen=True, kw_only=True):
+    """Filters that must all match; a word `#work` is a tag, the dates refer to the last use."""
+
+    words: str = ""
+    agent: str = ""
+    tag: str = ""
+    project: str = ""
+    since: datetime | None = None
+    before: datetime | None = None
+
+    def __bool__(self) -> bool:
+        return self != SessionFilter()
+
+    def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
+        """Return a condition over the table `sessions`, or "1", and its values.
+
+        The part `of_any` holds for any session of a conversation, `of_newest` for its newest one.
+        """
+        words = self.words.lower().split()[:MAX_WORDS]
+        tags = [word for word in words if word.strip("#") and word.startswith("#")]
+        parts: list[tuple[str, object]] = []
+        if of_any:
+            parts += [("instr(searched, ?)", word) for word in words if word not in tags]
+            parts += [("instr(agent, ?)", self.agent.lower())] if self.agent else []
+            parts += [("instr(project, ?)", self.project.lower())] if self.project else []
+        if of_newest:
+            tags += [self.tag.lower()] if self.tag else []
+            parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
+            parts += [("used >= ?", self.since.timestamp())] if self.since else []
+            parts += [("used < ?", self.before.timestamp())] if self.before else []
+        values = (
+            # SQLite takes no lone surrogates
+            value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+            for _, value in parts
+        )
+        return " AND ".join(condition for condition, _ in parts) or "1", [*values]
 
 
 class Library:
@@ -194,6 +239,32 @@ class Library:
             f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
             "moment."
         )
+
+
+def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
+    """Return the filters that a user has typed. Raises UsageError for an invalid date."""
+    return SessionFilter(
+        words=words,
+        agent=values.get("agent", ""),
+        tag=values.get("tag", "").lstrip("#"),
+        project=values.get("project", ""),
+        since=moment_of(values["since"], now) if values.get("since") else None,
+        before=moment_of(values["before"], now) if values.get("before") else None,
+    )
+
+
+def moment_of(text: str, now: datetime) -> datetime:
+    """Return the moment of a date or of an age such as 30d. Raises UsageError."""
+    try:
+        if (age := _AGE.fullmatch(text)) is not None:
+            return now - timedelta(days=int(age[1]) * _DAYS[age[2]])
+        if text.lower() in _DAYS_AGO:
+            return now.replace(hour=0, minute=0, second=0) - timedelta(days=_DAYS_AGO[text.lower()])
+        return datetime.fromisoformat(text).astimezone(now.tzinfo)
+    except (ValueError, OverflowError):
+        raise UsageError(
+            f"“{text[:40]}” is not a date.", "A date such as 2026-11-21, or an age such as 30d."
+        ) from None
 
 
 def _conversation(

@@ -12,8 +12,6 @@ from chat_loop.sessions.records import SessionRow
 
 PRESERVED_STATES = ("foreign", "damaged")
 """Cleaning never deletes these: they may contain more than can be read."""
-
-
 Links = Mapping[str, Link]
 
 
@@ -22,8 +20,7 @@ class Node(Struct, frozen=True):
 
     id: str
     stem: str
-    again: bool = False
-    """It is in the tree already, under its other parent."""
+    again: bool = False  # it is in the tree already, under its other parent
 
 
 def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
@@ -54,9 +51,8 @@ def conversations(links: Links, here: str = "") -> dict[str, dict[str, int]]:
 
 
 def fork(identity: str, links: Links, uses: Mapping[str, int]) -> list[str]:
-    """Return a branch's own sessions, newest first, and the one that it leaves, or [].
-
-    `uses` has the number of conversations that contain each session.
+    """Return a branch's own sessions, newest first, and the one that it leaves, or []; `uses` says
+    how many conversations contain each session.
     """
     line = [identity]
     while (parent := links[line[-1]].parent) in uses and parent not in line:

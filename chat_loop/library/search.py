@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from math import ceil
 
@@ -12,9 +12,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.library import ranking, terms
-from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import Index, Texts
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.ranking import AROUND, Position, Question, RankedExchange
 from chat_loop.library.semantic import NO_PARENT, SemanticIndex, start_process
 from chat_loop.sessions.chain import ALL
@@ -26,6 +25,8 @@ CANDIDATES = 150
 _LIKELY = 300  # exchanges of which those around them are looked at
 _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
 _PLACES = 5
+_EXCERPT_ROOM = 60  # tokens of an excerpt for a person
+LEAST = 40  # characters that an excerpt has at least
 _PLACE = "CAST(e.session AS INTEGER), CAST(e.position AS INTEGER)"  # numbers in any damaged index
 _TEXTS = msgspec.json.Decoder(Texts)
 _AT_PLACES = (
@@ -157,6 +158,38 @@ def places_of(scored: RankedExchange, texts: Texts) -> tuple[Place, ...]:
     ]
     numbers = [sentence.number for sentence in scored.sentences if sentence.number < len(places)]
     return tuple(places[number] for number in numbers[:_PLACES])
+
+
+def excerpt(text: str, places: Sequence[Place], room: int, count: Callable[[str], int]) -> str:
+    """Cut a text to about `room` tokens around its first place, or to its beginning."""
+    tokens = count(text)
+    if tokens <= room:
+        return text.strip()
+    size = max(LEAST, len(text) * max(room, 1) // max(tokens, 1))
+    place = places[0] if places else Place(0, 0, 0)
+    while True:
+        start = max(0, place.start - max(0, size - (place.end - place.start)) // 2)
+        end = min(len(text), start + size)
+        if start:
+            start = text.find(" ", start, min(start + 30, end)) + 1 or start
+        if end < len(text):
+            blank = text.rfind(" ", max(end - 30, start), end)
+            end = blank if blank >= 0 else end
+        before, after = "… " if start else "", " …" if end < len(text) else ""
+        cut = f"{before}{text[start:end].strip()}{after}"
+        if size <= LEAST or count(cut) <= room:
+            return cut
+        size = max(LEAST, size * 4 // 5)
+
+
+def excerpts_of(hit: Hit, count: Callable[[str], int]) -> list[tuple[str, str]]:
+    """Return who said what of a hit: the sentences that fit, or the beginnings where none does."""
+    excerpts = []
+    for part, (who, text) in enumerate(hit.texts):
+        places = [place for place in hit.places if place.part == part]
+        if text.strip() and (places or (part < 2 and not hit.places)):
+            excerpts.append((who, excerpt(text, places, _EXCERPT_ROOM, count)))
+    return excerpts
 
 
 def _hits(

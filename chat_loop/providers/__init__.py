@@ -10,20 +10,22 @@ from chat_loop.values import Request, Window
 
 
 class Provider(Protocol):
-    """A model that can be asked. Raises `ProviderError`s only; the agent retries."""
+    """A model that can be asked, and its defaults. Raises `ProviderError`s only."""
 
     name: str  # with the model, a reference such as `anthropic:claude-opus-4-6`
     model: str
     window: Window
-    first_event_seconds: float  # the timeout for the first content
-    calls_tools: bool  # false after a server has refused tools
-    takes_images: bool
+    first_event_seconds: float = 120.0  # the timeout for the first content
+    calls_tools: bool = False  # false after a server has refused tools
+    takes_images: bool = False
 
     def warm(self) -> None:
         """Load what the first request needs, in a thread. Raises `ProviderError`."""
+        return
 
     def stream(self, request: Request) -> AsyncIterator[Event]:
         """Yield deltas, a ToolCalled for each call of a complete reply, then one Finished."""
 
     async def close(self) -> None:
         """Release connections and memory."""
+        return

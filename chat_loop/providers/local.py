@@ -5,7 +5,6 @@ while it loads, and a crash must end one reply, not the chat.
 from __future__ import annotations
 
 import asyncio
-import atexit
 import json
 import os
 import re
@@ -19,6 +18,7 @@ from pathlib import Path
 from chat_loop import errors
 from chat_loop.errors import ProviderError
 from chat_loop.events import Event
+from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import value_at
 from chat_loop.providers.openai import read_chunk
 from chat_loop.providers.refusals import Service
@@ -30,13 +30,11 @@ REPLY_TOKENS = 2048  # or a small model that repeats itself would fill the windo
 SERVICE = Service(host="The embedded model", key_hint="", model_hint="")
 
 
-class LocalProvider:
+class LocalProvider(Provider):
     """An embedded model, loaded by `warm` or the first request. Requests run one at a time."""
 
     name = "local"
     first_event_seconds = 600.0
-    calls_tools = False
-    takes_images = False
 
     def __init__(
         self, path: Path, model: str, window: Window, *, threads: int = 0, max_tokens: int = 0
@@ -152,7 +150,6 @@ class LocalProvider:
             except OSError as error:
                 what = f"The embedded model cannot be started: {errors.os_reason(error)}."
                 raise ProviderError(what) from error
-            atexit.register(self._child.kill)
         return self._child
 
     def _exit_error(self, child: subprocess.Popen[bytes]) -> ProviderError:
@@ -169,7 +166,6 @@ class LocalProvider:
         child, self._child = self._child, None
         if child is None:
             return
-        atexit.unregister(child.kill)
         child.kill()
         with suppress(OSError), child:  # what was not sent is lost with its reader
             pass

@@ -13,7 +13,6 @@ from typing import Any
 from msgspec.structs import asdict
 
 from chat_loop.errors import ContextTooLong, ProviderError
-from chat_loop.events import Event
 from chat_loop.providers import replies, wire
 from chat_loop.providers.anthropic import with_breakpoints
 from chat_loop.providers.capabilities import Capabilities, count_at, list_at, text_at, value_at
@@ -169,15 +168,14 @@ class OpenAIProvider(wire.WireProvider):
         if event.get("error"):
             raise self._service.refusal_error(None, event)
         read_chunk(event, reply)
-
-    def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
-        """Yield what is left of a reply, and remember what goes back with its calls."""
+        if reply.stop is None or not reply.calls:
+            return
+        # what goes back with its calls
         reasoning = "".join(reply.thoughts) if self.entry.wants_reasoning else ""
         for call, streamed in zip(reply.calls.complete(), reply.calls, strict=True):
             if reasoning or streamed.signature:
                 self._replayed[_key(call)] = streamed.signature, reasoning
             reasoning = ""
-        return reply.final_events(with_calls=with_calls)
 
 
 def read_chunk(event: object, reply: Reply) -> None:

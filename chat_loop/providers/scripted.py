@@ -7,6 +7,7 @@ import re
 from collections.abc import AsyncIterator
 
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled
+from chat_loop.providers import Provider
 from chat_loop.values import Message, Request, Usage, Window
 
 _SUMMARY = """**Background Context:** Initial session.
@@ -22,20 +23,15 @@ _SUMMARY = """**Background Context:** Initial session.
 - none"""
 
 
-class EchoProvider:
+class EchoProvider(Provider):
     """Repeats the query. A request for a summary gets one of the right form. Tokens are words."""
 
     name, model = "scripted", "echo"
-    first_event_seconds = 120.0
-    calls_tools = False
     pause_seconds = 0.0
 
     def __init__(self, window: Window | None = None, *, takes_images: bool = False) -> None:
         self.window, self.takes_images = window or Window(128_000), takes_images
         self._cached = 0
-
-    def warm(self) -> None:
-        """Do nothing: there is nothing to load."""
 
     def reply(self, request: Request) -> Message:
         """Return the reply to a request."""
@@ -58,6 +54,3 @@ class EchoProvider:
         cached, self._cached = min(self._cached, prompt), prompt
         usage = Usage(input=prompt, output=len(reply.whole.split()), cached=cached)
         yield Finished(stop="tool" if reply.calls else "end", usage=usage)
-
-    async def close(self) -> None:
-        """Do nothing: there is nothing to give back."""

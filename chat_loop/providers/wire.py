@@ -9,7 +9,7 @@ import json
 import logging
 import os
 import threading
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Mapping
 from contextlib import aclosing, suppress
 from functools import reduce
 from importlib import import_module
@@ -130,10 +130,6 @@ class WireProvider:
     async def _prepare(self, request: Request) -> None:
         """Prepare the service for `request`. Raises `ProviderError`."""
 
-    def _final_events(self, reply: Reply, *, with_calls: bool) -> Iterator[Event]:
-        """Yield what is left of a complete reply."""
-        return reply.final_events(with_calls=with_calls)
-
     def warm(self) -> None:
         """Import the SDK and build the client, 0.3 to 1 s, in a thread without an event loop."""
         self._ensure_client()
@@ -211,7 +207,7 @@ class WireProvider:
         is_settled = self.entry.lists_names_only or self._window_is_known
         if not is_settled and self._lookup_task is None:
             self._lookup_task = asyncio.ensure_future(self._ask_service())
-        for ending in self._final_events(reply, with_calls=bool(tools)):
+        for ending in reply.final_events(with_calls=bool(tools)):
             yield ending
 
     async def _deltas(self, request: Request, reply: Reply) -> AsyncGenerator[Event]:

@@ -19,9 +19,8 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SaveError, SessionError, SessionNotFound, UsageError
 from chat_loop.input.start import columns
 from chat_loop.library import lineage
-from chat_loop.library.filters import filter_of, moment_of
 from chat_loop.library.index import FIGURES
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, filter_of, moment_of
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
 from chat_loop.sessions.files import read_part
@@ -166,8 +165,7 @@ class SessionActions:
 
     def search(self, options: argparse.Namespace) -> int:
         """Print the exchanges that match, the best first."""
-        from chat_loop.library.archive_text import excerpts_of
-        from chat_loop.library.search import search_all
+        from chat_loop.library.search import excerpts_of, search_all
         from chat_loop.library.semantic import SemanticIndex
 
         semantic = SemanticIndex() if self.config.search.meaning and not options.text else None

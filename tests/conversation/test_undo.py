@@ -234,7 +234,7 @@ def test_it_is_nowhere_after_a_compaction_and_a_resume(tmp_path: Path) -> None:
 
 
 def test_the_library_does_not_find_it(tmp_path: Path) -> None:
-    from chat_loop.library.filters import SessionFilter
+    from chat_loop.library.library import SessionFilter
     from chat_loop.library.search import search_all
 
     talk = Talk(tmp_path, "Oak.", ANSWER)

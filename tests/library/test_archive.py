@@ -17,12 +17,14 @@ from hypothesis import strategies as st
 
 from benchmarks.support.exchanges import ExchangeIndex, hit_of
 from benchmarks.support.planting import FACTS, NOTHING_TO_FIND, conversation, exchange
-from chat_loop.library.archive import CANNOT, NO_ARCHIVE, NOT_READY, Archive
-from chat_loop.library.archive_text import (
+from chat_loop.library.archive import (
+    CANNOT,
+    NO_ARCHIVE,
+    NOT_READY,
     RECALL_ROOM,
     ROOM,
     STRONG,
-    excerpt,
+    Archive,
     read_text,
     recall_text,
     search_text,
@@ -31,7 +33,7 @@ from chat_loop.library.archive_tools import READ, SEARCH, TOOLS
 from chat_loop.library.index import FILE
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
-from chat_loop.library.search import Hit, Place
+from chat_loop.library.search import Hit, Place, excerpt
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange
 from chat_loop.tokens import estimate

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from chat_loop.errors import IndexUnavailable, SessionError
-from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import FILE, Index
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, SessionFilter
 from chat_loop.library.ranking import Position
 from chat_loop.library.search import search_all
 from chat_loop.library.semantic import SPACE, SemanticIndex, available

@@ -17,9 +17,8 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
 from chat_loop.library import library as library_module
-from chat_loop.library.filters import SessionFilter
 from chat_loop.library.index import FILE
-from chat_loop.library.library import Library
+from chat_loop.library.library import Library, SessionFilter
 from chat_loop.sessions.records import Branch, Seal, SessionRow, Summary
 from tests.support.session_folders import (
     FOREIGN,

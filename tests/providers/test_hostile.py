@@ -73,7 +73,7 @@ def test_whatever_chunks_come(provider: WireProvider, data: list[dict[str, objec
     except (ProviderError, ValueError):
         return
     assert reply.usage is None or isinstance(reply.usage, Usage)
-    for told in provider._final_events(reply, with_calls=True):
+    for told in reply.final_events(with_calls=True):
         assert told
 
 

@@ -47,11 +47,8 @@ def install(
     *,
     index: str = "",
 ) -> Path:
-    """Install the model into the directory unless it is there, and return its file.
-
-    After an interruption the next call continues. `progress` gets the bytes that are there, of how
-    many, and their source. Raises ModelError: no room, another installation at work, the disk
-    refuses, or no source gave the right bytes.
+    """Install the model into the directory unless it is there, and return its file; `progress` gets
+    the bytes that are there, of how many, and their source. Raises ModelError.
     """
     target = path_of(directory, model)
     partial = target.with_name(f"{target.name}.partial")

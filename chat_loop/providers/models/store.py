@@ -86,28 +86,21 @@ def best_installed(directory: Path) -> str:
 
 
 def remove(directory: Path, name: str) -> int:
-    """Delete a model and what an unfinished installation left of it; return the bytes freed.
-
-    Raises ModelError for an unknown name, or when nothing is there or the disk refuses.
-    """
+    """Delete a model and what is left of an installation; return the bytes. Raises ModelError."""
     paths = [*directory.glob(f"{path_of(directory, find(name)).name}*")]
     if not paths:
         raise ModelError(f"{name} is not installed.", INSTALL_HINT)
-    freed = 0
-    for path in paths:
-        try:
-            freed += path.stat().st_size
+    try:
+        freed = sum(path.stat().st_size for path in paths)
+        for path in paths:
             path.unlink()
-        except OSError as error:
-            raise ModelError(f"{path} cannot be deleted: {os_reason(error)}.") from error
+    except OSError as error:
+        raise ModelError(f"{error.filename} cannot be deleted: {os_reason(error)}.") from error
     return freed
 
 
 def resolve(directory: Path, reference: str) -> Path:
-    """Return the file of an installed model by its name, or of any `.gguf` file by its path.
-
-    Raises ModelError when it is not installed or not there.
-    """
+    """Return the file of an installed model, or the `.gguf` file at a path. Raises ModelError."""
     for model in CATALOGUE:
         if model.name == reference:
             if is_installed(directory, model):
