@@ -45,10 +45,8 @@ class Chat(Struct, kw_only=True):
     models: Models
     approvals: ProjectApprovals
     reader: Reader
-    can_ask: bool = True
-    """True when a user can answer questions."""
-    facts: tuple[tuple[str, str], ...] = ()
-    """Lines of /info that are known at the start."""
+    can_ask: bool = True  # true when a user can answer questions
+    facts: tuple[tuple[str, str], ...] = ()  # lines of /info that are known at the start
     memory: ProjectMemory | None = None
     semantic: SemanticIndex | None = None
     servers: McpServers | None = None
@@ -57,16 +55,13 @@ class Chat(Struct, kw_only=True):
     config: Config = field(default_factory=Config)
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""
-    listed: list[str] = field(default_factory=list)
-    """The ids behind the numbers of the last list."""
+    listed: list[str] = field(default_factory=list)  # the ids behind the numbers of the last list
     hits: list[tuple[str, int]] = field(default_factory=list)
     """The ids and queries behind them when that list was a search."""
-    quotes: list[str] = field(default_factory=list)
-    """Texts that go with the next message."""
+    quotes: list[str] = field(default_factory=list)  # texts that go with the next message
     sending: tuple[str, tuple[QueryFile, ...]] | None = None
     """A query that a command leaves to be sent now."""
-    replacing: Exchange | None = None
-    """The exchange that the next entry replaces."""
+    replacing: Exchange | None = None  # the exchange that the next entry replaces
 
     async def ask(self, question: str) -> str:
         """Return the answer in lower case, empty when the user gives none."""

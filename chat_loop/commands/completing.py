@@ -24,8 +24,7 @@ from chat_loop.library.library import Library
 from chat_loop.sessions.records import SessionRow
 from chat_loop.values import when_text
 
-MAX_CHOICES = 50
-"""The most choices of one kind."""
+MAX_CHOICES = 50  # the most choices of one kind
 FIXED = {
     "copy": COPY_CHOICES,
     "history": {"--full": "every message whole"},

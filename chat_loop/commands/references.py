@@ -12,8 +12,7 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import SessionRow
 
-PAGE = 20
-"""Sessions that are listed at a time."""
+PAGE = 20  # sessions that are listed at a time
 
 
 class AmbiguousSession(SessionNotFound):

@@ -20,10 +20,8 @@ from chat_loop.sessions.records import Exchange, Reply, Session
 from chat_loop.sessions.writer import accounting
 from chat_loop.values import Usage, dollars_text, plural, tokens_text
 
-NARROW = 60
-"""Below this many columns an explanation stands below what it explains."""
-WIDEST = 26
-"""Columns of the commands in their list; a longer one has a line of its own."""
+NARROW = 60  # below this many columns an explanation stands below what it explains
+WIDEST = 26  # columns of the commands in their list; a longer one has a line of its own
 FAMILIES = ("Conversation", "Context", "Sessions", "Branches", "Memory", "Model and tools", "View")
 MORE_HELP = "/help COMMAND for details, /help all for all commands, /help keys for the keys."
 RULE = (

@@ -14,10 +14,8 @@ from chat_loop.display.manager import DisplayManager
 from chat_loop.errors import UsageError
 from chat_loop.values import size_text
 
-LARGEST_FOR_TERMINAL = 74_994
-"""Bytes: 100,000 characters as base64, where many terminals cut off."""
-SECONDS = 5.0
-"""The time limit of a clipboard program; they go to the background at once."""
+LARGEST_FOR_TERMINAL = 74_994  # bytes: 100,000 characters as base64, where many terminals cut off
+SECONDS = 5.0  # the time limit of a clipboard program; they go to the background at once
 
 
 def programs(

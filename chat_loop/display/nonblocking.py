@@ -16,8 +16,7 @@ import time
 from collections.abc import Iterator
 from typing import Any, TextIO
 
-CHUNK = 65536
-"""Bytes that are offered to the terminal at once."""
+CHUNK = 65536  # bytes that are offered to the terminal at once
 _PAUSE_SECONDS = 0.01
 _POLL_SECONDS = 1.0
 

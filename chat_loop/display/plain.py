@@ -21,8 +21,7 @@ from chat_loop.events import FIRST_RETRY, Event, Retrying, SessionFound, Warned
 from chat_loop.input.start import columns
 from chat_loop.values import size_text
 
-DRAWN_SECONDS = 0.1
-"""Between two drawings of a line of progress."""
+DRAWN_SECONDS = 0.1  # between two drawings of a line of progress
 
 
 def out(text: str | bytes) -> None:

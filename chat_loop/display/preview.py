@@ -10,8 +10,7 @@ from chat_loop.display.rows import steady_text
 from chat_loop.sessions.records import Session
 from chat_loop.values import STOPS, counts_text, plural
 
-EXCHANGES = 8
-"""The last exchanges that a preview has."""
+EXCHANGES = 8  # the last exchanges that a preview has
 CHARACTERS = 250
 
 
@@ -20,8 +19,7 @@ class Preview(Struct, frozen=True):
 
     about: Sequence[tuple[str, str]] = ()
     messages: Sequence[tuple[str, str]] = ()
-    earlier: int = 0
-    """The number of exchanges before those messages."""
+    earlier: int = 0  # the number of exchanges before those messages
 
 
 def preview_of(

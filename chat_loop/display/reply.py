@@ -14,10 +14,8 @@ from chat_loop.input.start import columns
 if TYPE_CHECKING:
     from chat_loop.display.markdown.stream import MarkdownStream
 
-DRAW_SECONDS = 1 / 30
-"""Between two drawings of a reply that streams."""
-DRAW_SHARE = 0.1
-"""The largest share of the time for drawing, however long a paragraph is."""
+DRAW_SECONDS = 1 / 30  # between two drawings of a reply that streams
+DRAW_SHARE = 0.1  # the largest share of the time for drawing, however long a paragraph is
 
 
 class ReplyText:
@@ -37,8 +35,7 @@ class ReplyText:
         self._write, self._preview = write, preview
         self._stream = stream
         self._pieces: list[str] = []
-        self._return = ""
-        """A carriage return at the end of a piece, which may belong to a newline."""
+        self._return = ""  # a carriage return at the end of a piece, which may belong to a newline
         self._timer: asyncio.TimerHandle | None = None
 
     def feed(self, text: str) -> None:

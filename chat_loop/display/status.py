@@ -10,10 +10,8 @@ from msgspec import Struct
 from chat_loop.display.text import cells, cut_to, one_line
 from chat_loop.values import Window, compact_number, dollars_text, window_text
 
-BAR = 6
-"""Cells of the bar that shows how full the context is."""
-NOT_SAVED = "NOT SAVED"
-"""Never left out: unsaved words matter more than any number."""
+BAR = 6  # cells of the bar that shows how full the context is
+NOT_SAVED = "NOT SAVED"  # never left out: unsaved words matter more than any number
 
 
 class Status(Struct, frozen=True, kw_only=True):

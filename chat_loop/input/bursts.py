@@ -11,12 +11,9 @@ from prompt_toolkit.input.vt100 import Vt100Input
 from prompt_toolkit.key_binding.key_processor import KeyPress
 from prompt_toolkit.keys import Keys
 
-KEYS_AFTER_ENTER = 8
-"""An Enter with this many keys behind it was pasted; nobody types so fast."""
-PASTE_KEYS = 64
-"""A paste without an Enter has at least this many keys, all there at once."""
-PAUSE_SECONDS = 0.05
-"""A pause this long ends a paste."""
+KEYS_AFTER_ENTER = 8  # an Enter with this many keys behind it was pasted; nobody types so fast
+PASTE_KEYS = 64  # a paste without an Enter has at least this many keys, all there at once
+PAUSE_SECONDS = 0.05  # a pause this long ends a paste
 ENTER = KeyPress(Keys.ControlM, "\r")
 
 

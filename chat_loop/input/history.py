@@ -19,12 +19,9 @@ from prompt_toolkit.history import FileHistory, History
 from chat_loop.input.lines import clean
 from chat_loop.redact import find_secrets
 
-MAX_LENGTH = 10_000
-"""Characters; longer entries are not kept."""
-MAX_BYTES = 512 * 1024
-"""The size of one file, of which there are two."""
-MAX_READ = 8 * MAX_BYTES
-"""A larger file is another program's, and left alone."""
+MAX_LENGTH = 10_000  # characters; longer entries are not kept
+MAX_BYTES = 512 * 1024  # the size of one file, of which there are two
+MAX_READ = 8 * MAX_BYTES  # a larger file is another program's, and left alone
 
 
 class PrivateHistory(History):

@@ -16,8 +16,7 @@ from chat_loop.input.start import PROMPT
 MULTILINE_MARK = "\\\\"
 """A line that is only this begins an entry of several lines, which an empty line ends."""
 EDIT_HINT = "your last message: Enter resends it, Ctrl-C cancels"
-LONGEST_LINE = 64 << 20
-"""Bytes; a longer line of a pipe is refused."""
+LONGEST_LINE = 64 << 20  # bytes; a longer line of a pipe is refused
 
 
 class Reader:
@@ -95,8 +94,7 @@ class LineReader(Reader):
         self._out = out or sys.stdout
         self._echoes = not self._input.isatty()  # else the terminal does
         self._pending_read: asyncio.Future[bytes] | None = None
-        self._entered = ""
-        """The first message of a chat, until it is read."""
+        self._entered = ""  # the first message of a chat, until it is read
 
     def enter(self, text: str) -> None:
         self._entered = text

@@ -15,13 +15,11 @@ from typing import Any, TextIO, TypeVar
 from chat_loop import __version__
 
 PROMPT = "You: "
-PROMPT_STYLE = "1;32"
-"""SGR numbers: bold, and green where colors are wanted."""
+PROMPT_STYLE = "1;32"  # SGR numbers: bold, and green where colors are wanted
 DIM = "2"
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """The signals that end the program after it has restored the terminal; a system may lack some."""
-SIGNAL_EXIT_BASE = 128
-"""An exit code is this plus the number of the signal that ended the program."""
+SIGNAL_EXIT_BASE = 128  # an exit code is this plus the number of the signal that ended the program
 OPTIONS_WITH_VALUE = frozenset(
     {
         *("-m", "--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"),

@@ -14,8 +14,7 @@ from msgspec import Struct
 
 from chat_loop.library.terms import QUESTION_MARK, VALUE_MARK, Term, related
 
-Position = tuple[int, int]
-"""A session and the position of an exchange in it."""
+Position = tuple[int, int]  # a session and the position of an exchange in it
 
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
 """The weight of a term so many exchanges away, chosen on five of LoCoMo's ten dialogues."""

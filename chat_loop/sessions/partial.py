@@ -39,18 +39,13 @@ class Stamp(NamedTuple):
 def newest_first(directory: Path) -> list[Stamp]:
     """Return every file that could be a session, the last changed first. Raises OSError."""
     stamps = []
-    try:
-        with os.scandir(directory) as entries:
-            for entry in entries:
-                name = entry.name
-                if name.endswith(".md") and ID_PATTERN.fullmatch(name, 0, len(name) - 3):
-                    try:
-                        status = entry.stat(follow_symlinks=False)
-                    except FileNotFoundError:
-                        continue  # it was deleted or renamed meanwhile
+    with suppress(FileNotFoundError), os.scandir(directory) as entries:
+        for entry in entries:
+            name = entry.name
+            if name.endswith(".md") and ID_PATTERN.fullmatch(name, 0, len(name) - 3):
+                with suppress(FileNotFoundError):  # it was deleted or renamed meanwhile
+                    status = entry.stat(follow_symlinks=False)
                     stamps.append(Stamp(clamp_time(status.st_mtime_ns), name[:-3], status.st_size))
-    except FileNotFoundError:
-        return []
     return sorted(stamps, reverse=True)
 
 

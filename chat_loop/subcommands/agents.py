@@ -15,8 +15,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import AgentError
 from chat_loop.input.start import InstantPrompt
 
-MAX_DIFF_LINES = 60
-"""Lines of a change that are shown."""
+MAX_DIFF_LINES = 60  # lines of a change that are shown
 
 
 def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:

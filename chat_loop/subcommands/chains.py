@@ -26,8 +26,7 @@ from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
 T = TypeVar("T")
-LATE_SECONDS = 120
-"""How long the process that an exit starts may make a summary."""
+LATE_SECONDS = 120  # how long the process that an exit starts may make a summary
 
 
 def fork(actions: SessionActions, options: argparse.Namespace) -> int:

@@ -20,13 +20,11 @@ from chat_loop.library.library import Library
 from chat_loop.providers.models import store
 from chat_loop.providers.models.store import CATALOGUE
 
-MAX_CHOICES = 50
-"""Sessions that are offered: those that were used last."""
+MAX_CHOICES = 50  # sessions that are offered: those that were used last
 FILES = ("FILE", "FILE|FOLDER", "PATH", "DIR")
 NAMES = ("NAME|PATH", "SESSION", "N|ID", "agents remove", "models install", "models remove")
 """The other metavars whose values are completed; a NAME goes by its command."""
-_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")
-"""Values that no shell reads otherwise."""
+_SAFE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.+-]{0,79}")  # values that no shell reads otherwise
 
 
 def run(options: argparse.Namespace) -> int:

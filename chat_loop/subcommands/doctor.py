@@ -48,8 +48,7 @@ FIRST_STEPS = (
     "Set a key (export ANTHROPIC_API_KEY=...), or fetch a model that needs none (chat-loop models "
     "install); chat-loop providers says what else there is."
 )
-MAX_LOADED = 100
-"""The newest sessions, which are read whole to find damage in their middle."""
+MAX_LOADED = 100  # the newest sessions, which are read whole to find damage in their middle
 MAX_DAMAGED = 10
 ONLINE_SECONDS = 60.0
 SIGNS = {"ok": "✓", "warning": "!", "problem": "✗"}

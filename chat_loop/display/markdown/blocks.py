@@ -13,12 +13,10 @@ from chat_loop.display.markdown.inline import NESTING, Span, markdown, spans_of,
 from chat_loop.display.markdown.table import MEASURED_LINES, table_lines
 from chat_loop.display.markdown.theme import DIM, Theme
 
-_RULE = 40
-"""Columns of a rule at most."""
+_RULE = 40  # columns of a rule at most
 _BULLETS = ("•", "◦", "▪")
 _TASK = re.compile(r"\[([ xX])\](?: |$)")
-_CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")
-"""The markers of quotes before a line."""
+_CONTAINER = re.compile(r"[ \t]*(?:>[ \t]*)*")  # the markers of quotes before a line
 
 
 class Line(Struct):
@@ -60,8 +58,7 @@ class Blocks:
         self.tokens: list[Token] = []
         parser = markdown()
         parser.block.parse(source, parser, {}, self.tokens)
-        self.waiting_rows = 0
-        """The rows of a table whose columns are not known yet."""
+        self.waiting_rows = 0  # the rows of a table whose columns are not known yet
 
     def last_start(self) -> int:
         """Return the source line of the last block that can be read without those before it."""

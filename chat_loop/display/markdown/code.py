@@ -11,8 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-MAX_LENGTH = 2000
-"""Characters of a line that is colored."""
+MAX_LENGTH = 2000  # characters of a line that is colored
 _CHANGES = {"+": "added", "-": "removed", "@": "name"}
 """The kinds of the lines of a diff by their first character."""
 

@@ -11,8 +11,7 @@ from chat_loop.display.markdown.blocks import Line
 from chat_loop.display.markdown.inline import Span
 from chat_loop.display.text import cells
 
-LONGEST_WORD = 40
-"""Columns. A word that is longer is not moved to the next line."""
+LONGEST_WORD = 40  # columns. A word that is longer is not moved to the next line
 _PIECES = re.compile(" +|[^ ]+")
 _WIDE = (
     "\u1100-\u115f\u2e80-\ua4cf\ua960-\ua97f\uac00-\ud7a3\uf900-\ufaff\ufe10-\ufe19\ufe30-\ufe6f"

@@ -18,8 +18,7 @@ from msgspec import Struct, field
 
 from chat_loop.display.markdown.theme import BOLD, DIM, ITALIC, STRUCK, UNDERLINED, Theme
 
-NESTING = 60
-"""Levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper."""
+NESTING = 60  # levels of quotes, lists and emphasis; markdown-it-py drops what is nested deeper
 
 _ADDRESS = re.compile(r"://[^\s<>()\[\]*`~]*[^\s<>()\[\]*`~_.,;:!?'\"]")
 _OPEN = re.compile(

@@ -10,8 +10,7 @@ from chat_loop.display.markdown.blocks import Blocks, Line
 from chat_loop.display.markdown.flow import Run, runs_of
 from chat_loop.display.markdown.theme import Theme
 
-PREVIEWED = 200
-"""Characters that are held back before they are previewed."""
+PREVIEWED = 200  # characters that are held back before they are previewed
 _MARKER = r"(?:>|(?:[-*+]|[0-9]{1,9}[.)])(?=[ \t]))"
 _UNDECIDED_LINE = re.compile(
     rf"(?:[ \t]*{_MARKER})*[ \t]*"
@@ -38,12 +37,9 @@ class MarkdownStream:
         self._columns = columns
         self._leads = leads
         self._wraps = wraps
-        self._source = ""
-        """The text from the last block on that may still grow."""
-        self._printed = 0
-        """The characters of its runs that were sent."""
-        self._unsent = 0
-        """The characters that came since something was sent."""
+        self._source = ""  # the text from the last block on that may still grow
+        self._printed = 0  # the characters of its runs that were sent
+        self._unsent = 0  # the characters that came since something was sent
         self._dropped = False
         self._style = ""
         self._waiting_rows = 0

@@ -9,13 +9,11 @@ from chat_loop.display.markdown.inline import Span, spans_of
 from chat_loop.display.markdown.theme import BOLD, Theme
 from chat_loop.display.text import cells
 
-MEASURED_LINES = 12
-"""Lines of a table that the widths of its columns are taken from."""
+MEASURED_LINES = 12  # lines of a table that the widths of its columns are taken from
 _BREAK = re.compile(r"<br\s*/?>")
 _BAR_OR_CODE = re.compile(r"\\.|\||(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)")
 
-Row = tuple[tuple[Span, ...], ...]
-"""The cells of a row, each its text with its styles."""
+Row = tuple[tuple[Span, ...], ...]  # the cells of a row, each its text with its styles
 
 
 def table_lines(
