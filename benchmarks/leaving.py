@@ -205,7 +205,7 @@ class Measurement:
 
     def run(self, size: str, *, idle: float = 0.0) -> None:
         """Ask one question of a size, leave, and resume, in a new home; after a pause, leave only."""
-        with tempfile.TemporaryDirectory() as folder, Server() as server:
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Server() as server:
             home = Path(folder)
             (home / "work").mkdir()
 
