@@ -41,8 +41,8 @@ SETTLE_SECONDS = 2.0
 PATIENCE_SECONDS = 300.0
 """An embedded model may take minutes to summarize a long conversation."""
 ROUNDS = 3
-SIZES = {"short": 20, "long": 5_000}
-"""The words of the question."""
+SIZES = {"short": (20,), "long": (5_000, 20, 20, 20, 20, 20)}
+"""The words of each question. A resume takes five exchanges along as they are, without a summary."""
 KEY = "ж"
 """It stands in nothing that a program prints."""
 READY, SLOW = 0.2, 3.0
@@ -69,7 +69,6 @@ class Program(Struct, frozen=True, kw_only=True):
     resume: tuple[str, ...] = ("--continue",)
     resume_entry: str = "resume last"
     """Resumes from within; empty where there is no such entry."""
-    acknowledges: bool = True
     summarizes: bool = True
     """It makes a summary at its end, or prepares one in a pause."""
     is_judged: bool = True
@@ -132,7 +131,6 @@ PEERS = {
         leave="/quit",
         resume=("resume", "--last"),
         resume_entry="",
-        acknowledges=False,
         summarizes=False,
         is_judged=False,
     ),
@@ -145,7 +143,6 @@ PEERS = {
         restored="said:",
         leave="/quit",
         resume_entry="",
-        acknowledges=False,
         summarizes=False,
         is_judged=False,
     ),
@@ -157,10 +154,12 @@ class Server(Loopback):
 
     def __init__(self) -> None:
         super().__init__(self.answer)
+        self.restorations = 0
 
     def answer(self, request: Received) -> Reply:
         reply = talk(request)
         restores = request.query.startswith("CONTEXT RESTORATION")
+        self.restorations += restores
         if restores or request.system.startswith("Task: session summary"):
             return replace(reply, stall_after=0, stall_seconds=SLOW_SECONDS)
         return reply
@@ -191,6 +190,12 @@ class Chat(Terminal):
         self.rest(SETTLE_SECONDS)
         return len(self.output), self.press("\r")
 
+    def listen(self, seconds: float) -> None:
+        """Read for so long."""
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end:
+            self.read(end)
+
     def leave(self) -> float:
         """Leave; return the seconds until the process had ended."""
         return -self.enter(self.program.leave)[1] + self.exit_time()
@@ -204,7 +209,7 @@ class Measurement:
         self.times: dict[str, list[float]] = {}
 
     def run(self, size: str, *, idle: float = 0.0) -> None:
-        """Ask one question of a size, leave, and resume, in a new home; after a pause, leave only."""
+        """Ask questions of a size, leave, and resume, in a new home; after a pause, leave only."""
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, Server() as server:
             home = Path(folder)
             (home / "work").mkdir()
@@ -227,23 +232,25 @@ class Measurement:
             if self.program.resume_entry:
                 with start() as chat:
                     chat.wait_until_ready()
-                    self._resume(chat, size)
+                    self._resume(chat, server, size)
             with start(*self.program.resume) as chat:
                 self._come_back(chat, size)
 
-    def _ask(self, chat: Chat, words: int, pause: float) -> None:
-        before, _ = chat.enter(f"Our port is 8443. {'word ' * words}")
-        chat.wait_for(self.program.answered, before)
-        end = time.perf_counter() + pause
-        while time.perf_counter() < end:
-            chat.read(end)
+    def _ask(self, chat: Chat, sizes: Sequence[int], pause: float) -> None:
+        for words in sizes:
+            before, _ = chat.enter(f"Our port is 8443. {'word ' * words}")
+            chat.wait_for(self.program.answered, before)
+        chat.listen(pause)
 
-    def _resume(self, chat: Chat, size: str) -> None:
-        """Resume from within, and leave without a new message."""
+    def _resume(self, chat: Chat, server: Server, size: str) -> None:
+        """Resume from within, and leave without a new message. What is smaller than its summary comes
+        back whole, without an acknowledgment.
+        """
         before, pressed = chat.enter(self.program.resume_entry)
         restored = chat.wait_for(self.program.restored, before) - pressed
         self._add(f"resume, {size} -> restored", restored)
-        if self.program.acknowledges:
+        chat.listen(min(SETTLE_SECONDS, SLOW_SECONDS / 2))
+        if server.restorations:
             acknowledged = chat.wait_for(self.program.answered, before) - pressed
             self._add(f"resume, {size} -> acknowledged", acknowledged)
         chat.rest(SETTLE_SECONDS)
@@ -281,7 +288,6 @@ def programs(embedded: Path | None, before: Path | None, peers: Sequence[str]) -
             f"embedded {embedded.stem}",
             *("--model", f"local:{embedded.resolve()}"),
             files={"chat-loop/config.yaml": EMBEDDED_SETTINGS},
-            acknowledges=False,
             summarizes=False,
         )
         found.append(model)

@@ -17,20 +17,20 @@ def test_each_wait_is_measured(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaving, "SETTLE_SECONDS", 0.5)
     compatible = next(program for program in OURS if program.name == "compatible")
     measurement = Measurement(compatible)
-    measurement.run("short")
+    measurement.run("long")
     assert [*measurement.times] == [
-        "exit, short",
-        "resume, short -> restored",
-        "resume, short -> acknowledged",
-        "exit, short, nothing new",
-        "start with resume, short -> restored",
-        "start with resume, short -> a key shows",
+        "exit, long",
+        "resume, long -> restored",
+        "resume, long -> acknowledged",
+        "exit, long, nothing new",
+        "start with resume, long -> restored",
+        "start with resume, long -> a key shows",
     ]
     times = {name: seconds[0] for name, seconds in measurement.times.items()}
-    assert times["resume, short -> acknowledged"] > 1.0 > times["resume, short -> restored"]
+    assert times["resume, long -> acknowledged"] > 1.0 > times["resume, long -> restored"]
     assert (
-        times["start with resume, short -> a key shows"]
-        > times["start with resume, short -> restored"]
+        times["start with resume, long -> a key shows"]
+        > times["start with resume, long -> restored"]
     )
 
 
