@@ -14,14 +14,13 @@ from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import changed_by
 from chat_loop.display import listings
-from chat_loop.display.rows import name_text
+from chat_loop.display.rows import name_text, nothing_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SessionError, SessionNotFound, UsageError
 from chat_loop.library.library import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.partial import newest_first
 from chat_loop.sessions.records import Change, Exchange, Session, Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, dollars_text, plural
@@ -78,15 +77,10 @@ async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     if trouble:
         chat.display.line(trouble, "dim")
     chat.number_rows(rows)
-    listings.show_sessions(
-        chat.display,
-        rows,
-        more,
-        chat.sessions.now(),
-        filtered=bool(which.get("wanted")),
-        hidden=not rows and bool(newest_first(chat.sessions.directory)),
-        cost=chat.conversation.options.cost,
-    )
+    if not rows:
+        chat.display.line(nothing_text(filtered=bool(which.get("wanted"))))
+    now, cost = chat.sessions.now(), chat.conversation.options.cost
+    listings.show_sessions(chat.display, rows, more, now, cost)
 
 
 @registry.command(

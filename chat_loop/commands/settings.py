@@ -111,7 +111,7 @@ def _change(chat: Chat, key: str, text: str, *, save: bool) -> None:
         if section not in ("status", "display"):
             chat.conversation.configure(options_of(new, before.summarizer, before.semantic))
         if key == "display.theme" and chat.display.theme:  # else replies are not rendered
-            chat.display.use_theme(new.display.theme)
+            chat.display.theme = new.display.theme
     kept = chat.conversation.session.settings.get(key, "")
     kept = kept and f"; this conversation keeps {kept}"
     chat.display.prose(f"{key}: {settings_of(new)[key][0]}, {where}{kept}.", "dim")

@@ -21,15 +21,9 @@ def show_sessions(
     rows: Sequence[SessionRow],
     more: int,
     now: datetime,
-    *,
-    filtered: bool = False,
-    hidden: bool = False,
     cost: drawn.Cost | None = None,
 ) -> None:
-    """Show the numbered list, then how many `more` there are. `hidden`: --all lists others."""
-    if not rows:
-        display.line(drawn.nothing_text(filtered=filtered, hidden=hidden))
-        return
+    """Show the numbered list, then how many `more` there are."""
     table = drawn.RowTable(rows, now, cost)
     for at in range(len(rows)):
         display.row(*table.line(at, display.console.width))

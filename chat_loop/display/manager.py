@@ -232,10 +232,6 @@ class DisplayManager:
             self.waiting.progress = f" {done:,} of {of:,}"
             self.out.repaint()
 
-    def use_theme(self, name: str) -> None:
-        """Show the next replies in another theme."""
-        self.theme = name
-
     def stop_waiting(self) -> None:
         """Stop waiting: the work was cancelled, or the user is asked."""
         self.waiting.end()

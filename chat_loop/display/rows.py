@@ -166,9 +166,8 @@ def unlisted_text(names: Sequence[str]) -> str:
     return f"{plural(len(names), 'file')} not listed: {first}. {rule}"
 
 
-def nothing_text(*, filtered: bool, hidden: bool) -> str:
-    """Return a sentence about an empty list. `hidden`: sessions are listed only on request."""
+def nothing_text(*, filtered: bool) -> str:
+    """Return a sentence about an empty list."""
     if filtered:
         return "No matching sessions."
-    also = " --all lists runs of -p and failed ones as well." if hidden else ""
-    return f"No conversations yet.{also}"
+    return "No conversations yet; --all also lists runs of -p and failed ones."

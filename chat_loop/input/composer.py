@@ -43,10 +43,9 @@ from chat_loop.display.text import cut_to, printable
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.history import PrivateHistory
-from chat_loop.input.keys import Mode, bindings
+from chat_loop.input.keys import Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
 from chat_loop.input.lines import EDIT_HINT, Reader, clean
-from chat_loop.input.pastes import Pastes
 from chat_loop.input.start import PROMPT, PROMPT_STYLE, InstantPrompt, Terminal, styled
 
 NARROW = 40
@@ -144,7 +143,6 @@ class Composer(Reader):
                 live=lambda: self._live,
                 status=lambda: self._toolbar,
                 is_hidden=lambda: self._hidden,
-                size=lambda: self._app.output.get_size(),  # noqa: PLW0108 - made below
             ),
             style=Style.from_dict({"status": "dim", "prompt": "bold ansigreen"}),
             include_default_pygments_style=False,

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from itertools import groupby
 from operator import itemgetter
 
+from prompt_toolkit.application import get_app
 from prompt_toolkit.buffer import Buffer
-from prompt_toolkit.data_structures import Size
 from prompt_toolkit.filters import Condition, is_searching
 from prompt_toolkit.formatted_text import ANSI, StyleAndTextTuples, to_formatted_text
 from prompt_toolkit.layout import ConditionalContainer, Dimension, Layout, Window, processors
@@ -29,7 +29,6 @@ def composer_layout(
     live: Callable[[], str],
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
-    size: Callable[[], Size],
 ) -> Layout:
     """Return the layout. While there is a question, its `answer` takes the place of the `line`;
     `is_hidden` hides both.
@@ -49,7 +48,7 @@ def composer_layout(
             search_buffer_control=search,
             preview_search=True,
         ),
-        height=lambda: _line_height(line, size().rows),
+        height=lambda: _line_height(line, get_app().output.get_size().rows),
         wrap_lines=True,
         dont_extend_height=True,
         # wrapped rows begin at the margin, so that they can be copied

@@ -25,7 +25,7 @@ from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.partial import misnamed_files, newest_first
+from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text, counts_text, dollars_text, plural
@@ -112,8 +112,7 @@ class SessionActions:
             out_json({"schema": SCHEMA, key: printed, "older": more})
             return int(bool(filters) and not rows)
         if not rows:
-            hidden = bool(newest_first(self.sessions.directory))
-            err(drawn.nothing_text(filtered=bool(filters), hidden=hidden))
+            err(drawn.nothing_text(filtered=bool(filters)))
         width, now = columns(unknown=0), self.sessions.now()
         labels = [str(numbers.get(row.id, "")) for row in rows]
         table = drawn.RowTable(rows, now, cost, numbers=labels, exact=not width)

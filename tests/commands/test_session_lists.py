@@ -137,7 +137,7 @@ def test_an_empty_folder(tmp_path: Path) -> None:
     assert screen.text == (
         """\
 You: sessions
-No conversations yet.
+No conversations yet; --all also lists runs of -p and failed ones.
 You: resume 1
 ✗ No session 1.
   sessions lists them.

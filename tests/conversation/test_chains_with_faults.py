@@ -87,7 +87,7 @@ def test_resume_alone_shows_what_can_be_resumed(tmp_path: Path, line: str) -> No
 def test_resume_alone_without_any_session(tmp_path: Path) -> None:
     with Loopback() as server:
         shown = chat(tmp_path, server, "resume", "exit")
-        assert "No conversations yet." in shown
+        assert "No conversations yet;" in shown
         assert "Type resume" not in shown
         assert server.requests == []
 

@@ -14,8 +14,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from chat_loop.input.history import MAX_BYTES, MAX_LENGTH, PrivateHistory, history_entry
+from chat_loop.input.keys import Pastes
 from chat_loop.input.lines import clean
-from chat_loop.input.pastes import Pastes
 
 NOW = datetime(2026, 11, 21, 14, 30)
 

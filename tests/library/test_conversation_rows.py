@@ -322,7 +322,7 @@ def test_a_folder_with_runs_of_p_alone_does_not_say_that_there_are_no_sessions(
     tmp_path: Path,
 ) -> None:
     run(tmp_path, *ECHO, "-p", "one question")
-    empty = "No conversations yet. --all lists runs of -p and failed ones as well.\n"
+    empty = "No conversations yet; --all also lists runs of -p and failed ones.\n"
     assert run(tmp_path, "sessions", "list").stderr.decode() == empty
     assert "one question" in run(tmp_path, "sessions", "list", "--all").stdout.decode()
     shown = told(tmp_path / "sessions", "sessions", "resume 1")

@@ -146,7 +146,7 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "state": "sealed",
         "path": str(path),
     }
-    empty = b"No conversations yet. --all lists runs of -p and failed ones as well.\n"
+    empty = b"No conversations yet; --all also lists runs of -p and failed ones.\n"
     assert run(tmp_path, "sessions", "list").stderr == empty
     listed = run(tmp_path, "sessions", "list", "--all").stdout.decode()
     name, when, queries, tokens, listed_id = listed.strip().split("  ")

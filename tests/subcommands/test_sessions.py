@@ -402,7 +402,7 @@ def test_a_folder_that_is_missing_or_empty(tmp_path: Path) -> None:
         assert (listed.returncode, listed.stdout, listed.stderr) == (
             0,
             b"",
-            b"No conversations yet.\n",
+            b"No conversations yet; --all also lists runs of -p and failed ones.\n",
         )
         found = json.loads(run(tmp_path, *options, "list", "--json").stdout)
         assert found == {"schema": 2, "conversations": [], "older": 0}
