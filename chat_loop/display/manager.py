@@ -58,7 +58,7 @@ class DisplayManager:
         plain: bool = False,
     ) -> None:
         self.waiting = Waiting()
-        self.out = Screen(out or sys.stdout, self._notice, self.waiting.next_turn, plain=plain)
+        self.out = Screen(out or sys.stdout, self.waiting, plain=plain)
         self.agent = agent
         self.is_terminal = self.out.isatty()
         self._redraws = self.is_terminal and os.environ.get("TERM") != "dumb"
@@ -221,6 +221,7 @@ class DisplayManager:
         """Start waiting for a reply, or for the work that `text` names; `hint` names a key."""
         self._in_reply = self._in_thinking = False
         self._close_line()
+        text = text or f"{one_line(self.agent, 60)} …"
         self.waiting.begin(text, hint=hint, at_once=at_once)
         self.out.repaint()
 
@@ -245,9 +246,6 @@ class DisplayManager:
     def _write(self, text: str) -> None:
         self.out.write(text)
         self.out.flush()
-
-    def _notice(self, columns: int) -> str:
-        return self.waiting.line(f"{one_line(self.agent, 60)} …", columns)
 
     def _close_line(self) -> None:
         self._reply.finish()

@@ -34,7 +34,7 @@ class Waiting:
         self._clock = clock
         self._since = self._delay = 0.0
 
-    def begin(self, text: str = "", *, hint: str = STOP_HINT, at_once: bool = False) -> None:
+    def begin(self, text: str, *, hint: str = STOP_HINT, at_once: bool = False) -> None:
         """Start waiting; the line appears after a short delay, or at once."""
         self.text, self.progress, self.hint, self.is_active = text, "", hint, True
         self._since, self._delay = self._clock(), 0.0 if at_once else SOON_SECONDS
@@ -53,12 +53,12 @@ class Waiting:
             return None
         return max(TURN_SECONDS, self._since + self._delay - self._clock())
 
-    def line(self, default: str, columns: int) -> str:
-        """Return `default` or the own text with a spinner and the seconds, or nothing yet."""
+    def line(self, columns: int) -> str:
+        """Return the text with a spinner and the seconds, or nothing yet."""
         seconds = self._clock() - self._since
         if not self.is_active or seconds < self._delay:
             return ""
-        text = f"{self.text or default}{self.progress}"
+        text = f"{self.text}{self.progress}"
         spinner = f" {SPINNER[int(seconds / TURN_SECONDS) % len(SPINNER)]}"
         passed = f"{spinner} {int(seconds)} s" if seconds >= 1 else spinner
         if cells(text) + len(passed) + len(self.hint) < columns:
@@ -69,19 +69,11 @@ class Waiting:
 class Screen:
     """Takes text as a file does. Without an application it goes straight to `out`."""
 
-    def __init__(
-        self,
-        out: TextIO,
-        notice: Callable[[int], str],
-        next_turn: Callable[[], float | None],
-        *,
-        plain: bool = False,
-    ) -> None:
-        """`notice` returns the waiting line, `next_turn` after how many seconds it changes."""
+    def __init__(self, out: TextIO, waiting: Waiting, *, plain: bool = False) -> None:
         self.encoding = out.encoding or "utf-8"
         self._out = out
         self._plain = plain
-        self._notice, self.next_turn = notice, next_turn
+        self.waiting = waiting
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""
@@ -158,7 +150,7 @@ class Screen:
         """Return the lines that still change: at most the last `rows` rows of them."""
         text = f"{self._open}{self._preview}"
         lines = [_tail(line, columns * rows) for line in text.split("\n")]
-        if notice := self._notice(columns):
+        if notice := self.waiting.line(columns):
             lines = [*filter(None, lines), notice]
         height = 0
         for number in range(len(lines) - 1, -1, -1):

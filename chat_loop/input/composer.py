@@ -453,7 +453,7 @@ class Composer(Reader):
     def _after_render(self) -> None:
         self._end_frame()
         self._ready()
-        seconds = self._screen.next_turn() if self._busy else None
+        seconds = self._screen.waiting.next_turn() if self._busy else None
         if seconds is None and self._refreshes():
             seconds = STATUS_SECONDS
         if seconds is None:

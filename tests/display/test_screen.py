@@ -52,9 +52,9 @@ def waited(seconds: float, text: str = "", *, columns: int = 80) -> str:
     """The waiting line after so long."""
     clock = Clock()
     waiting = Waiting(clock)
-    waiting.begin(text)
+    waiting.begin(text or "Sally …")
     clock.seconds = seconds
-    return waiting.line("Sally …", columns)
+    return waiting.line(columns)
 
 
 @given(st.text(min_size=1).map(one_line), st.floats(1, 999_999), st.integers(12, 120))
@@ -77,14 +77,14 @@ def test_a_reply_that_pauses_shows_that_it_is_waited_for() -> None:
     clock = Clock()
     waiting = Waiting(clock)
     assert waiting.next_turn() is None
-    waiting.begin()
+    waiting.begin("Sally …")
     clock.seconds = 5.0
     waiting.postpone()
     clock.seconds += PAUSE_SECONDS - 0.5
-    assert waiting.line("Sally …", 80) == ""
+    assert waiting.line(80) == ""
     assert waiting.next_turn() == pytest.approx(0.5)
     clock.seconds += 0.5
-    assert waiting.line("Sally …", 80).endswith(" 2 s · Esc to stop")
+    assert waiting.line(80).endswith(" 2 s · Esc to stop")
     assert waiting.next_turn() == TURN_SECONDS
 
 
@@ -92,12 +92,12 @@ def test_another_attempt_is_named_until_the_reply_begins() -> None:
     display = DisplayManager(Terminal(), agent="Sally")
     display.out.attach(lambda: None)
     display.begin_waiting()
-    display.waiting.begin(at_once=True)
+    display.waiting.begin("Sally …", at_once=True)
     display.show(Retrying(reason="It is overloaded.", seconds=4.0, attempt=2, attempts=5))
     line = display.out.live(120, 8)
     assert line.startswith("Sally … Trying again in 4 s (2/5): It is overloaded. ")
     display.waiting.postpone()
-    assert "overloaded" not in display.waiting.line("Sally …", 120)
+    assert "overloaded" not in display.waiting.line(120)
 
 
 @given(STYLED, st.integers(1, 100), st.integers(1, 8))
@@ -105,7 +105,9 @@ def test_everything_is_printed_once_and_in_order(
     pieces: list[str], columns: int, rows: int
 ) -> None:
     out = io.StringIO()
-    screen = Screen(out, lambda _: "waiting", lambda: True)
+    waiting = Waiting(Clock())
+    waiting.begin("waiting", hint="", at_once=True)
+    screen = Screen(out, waiting)
     screen.write("before\n")
     screen.attach(lambda: None)
     printed = ""
@@ -117,14 +119,14 @@ def test_everything_is_printed_once_and_in_order(
         height = 0
         for line in screen.live(columns, rows).split("\n"):
             height += max(1, -(-cells(re.sub(r"\x1b\[[0-9;]*m", "", line)) // columns))
-        assert height <= max(rows, -(-len("waiting") // columns))
+        assert height <= max(rows, -(-cells(waiting.line(columns)) // columns))
     screen.detach()
     assert out.getvalue() == "before\n" + "".join(pieces)[len(printed) :]
     assert "".join(pieces).startswith(printed)
 
 
 def test_a_long_line_keeps_its_style_where_it_is_cut() -> None:
-    screen = Screen(io.StringIO(), lambda _: "", lambda: False)
+    screen = Screen(io.StringIO(), Waiting())
     screen.attach(lambda: None)
     screen.write("\x1b[1mbold\x1b[32m" + "g" * 1000)
     live = screen.live(10, 2)
@@ -133,7 +135,7 @@ def test_a_long_line_keeps_its_style_where_it_is_cut() -> None:
 
 
 def test_a_million_characters_on_one_line_cost_little_to_draw() -> None:
-    screen = Screen(io.StringIO(), lambda _: "", lambda: False)
+    screen = Screen(io.StringIO(), Waiting())
     screen.attach(lambda: None)
     screen.write("x" * 1_000_000)
     assert len(screen.live(80, 8)) <= 640
