@@ -118,9 +118,7 @@ class SummaryProgress(Event, frozen=True, kw_only=True):
 
 
 class SummaryEnded(Event, frozen=True, kw_only=True):
-    """A summary was made (`source` model or extracted), is left to another process (background), or
-    failed (none).
-    """
+    """A summary was made, is left to another process (`source` background), or failed (none)."""
 
     source: str
     usage: Usage | None = None

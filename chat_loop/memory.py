@@ -86,9 +86,7 @@ class MemoryFile(Struct, frozen=True):
 
 
 class Memory(Struct, frozen=True, kw_only=True):
-    """The memory's `files` as they were read, first that of the facts. `block` is for the model,
-    without the facts `left_out`.
-    """
+    """The `files` as read, first that of the facts; `block` lacks the facts `left_out`."""
 
     path: Path
     own: bool
@@ -282,8 +280,8 @@ class ProjectMemory:
 
 
 def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
-    """Return the first MEMORY.md from `directory` upwards, and the project's root. Stop at `.git`,
-    at home, and below a directory that everybody may write to.
+    """Return the first MEMORY.md from `directory` upwards, and the project's root: the folder with
+    `.git`, below home and below a directory that everybody may write to.
     """
     file: Path | None = None
     for folder in (directory, *directory.parents):
@@ -393,9 +391,7 @@ def bullet(text: str) -> str:
 
 
 def fact_block(texts: Sequence[str], max_tokens: int) -> tuple[str, tuple[int, ...]]:
-    """Return the text for the model in `max_tokens` tokens, and the indexes of facts left out. The
-    first that fit stay, so that the beginning stays the same and prompt caches hold.
-    """
+    """Return the first facts that fit as text for the model, and the indexes of those left out."""
     lines, left_out, used = [INTRO], [], estimate(INTRO)
     for number, text in enumerate(texts):
         size = 1 + estimate(bullet(text))

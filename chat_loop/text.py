@@ -1,8 +1,7 @@
 """Text as sentences (pure): the one splitter, for the ledger and for search, in any language.
 
-It reads as much of markdown as decides where a statement ends: list items, table rows, headings,
-quotations, fenced code. A full stop is judged by its shape and its neighbors, and by a few titles
-and months; in doubt a sentence goes on, since a longer one still says what it says.
+It reads as much of markdown as decides where a statement ends. A full stop is judged by its
+neighbors; in doubt a sentence goes on, since a longer one still says what it says.
 """
 
 from __future__ import annotations

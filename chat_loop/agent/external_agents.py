@@ -1,9 +1,5 @@
-"""Agents of other libraries as a provider: pydantic-ai, Strands, and whatever streams or can be
-called.
-
-Their code runs on a separate thread: it can neither block the screen nor print on it. The
-conversation lives here, so every request carries all of it; the memory of such an agent is
-replaced where that is possible.
+"""Agents of other libraries as a provider: pydantic-ai, Strands, and whatever can be called. They
+run in a thread of their own, and every request replaces their memory where that is possible.
 """
 
 from __future__ import annotations

@@ -1,6 +1,4 @@
-"""Python functions as tools: the signature becomes the schema, the docstring the description. A
-function marked with `changes` runs only after the user has seen and allowed the call.
-"""
+"""Python functions as tools: the signature becomes the schema, the docstring the description."""
 
 from __future__ import annotations
 
@@ -9,7 +7,7 @@ import json
 import re
 import typing
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import docstring_parser
 import pydantic_core
@@ -71,6 +69,10 @@ def tool_of(function: Callable[..., Any]) -> Tool:
 
 def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeAdapter[Any]]:
     """Return the specification of a function, and an adapter that converts its arguments."""
+
+    def collect(**values: Any) -> dict[str, Any]:
+        return values  # with the function's signature, but without calling it
+
     name = getattr(function, "__name__", "") or type(function).__name__
     docstring = docstring_parser.parse(inspect.getdoc(function) or "")
     yields = inspect.isgeneratorfunction(function) or inspect.isasyncgenfunction(function)
@@ -83,7 +85,11 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
     try:
         if problem := next((rule for rule, kept in rules.items() if not kept), ""):
             raise ValueError(problem)
-        adapter = _adapter_of(function)
+        signature = inspect.signature(function)
+        hints = typing.get_type_hints(function, include_extras=True)
+        vars(collect)["__signature__"] = signature
+        collect.__annotations__ = {key: hints.get(key, Any) for key in signature.parameters}
+        adapter: TypeAdapter[Any] = TypeAdapter(cast(Any, collect))  # it takes functions, too
         schema = json.loads(json.dumps(adapter.json_schema()), object_hook=_without_title)
         if schema["type"] != "object":
             raise ValueError("its arguments need names")
@@ -98,20 +104,6 @@ def _describe_function(function: Callable[..., object]) -> tuple[ToolSpec, TypeA
             about = " ".join(parameter.description.split())
             schema["properties"][parameter.arg_name]["description"] = about
     return ToolSpec(name, description, {"required": [], **schema}), adapter
-
-
-def _adapter_of(function: Callable[..., object]) -> TypeAdapter[Any]:
-    """Return an adapter that converts the arguments of a function, without calling it."""
-    signature = inspect.signature(function)
-    hints = typing.get_type_hints(function, include_extras=True)
-
-    def collect(**values: Any) -> dict[str, Any]:
-        return values
-
-    vars(collect)["__signature__"] = signature
-    collect.__annotations__ = {key: hints.get(key, Any) for key in signature.parameters}
-    typed: Any = collect  # it takes functions, too
-    return TypeAdapter(typed)
 
 
 def _without_title(schema: dict[str, Any]) -> dict[str, Any]:

@@ -195,10 +195,8 @@ class McpConnection:
             group.cancel_scope.cancel()
 
     async def _check_messages(self, read: Any, sending: Any) -> None:
-        """Forward the server's messages; end the connection with the last.
-
-        Lists of tools are cleaned here: to the SDK one bad tool costs the whole list, and checking
-        results against their schemas could take forever.
+        """Forward the server's messages; end the connection with the last. Lists of tools are
+        cleaned, since to the SDK one bad tool costs the whole list.
         """
         with sending, suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             async for item in read:

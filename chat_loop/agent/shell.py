@@ -49,10 +49,7 @@ def clean_environment(environment: Mapping[str, str]) -> dict[str, str]:
 async def run_command(
     command: str, root: Path, environment: Mapping[str, str], seconds: float
 ) -> str:
-    """Run a command of sh in `root`; return its exit code and output. Raises ChatLoopError.
-
-    There is no terminal and no input. What it leaves in the background is stopped.
-    """
+    """Run a command of sh in `root`; return its exit code and output. Raises ChatLoopError."""
     loop = asyncio.get_running_loop()
     output = _Output()
     reading, writing = os.pipe()

@@ -69,9 +69,7 @@ class Spending:
     async def allow(
         self, provider: Provider, usage: Usage, confirm: Confirm | None
     ) -> AsyncGenerator[Event]:
-        """Yield a warning when a request has no known price. Raises SpendingLimit when it would
-        pass a limit and the user, asked by `confirm`, does not agree.
-        """
+        """Yield a warning for an unknown price. Raises SpendingLimit unless the user agrees."""
         model = f"{provider.name}:{provider.model}"
         price, passed = await asyncio.to_thread(self.check, model, usage)  # reads sessions
         if price is None and model not in self._unpriced:
@@ -114,8 +112,7 @@ class Spending:
 
 def expected_usage(request: Request) -> Usage:
     """Return the estimated tokens of a request with a reply of usual length."""
-    texts = [request.system, *(message.whole for message in request.messages)]
-    texts += [f"{tool.description} {tool.parameters}" for tool in request.tools]
+    texts = [*request.texts, *(f"{tool.description} {tool.parameters}" for tool in request.tools)]
     images = (image for message in request.messages for image in message.images)
     tokens = sum(map(estimate, texts))
     tokens += sum(image_tokens(image.width, image.height) for image in images)

@@ -30,9 +30,7 @@ Arguments = Mapping[str, Any]
 
 
 class PreparedCall(Struct, frozen=True):
-    """The question about a call, empty when there is none, a function that runs the call, and the
-    files that it has changed.
-    """
+    """The question about a call, if any, the function that runs it, and the files it changed."""
 
     question: str
     run: Callable[[], Awaitable[str]]

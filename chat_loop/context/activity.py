@@ -17,9 +17,7 @@ _CHANGES = re.compile(r"(?:^|_)(?:write|edit|create|append|patch|delete|move)(?:
 
 
 def tools(before: Sequence[str], exchanges: Sequence[Exchange]) -> tuple[str, ...]:
-    """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in: of
-    two about one tool the later. Lines that were written by hand come first, as they are.
-    """
+    """Return a line for each tool, `search: 3 uses (its port; …)`, those of `before` counted in."""
     lines: list[str] = []
     uses: dict[str, tuple[int, tuple[str, ...]]] = {}  # how often, and the first notable ones
     for line in before:

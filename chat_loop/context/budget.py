@@ -92,13 +92,9 @@ class Outcome(Struct, frozen=True, kw_only=True):
 
     def seal(self, at: datetime, reason: records.SealReason, summary: Summary) -> records.Seal:
         """Return a seal with `summary`, the block that was made of the narrative."""
+        source, usage, seconds = self.source, self.usage, self.seconds
         return records.Seal(
-            at=at,
-            reason=reason,
-            source=self.source,
-            summary=summary,
-            usage=self.usage,
-            seconds=self.seconds,
+            at=at, reason=reason, source=source, summary=summary, usage=usage, seconds=seconds
         )
 
 
@@ -181,9 +177,7 @@ def messages_in(exchanges: Iterable[Exchange]) -> int:
 
 
 def reported(session: records.Session, count: Count) -> int | None:
-    """Return the next request's tokens by the last report, and an estimate of what came after it;
-    None without a report of a turn by this model.
-    """
+    """Return the next request's tokens by this model's last report and an estimate of the rest."""
     after = 0
     for entry in reversed(session.sent_entries):
         if isinstance(entry, records.ModelChange):
@@ -230,10 +224,8 @@ def plan(
     restored: int = 0,
     ahead: int = 0,
 ) -> Plan:
-    """Plan a compaction of `exchanges`, of which the first `carried` are an ancestor's words.
-
-    `used` are the tokens of the next request, `restored` those of the block in it, `ahead` those
-    that come before the plan is carried out. At least `compact_ratio` of the messages go.
+    """Plan a compaction of `exchanges`, of which the first `carried` are an ancestor's. The tokens
+    of the next request are `used`, its block's are `restored`, and those still to come `ahead`.
     """
     messages = [0, *accumulate(messages_in([exchange]) for exchange in exchanges)]
     near, amount, limit, unit = nearest_limit(used, messages[-1], window, limits)

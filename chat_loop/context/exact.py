@@ -1,9 +1,8 @@
 """Exact values (pure): what in a text must be carried to the letter, such as numbers with units,
 paths, ids, dates and names.
 
-A value is known by its shape, in any language; `exact.toml` has the shapes, and the units, so that
-"1 200 €" and "EUR 1,200" can be compared. Everything is found in linear time: one pass looks for a
-sign that a word may be a value, and bounded patterns read it there.
+A value is known by its shape, in any language; `exact.toml` has the shapes and the units. Linear in
+time: one pass looks for signs of a value, and bounded patterns read it there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,4 @@
-"""The ledger (pure): the sentences of a conversation that code carries along its chain as bytes.
-
-A child's block is made in four steps: collect the sentences worth a line, replace those that a
-newer one replaces, score the rest, and fit it into the room.
-"""
+"""The ledger (pure): the sentences of a conversation that code carries along its chain as bytes."""
 
 from __future__ import annotations
 
@@ -30,8 +26,7 @@ SECTIONS: tuple[Section, ...] = ("decisions", "pending", "key_facts")
 Speaker = Literal["user", "reply", "narrative"]
 
 OWN_WORDS = 20_000  # a query of more characters was pasted; people write several pages themselves
-LOOKED_AT = 60_000
-"""Characters of one text that are read: half of them at its beginning, half at its end."""
+LOOKED_AT = 60_000  # characters of one text that are read, at its beginning and at its end
 PASTED_FACTS = 60  # sentences that are taken from one pasted text
 
 REFERENCE = re.compile(r"\[[\d.,;\s–-]{1,40}(?:reply|user)?\]")
@@ -61,8 +56,7 @@ _EXACTNESS = {"number": 1, "quote": 1} | dict.fromkeys(
 LABEL_POINTS = 3.0  # of a line for its label, and the same for a decision or an open point
 SHAPE_POINTS = (0.0, 2.0, 4.0, 6.0)  # by the exactness of its values
 WORD_POINTS = 8.0  # for 18 words; a shorter sentence gets a part, since asides are short
-NEWER = 0.16
-"""The likeness from which a line counts as a newer value, without which the older one goes."""
+NEWER = 0.16  # the likeness from which a line counts as a newer value of an older one
 
 
 class Line(Struct, frozen=True):
@@ -119,9 +113,7 @@ class ParsedSentence(Struct, frozen=True):
         return bool(self.words - other.words and other.words - self.words)
 
     def replaces(self, old: ParsedSentence, *, in_other_words: bool = False) -> bool:
-        """Return True when it has all of an older one and another value, or corrects it. A sentence
-        `in_other_words` need not have its shortest words.
-        """
+        """Return True when it has all of an older one and another value, or corrects it."""
         if not (self.measures & old.measures):
             return False
         telling = frozenset(word for word in old.words if len(word) > 3) or old.words
@@ -139,9 +131,7 @@ class LedgerBlock(Struct, frozen=True):
 
 
 class _Entry(Struct, eq=False):
-    """A line on its way into the block. `older` share a telling word or a value with it; `newer`
-    may give a newer value of the same.
-    """
+    """A line on its way into the block, the `older` ones like it, and perhaps its `newer` value."""
 
     line: Line
     sentence: ParsedSentence
@@ -169,9 +159,7 @@ def items(summary: Summary) -> Iterator[Line]:
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Line]:
-    """Return the sentences worth keeping in their order, without secrets and echoes. The labels of
-    replies count for nothing: nobody has decided what only a model has named.
-    """
+    """Return the sentences worth keeping in their order, without secrets and echoes."""
     redactor = redactor or Redactor()
     lines: list[Line] = []
     for exchange in exchanges:
@@ -206,9 +194,7 @@ def _read_all(text: str, redactor: Redactor) -> Iterator[tuple[Sentence, ParsedS
 
 
 def _is_worth_keeping(part: Sentence, sentence: ParsedSentence, borrowed: bool) -> bool:
-    """Return True for the user's sentences unless they only ask or say next to nothing. Of what is
-    `borrowed` (pasted, quoted, said by the model) only exact values and labels count.
-    """
+    """Return True unless it says next to nothing; only exact values count of `borrowed` words."""
     borrowed = borrowed or part.role in ("row", "quoted")
     if part.role == "command":
         return True
@@ -318,9 +304,8 @@ def ledger(
     *,
     branch: Summary | None = None,
 ) -> LedgerBlock:
-    """Make the child's block: decisions, open points and key facts in `room` tokens, pins and files
-    beside them. `tail` stays in the context: its corrections count, its facts need no line.
-    `branch` is the block of a second parent, whose lines are carried on as well.
+    """Make the child's block: pins, files, and in `room` tokens decisions, open points and facts.
+    `tail` stays in the context: only its corrections count. `branch` is a second parent's block.
     """
     parent = parent or Summary()
     narrative = narrative or Summary(background=parent.background)
@@ -399,9 +384,7 @@ def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
 def _without_repetitions(
     pinned: Sequence[_Entry], live: Sequence[_Entry], bullets: Sequence[_Entry], index: WordIndex
 ) -> list[_Entry]:
-    """Return the lines that repeat no pin and no older line. A repeated line takes the section of a
-    model's bullet, since the model knows what is a decision.
-    """
+    """Return the lines that repeat no older one; a repeated line takes a bullet's section."""
     lines: list[_Entry] = []
     written: set[str] = set()
     originals = {*pinned, *live}

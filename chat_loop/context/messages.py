@@ -1,7 +1,5 @@
-"""Messages (pure): a thread as it is sent to the model.
-
-First the restored block, then the exchanges carried verbatim from an ancestor's file, then the
-session's own. Earlier messages never change, so that a provider's prompt cache holds.
+"""Messages (pure): a thread as it is sent to the model. Earlier messages never change, so that a
+provider's prompt cache holds.
 """
 
 from __future__ import annotations
@@ -89,9 +87,7 @@ class Thread(Struct, frozen=True):
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:
-    """Return a thread's messages. Without `tools`, calls and results become text of the user.
-    Neighbors of one role are joined: a query without a reply is sent together with the next one.
-    """
+    """Return a thread's messages; without `tools`, calls and results become text of the user."""
     messages: list[Message] = []
     for _, piece in pieces(thread, tools=tools):
         if messages and messages[-1].role == piece.role:

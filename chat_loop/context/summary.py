@@ -1,7 +1,5 @@
-"""Summaries: the calls to a model, the check of what comes back, and the way without a model.
-
-The narrative is the model's; what must be exact is the ledger's. No text passes through a model
-twice.
+"""Summaries: the calls to a model, the check of what comes back, and the way without a model. What
+must be exact is the ledger's, and no text passes through a model twice.
 """
 
 from __future__ import annotations
@@ -31,10 +29,7 @@ from chat_loop.values import Message, Request, Usage
 
 SYSTEM, PROMPT, FORMAT = (prompt(f"summary_{name}.txt") for name in ("system", "request", "form"))
 GRAMMAR = prompt("summary_grammar.gbnf") + "\n"
-SMALL_WINDOW = 16_384
-"""Tokens up to which a model is not shown the parent's block: small ones copy it (seen with 1.5
-billion parameters) instead of summarizing what is new.
-"""
+SMALL_WINDOW = 16_384  # tokens: small models would copy the parent's block, if they were shown it
 MAX_PAUSE = 5.0  # seconds; a server that wants more is not waited for
 FIRST = "Initial session."
 NAMES = ("topics", "decisions", "pending")
@@ -82,10 +77,7 @@ async def summarize(
     options: SummaryOptions,
     focus: str = "",
 ) -> Outcome:
-    """Have a model write the narrative of `exchanges`, one call for each part of a long span;
-    `parent` is the block before them. A call that fails is made once more, if possible by another
-    of the `routes`.
-    """
+    """Have a model write the narrative of `exchanges`, in one call or several, after `parent`."""
     started, problem = options.limits.clock(), ""
     orders = [clip(options.instructions, 400, count)]
     if focus:
@@ -119,9 +111,7 @@ def join_outcomes(first: Outcome, second: Outcome) -> Outcome:
 
 
 class _Writer(Struct):
-    """The calls for one span's parts, each tried at most twice. `parts` are their narratives;
-    `orders` are what the config and the user ask of them.
-    """
+    """The calls for a span's parts, their narratives, and the `orders` of config and user."""
 
     routes: Sequence[Provider]
     parent: Summary | None
@@ -140,8 +130,8 @@ class _Writer(Struct):
         ceiling, before, room = self._limits(provider)
         spans = parts(texts, room, self.count)
         if self.options.announce is not None:
-            sent = [request("\n\n".join(span), before, self.orders) for span in spans]
-            size = sum(self.count(text) for one in sent for text in one.texts)
+            requests = [request("\n\n".join(span), before, self.orders) for span in spans]
+            size = sum(self.count(text) for sent in requests for text in sent.texts)
             usage = Usage(input=size, output=ceiling * len(spans), estimated=True)
             self.options.announce(f"{provider.name}:{provider.model}", usage)
         self.show(SummaryStarted(parts=len(spans), optional=self.options.optional))
@@ -308,9 +298,7 @@ def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
 
 
 def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
-    """Return the narrative without its invented lines, and these: lines with an exact value or a
-    quotation that `source` lacks, and decisions that name what it does not name.
-    """
+    """Return the narrative without invented lines, which name what `source` lacks, and these."""
     values = _Source(source)
     lines = {"background": tuple(sentence.text for sentence in sentences(narrative.background))}
     lines |= {name: getattr(narrative, name) for name in NAMES}

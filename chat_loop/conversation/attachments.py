@@ -16,30 +16,24 @@ from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message, window_text
 
+# of more Anthropic takes only small ones: https://docs.anthropic.com/en/docs/build-with-claude/vision
 MAX_IMAGES = 20
-"""Images of a request. With more of them Anthropic's wire takes only small ones
-(https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
-MAX_DATA = 24 << 20
-"""Characters of base64 of a request; a request may hold 32 MB in all there."""
+MAX_DATA = 24 << 20  # characters of base64 of a request; a request may hold 32 MB in all there
 
 
 def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
     """Raise UsageError for files that the agent's model cannot take."""
     images = [file.attachment.name for file in files if file.data]
     if images and not agent.provider.takes_images:
-        raise UsageError(
-            f"{images[0]} is an image, and {agent.model} doesn't take images as far as we know.",
-            f"If it does: models: {{{agent.provider.model}: {{images: true}}}} in the config. "
-            f"{AS_TEXT}",
-        )
+        text = f"{images[0]} is an image, and {agent.model} doesn't take images as far as we know."
+        setting = f"models: {{{agent.provider.model}: {{images: true}}}}"
+        raise UsageError(text, f"If it does: {setting} in the config. {AS_TEXT}")
     window = agent.provider.window.tokens
     tokens = sum(size(file.attachment.text, count) for file in files if not file.data)
     if tokens > (limit := room(window) // 2):
-        raise UsageError(
-            f"The files have about {tokens:,} tokens; with a window of "
-            f"{window_text(window, False)} a message has room for {limit:,}.",
-            "Attach less of it.",
-        )
+        text = f"The files have about {tokens:,} tokens; with a window of "
+        text += f"{window_text(window, False)} a message has room for {limit:,}."
+        raise UsageError(text, "Attach less of it.")
 
 
 def save_files(
@@ -65,9 +59,7 @@ def save_files(
 def with_images(
     messages: Sequence[Message], load: Callable[[Image], str], takes_images: bool = True
 ) -> tuple[tuple[Message, ...], list[str]]:
-    """Return messages with the data of their newest images, and a sentence for each one left out.
-    `load` raises ImageUnavailable.
-    """
+    """Return messages with the data of their newest images, and a sentence for each left out."""
     loaded: list[Message] = []
     problems: list[str] = []
     images = data = 0

@@ -27,16 +27,12 @@ if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
     from chat_loop.conversation.summaries import SummaryWriter
 
-MAX_FAILURES = 3
-"""Failures in a row after which no more summaries are tried in the background."""
-PREPARED_TOKENS = 4_000
-"""New tokens after which the summary of the exit is prepared, or continued, in the background."""
-GROWTH = 1.1
-"""After a compaction that would gain nothing the context grows by this factor before the next."""
+MAX_FAILURES = 3  # failures in a row after which no more summaries are tried in the background
+PREPARED_TOKENS = 4_000  # new ones, after which the summary of the exit is begun or continued
+GROWTH = 1.1  # of the context before the next compaction, when one would have gained nothing
 MAKING = "in progress"
 
-Confirm = Callable[[int, int], Awaitable[bool]]
-"""Asks whether to compact, given the tokens before and after."""
+Confirm = Callable[[int, int], Awaitable[bool]]  # asks, given the tokens before and after
 T = TypeVar("T")
 
 
@@ -63,11 +59,9 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
 
 
 class ChildPlan(Struct, frozen=True, kw_only=True):
-    """The plan of a child session: its parent, and the block and the exchanges that represent the
-    conversation so far.
-
-    A fork leaves out what the parent said after `until`. `merged` is the id of a second parent, and
-    `depth` then the child's place in the chain of both. The block covers the exchanges `left_out`.
+    """A child session to begin: its parent, and the block and the exchanges of the conversation so
+    far. A fork leaves out what the parent said after `until`; `merged` is a second parent's id, and
+    `depth` then the child's place in the chain. The block covers the exchanges `left_out`.
     """
 
     parent: records.Session
@@ -166,9 +160,7 @@ class Compaction:
             await asyncio.wait({self._task})
 
     async def _prepare(self, thread: Thread, end: int, *, idle: bool = False) -> None:
-        """Begin the summary of the first `end` of a thread's fresh exchanges in the background, or
-        continue it when much is new.
-        """
+        """Begin or continue the summary of the first `end` fresh exchanges in the background."""
         done = len(self.prepared(thread.fresh).covered)
         new = await self._conversation.meter.size(thread.fresh[done:end])
         enough = new >= PREPARED_TOKENS or (end and not done and not idle)
@@ -203,9 +195,7 @@ class Compaction:
                 self._task = None
 
     async def make_room(self, waiting: int) -> None:
-        """Compact without a model when the next request, with a query of `waiting` tokens, is at a
-        limit. A compaction that gains nothing waits until the context has grown.
-        """
+        """Compact without a model when the next request, of `waiting` new tokens, is at a limit."""
         conversation, limits = self._conversation, self._conversation.options.limits
         own = conversation.agent.provider
         writer = conversation.options.summarizer or own
@@ -229,8 +219,8 @@ class Compaction:
             await run_to_completion(self.take(draft))
 
     async def shrink(self, waiting: int) -> bool:
-        """Take back the newest query, which a server refused as too long, and compact what stands
-        before it. Return False when nothing does.
+        """Compact what stands before the newest query, which a server refused as too long, and
+        take that query back. Return False when nothing stands there.
         """
         conversation = self._conversation
         last, used = conversation.session.exchanges[-1], conversation.budget.used
@@ -279,10 +269,7 @@ class Compaction:
     async def draft(
         self, focus: str = "", confirm: Confirm | None = None, **options: Any
     ) -> Draft | None:
-        """Return a requested compaction without carrying it out; None when it gains nothing and
-        `confirm` says no, before a model is paid. `options` are some of `SummaryOptions`. Raises
-        UsageError when nothing is new.
-        """
+        """Return a requested compaction; None when it gains nothing and `confirm` says no."""
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
             raise UsageError("There is nothing to compact yet.", "Say something first.")
@@ -348,12 +335,9 @@ class Compaction:
         )
         # The id is the one it was sealed under: its file may have been changed from outside.
         header = replace(conversation.live.header, title=title(parent, seal))
+        parent, first = replace(parent, header=header), keep[0].ref if keep else ""
         plan = ChildPlan(
-            parent=replace(parent, header=header),
-            path=path,
-            block=block,
-            carried=keep,
-            unsummarized_from=keep[0].ref if keep else "",
+            parent=parent, path=path, block=block, carried=keep, unsummarized_from=first
         )
         conversation.begin_child(plan, reason)
         return True

@@ -16,14 +16,8 @@ from chat_loop.agent.isolation import in_thread
 from chat_loop.agent.tools import Tool
 from chat_loop.context import budget
 from chat_loop.context.messages import Thread, with_task
-from chat_loop.conversation import attachments, leaving
-from chat_loop.conversation.compaction import (
-    ChildPlan,
-    Compaction,
-    Confirm,
-    run_to_completion,
-    uncancel,
-)
+from chat_loop.conversation import attachments, compaction, leaving
+from chat_loop.conversation.compaction import ChildPlan, run_to_completion, uncancel
 from chat_loop.conversation.meter import ContextMeter
 from chat_loop.conversation.options import Options
 from chat_loop.conversation.reading import QueryFile, read_files
@@ -45,10 +39,8 @@ if TYPE_CHECKING:
 
 
 class Conversation:
-    """The live session of a chain, and the agent that answers in it. Events go to `show`.
-
-    `count(text)` estimates tokens, `memory()` reads the memory, and `detach(id)` starts a process
-    that makes the summary of an ended session; it raises OSError.
+    """The live session of a chain, and the agent that answers in it. `count(text)` estimates
+    tokens, `detach(id)` starts a process that makes a summary; it raises OSError.
     """
 
     def __init__(
@@ -77,7 +69,7 @@ class Conversation:
         self._memory = memory
         self._lost_images: set[str] = set()
         self.meter = ContextMeter(self)
-        self.compaction = Compaction(self)
+        self.compaction = compaction.Compaction(self)
         self._start()
 
     def _start(self, child: LiveSession | None = None, plan: ChildPlan | None = None) -> None:
@@ -137,10 +129,8 @@ class Conversation:
         return files
 
     async def ask(self, text: str, files: Sequence[QueryFile] = ()) -> Reply:
-        """Save the query and its files, ask, and save the reply as it arrives. Compact before that
-        when the context is full, and once more when the server says so.
-
-        Raises ProviderError, CancelledError or ContextFull after saving what there is.
+        """Save the query and its files, ask, and save the reply as it arrives; compact when the
+        context is full. Raises ProviderError, CancelledError or ContextFull after saving.
         """
         sizes = (budget.entry_size(file.attachment, self.count) for file in files)
         waiting = budget.size(text, self.count) + sum(sizes)
@@ -368,7 +358,7 @@ class Conversation:
         self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
         return last
 
-    async def compact(self, focus: str = "", confirm: Confirm | None = None) -> bool:
+    async def compact(self, focus: str = "", confirm: compaction.Confirm | None = None) -> bool:
         """Seal this session with a summary and continue in a child."""
         draft = await self.compaction.draft(focus, confirm)
         return draft is not None and await self.take(draft)
@@ -427,9 +417,7 @@ class Conversation:
         self.begin_child(plan, "resume")
 
     async def seal(self, seal: Seal, reason: str = "", *, anyway: bool = False) -> None:
-        """Seal, close and report the live session. When the disk refuses raise SaveError, with
-        everything as it was; with `anyway` only report it.
-        """
+        """Seal, close and report the live session. Raises SaveError, `anyway` only reports it."""
         live = self.live
         try:
             await asyncio.to_thread(live.seal, seal)

@@ -16,12 +16,9 @@ if TYPE_CHECKING:
     from chat_loop.conversation.conversation import Conversation
 
 SUMMARY_ON_RESUME = "It will be made when you resume the session."
-EXIT_SECONDS = 3.0
-"""How long an exit may wait for a summary that another process can make."""
-QUICK_TOKENS = 2_000
-"""The size of a conversation whose summary is tried in that time; asking twice costs little."""
-REST_TOKENS = 8_000
-"""The most tokens that a prepared summary may leave uncovered."""
+EXIT_SECONDS = 3.0  # how long an exit may wait for a summary that another process can make
+QUICK_TOKENS = 2_000  # of a conversation whose summary is tried in that time
+REST_TOKENS = 8_000  # the most tokens that a prepared summary may leave uncovered
 
 
 async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | None:
@@ -56,9 +53,7 @@ async def final_seal(conversation: Conversation, *, can_detach: bool) -> Seal | 
 
 
 async def prepared_seal(conversation: Conversation, reason: SealReason) -> Seal | None:
-    """Return a seal with the prepared summary, if there is one. A resume takes the few exchanges
-    since then along verbatim.
-    """
+    """Return a seal with the prepared summary, if one covers all but a few exchanges."""
     thread, compaction = conversation.thread, conversation.compaction
     ready = compaction.prepared(thread.fresh)
     rest = thread.fresh[len(ready.covered) :]

@@ -9,15 +9,11 @@ from itertools import islice
 
 from msgspec import Struct
 
-MAX_PATH = 1_000
-"""Characters: a longer word is no path."""
+MAX_PATH = 1_000  # characters: a longer word is no path
 MAX_COMPLETIONS = 200
-MAX_ENTRIES = 20_000
-"""Entries of a folder that are looked at for completions."""
-_OPENERS = "([{<\"'“„«‘"
-"""Signs that may stand before the `@`, beside a blank."""
-_CLOSERS = ".,;:!?)]}>\"'”“»’…"
-"""Signs that may follow a path without belonging to it."""
+MAX_ENTRIES = 20_000  # entries of a folder that are looked at for completions
+_OPENERS = "([{<\"'“„«‘"  # signs that may stand before the `@`, beside a blank
+_CLOSERS = ".,;:!?)]}>\"'”“»’…"  # signs that may follow a path without belonging to it
 _MENTION = re.compile(rf'(?:^|(?<=[\s{re.escape(_OPENERS)}]))@(?:"([^"\n]+)"|(\S+))')
 _TYPED = re.compile(rf'(?:^|[\s{re.escape(_OPENERS)}])@("(?=[^"\n]*$)|(?=[^\s"]*$))(.*)$')
 """A mention that is being typed: an open quote, and the path so far."""

@@ -62,9 +62,7 @@ class ContextMeter:
     def child_size(
         self, block: str, words: Sequence[records.Exchange], *, acknowledged: bool = False
     ) -> int:
-        """Return the tokens of a child's next request with `block` and `words`, without a query;
-        `acknowledged` adds the agent's confirmation where that is enabled.
-        """
+        """Return the tokens of a child's next request with `block` and `words`, without a query."""
         agent, count, window = self._conversation.agent, self._count, self._conversation.window
         reported, weights = self._reported(), self.weights()
         estimate = sum(weights.values())

@@ -24,8 +24,7 @@ AT_START = frozenset(
 """The settings of the compaction that are read when a chat starts."""
 KEPT = frozenset(f"auto_compact.{name}" for name in AutoCompactConfig.__struct_fields__) - AT_START
 """The settings that a session can keep."""
-FEEDBACK = "summary"
-"""The setting of a session that holds what the user says of the summary it begins with."""
+FEEDBACK = "summary"  # the setting of a session with the user's judgment of its first summary
 
 
 class Options(Struct, frozen=True, kw_only=True):

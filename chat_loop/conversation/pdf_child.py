@@ -15,10 +15,8 @@ from pypdf.errors import PyPdfError
 if sys.platform != "win32":
     import resource
 
-MAX_TEXT = 1_000_000
-"""Characters; the pages behind them are left out."""
-SECONDS = 15.0
-"""Pages that are not read by then are left out; the last one may take as long again."""
+MAX_TEXT = 1_000_000  # characters; the pages behind them are left out
+SECONDS = 15.0  # pages that are not read by then are left out; the last one may take as long again
 MAX_MEMORY = 1 << 30
 DAMAGES = (PyPdfError, LookupError, ValueError, TypeError, AttributeError, RuntimeError)
 """The exceptions of pypdf for a page that it cannot read."""

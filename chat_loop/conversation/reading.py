@@ -23,19 +23,13 @@ from chat_loop.sessions.images import MAX_IMAGE
 from chat_loop.sessions.records import EPOCH, Attachment
 from chat_loop.values import attached_text, size_text
 
-MAX_FILES = 20
-"""Files of a query: beyond 20 images Anthropic's wire takes only small ones
-(https://docs.anthropic.com/en/docs/build-with-claude/vision)."""
-MAX_TEXT = 4 << 20
-"""Bytes; the window sets a limit of its own."""
+MAX_FILES = 20  # of a query
+MAX_TEXT = 4 << 20  # bytes; the window sets a limit of its own
 MAX_PDF = 32 << 20
 PDF = "application/pdf"
-PDF_SECONDS = 30.0
-"""A longer PDF is cut after half of it; this stops one page that takes forever."""
-MAX_LISTED = 1_000
-"""Files of a folder."""
-MAX_SIDE = 8_000
-"""Pixels of an image in either direction, as Anthropic's wire takes them."""
+PDF_SECONDS = 30.0  # a longer PDF is cut after half of it; this stops one page that takes forever
+MAX_LISTED = 1_000  # files of a folder
+MAX_SIDE = 8_000  # pixels of an image in either direction, as Anthropic's wire takes them
 AS_TEXT = "To send it as text, put a backslash before the @."
 
 

@@ -24,9 +24,7 @@ from chat_loop.values import Usage, plural
 
 
 class ChildPlanner:
-    """Plans the children with which a conversation can go on. When `quick`, no model is asked and
-    nothing is written.
-    """
+    """Plans children of stored sessions; when `quick`, it asks no model and writes nothing."""
 
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
         self._conversation = conversation
@@ -39,9 +37,7 @@ class ChildPlanner:
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
     ) -> ChildPlan:
-        """Continue from the summary of a stored session, made now if missing, and its `last`
-        exchanges, or from the `whole` of what its model saw. Raises SessionError.
-        """
+        """Continue from a summary and `last` exchanges, or the `whole`. Raises SessionError."""
         session, header, conversation = loaded.session, loaded.session.header, self._conversation
         _check_resumable(session, conversation.fallback_text)
         thread, full_tokens, full_cost = self._thread(loaded), 0, None
@@ -118,8 +114,8 @@ class ChildPlanner:
         return replace(plan, parent=parent, path=path, until=until, pins=pins)
 
     def _compacted(self) -> tuple[LoadedSession, tuple[Exchange, ...], str]:
-        """Return the nearest ancestor with words that the context lacks, all said after it, and
-        where its child forks, if it does. Raises UsageError when nothing was compacted.
+        """Return the nearest ancestor with words that the context lacks, what was said after it,
+        and the reference at which its child forks, if it does. Raises UsageError without one.
         """
         session, in_context = self._conversation.session, self._conversation.context_refs()
         chain = read_chain(self._sessions, session)
@@ -254,9 +250,8 @@ class ChildPlanner:
         return thread
 
     async def merge(self, first: LoadedSession, second: LoadedSession) -> tuple[ChildPlan, bool]:
-        """Continue from two branches, first the one that has more of their common session; missing
-        summaries are written. Return the plan, and whether they have a session in common. Raises
-        UsageError when one contains the other, SessionError when one is empty.
+        """Continue from two branches; missing summaries are written. Return the plan, and whether
+        they have a session in common. Raises UsageError and SessionError.
         """
         if first.session.header.id == second.session.header.id:
             hint = "merge takes two sessions; /tree shows the branches of this one."
@@ -269,16 +264,14 @@ class ChildPlanner:
         ids = {session.header.id for session in chains[0]}
         common = next((session for session in chains[1] if session.header.id in ids), None)
         common_id, fork = (common.header.id, common.depth) if common is not None else ("", 0)
-        shared = [_last_shared_query(chain, common_id) for chain in chains]
-        if (second.session.header.id == common_id, shared[1]) > (
-            first.session.header.id == common_id,
-            shared[0],
-        ):
-            first, second, shared = second, first, shared[::-1]
+        branches = [(first, _last_shared_query(chains[0], common_id))]
+        branches.append((second, _last_shared_query(chains[1], common_id)))
+        # first the one that has more of their common session
+        branches.sort(key=lambda pair: (pair[0].session.header.id != common_id, -pair[1]))
+        (first, _), (second, shared) = branches
         session, depth = first.session, first.session.depth
-        if session.header.id == common_id and all(
-            said.query.number <= shared[1] for said in session.exchanges[-1:]
-        ):
+        last = session.exchanges[-1].query.number if session.exchanges else 0
+        if session.header.id == common_id and last <= shared:
             whole, part = second.session.header.id, session.header.id
             text = f"{whole} continues {part}: there is nothing to merge."
             raise UsageError(text, f"/resume {whole} has both.")

@@ -40,9 +40,7 @@ class SummaryWriter:
         fallback: str = "",
         **options: Any,
     ) -> Outcome:
-        """Have the model summarize `span`, using what is ready of it. `fallback` says what comes of
-        a failure; `options` are some of `SummaryOptions`.
-        """
+        """Have the model summarize `span`; `fallback` says what comes of a failure."""
         compaction = self._conversation.compaction
         outcome = Outcome() if focus else compaction.prepared(span)
         await compaction.cancel()
@@ -123,9 +121,7 @@ class SummaryWriter:
         *,
         acknowledge: bool = False,
     ) -> Draft:
-        """Put a plan and the model's outcome together in a worker thread. The block is shortened
-        where the next request, with a query of `waiting` tokens, would not fit.
-        """
+        """Put a plan and the model's outcome together; the block is shortened until it fits."""
         conversation, count = self._conversation, self._conversation.count
         room = budget.room(conversation.window)
 

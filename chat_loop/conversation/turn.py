@@ -51,9 +51,7 @@ class Turn:
         show: Callable[[Event], None],
         max_tokens: int | None = None,
     ) -> Reply:
-        """Ask, write each step as it arrives, and return all steps as one reply. Raises
-        ProviderError and CancelledError after saving what came.
-        """
+        """Ask, save each step as it arrives, and return one reply. Raises what the agent raises."""
         stop: StopReason = "error"
         rejected = False
         try:
@@ -96,9 +94,7 @@ class Turn:
                     self._live.add(Change(number=self._number, at=self._now(), **asdict(change)))
 
     def _close(self, stop: StopReason, *, rejected: bool) -> Reply:
-        """Close open records, with `stop` unless the reply is complete, and return one reply. The
-        query has failed when nothing came before an error, or the server `rejected` it.
-        """
+        """Close open records, with `stop` unless the reply is complete, and return one reply."""
         if not self._complete:
             for identity in tuple(self._running):
                 self._end_call(identity, INTERRUPTED, failed=True)

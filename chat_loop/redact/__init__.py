@@ -13,10 +13,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
-_FILLER = "\ufdd0"
-"""Stands for the marks of an earlier redaction: a noncharacter, which no value contains."""
-_JUDGED = 128
-"""Characters of a value that decide on it. The rest of the run goes with it."""
+_FILLER = "\ufdd0"  # for the marks of an earlier redaction: a noncharacter
+_JUDGED = 128  # characters of a value that decide on it. The rest of the run goes with it
 _own_keys: list[Callable[[], frozenset[str]]] = []
 
 
@@ -29,9 +27,7 @@ class Secret(NamedTuple):
 
 
 class Redactor:
-    """Redacts the texts of one document: each secret becomes `[REDACTED:kind:number]`, with equal
-    numbers for equal secrets, counted on from the marks that the texts contain.
-    """
+    """Redacts one document: equal secrets become equal marks, `[REDACTED:kind:number]`."""
 
     def __init__(self, *marked: str) -> None:
         self._numbers: dict[str, int] = {}
@@ -66,9 +62,7 @@ def redact_text(text: str) -> str:
 
 
 def keys_from(source: Callable[[], Iterable[str]]) -> None:
-    """Redact the values of `source`, the keys that the program uses. Short values and plain words,
-    which servers without keys accept, stay.
-    """
+    """Redact the values of `source`, the keys that the program uses, but for plain words."""
 
     def is_plain(key: str) -> bool:
         return len(key) < 12 or (key.isalpha() and (key.isupper() or key[1:].islower()))
