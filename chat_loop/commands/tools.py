@@ -271,16 +271,14 @@ class ToolApproval:
             if kept is not None and self._kept.of(tool, call) in kept:
                 return True
             self._display.proposal(text)
-            choices = "[a]lways this session" + ("" if kept is None else " / [p]roject")
-            scope = "this exact call" if call else name
-            answer = await self._ask(f"Run? [y]es / [n]o / {choices} ({scope}) ")
-            if answer in ("a", "always"):
+            choices = ["yes", "no", "always", *(["project"] if kept is not None else [])]
+            answer = await self._ask(choices, "this exact call" if call else name)
+            if answer == "always":
                 self._always.add((name, call))
-            elif kept is not None and answer in ("p", "project"):
+            elif kept is not None and answer == "project":
                 self._kept.write([*self._kept.all(), self._kept.of(tool, call)])
                 self._display.prose(f"Kept for {self._kept.project}; see /tools.", "dim")
-                return True
-            return answer in ("y", "yes", "a", "always")
+            return answer in ("yes", "always", "project")
         finally:
             self._display.begin_waiting()
 
@@ -292,13 +290,27 @@ class ToolApproval:
             self._display.warn(error.message, error.hint)
             return None
 
-    async def _ask(self, question: str) -> str:
-        """Ctrl-C stops the reply, as it does at any time; Ctrl-D, or the end of a pipe, is no."""
-        try:
-            return await self._reader.ask(question)
-        except EOFError:
-            return "no"
-        except KeyboardInterrupt:
-            signal.raise_signal(signal.SIGINT)  # to what stops the reply
-            await asyncio.Event().wait()
-            raise
+    async def _ask(self, choices: Sequence[str], scope: str) -> str:
+        """Return one of the choices, by its word or letter; in an editor, ask until it is one.
+
+        Ctrl-C stops the reply, as it does at any time; Ctrl-D and the end of a pipe are no.
+        """
+        notes = {"always": "[a]lways this session"}
+        offers = (notes.get(choice, f"[{choice[0]}]{choice[1:]}") for choice in choices)
+        question = f"Run? {' / '.join(offers)} ({scope}) "
+        while True:
+            try:
+                answer = await self._reader.ask(question)
+            except EOFError:
+                return "no"
+            except KeyboardInterrupt:
+                signal.raise_signal(signal.SIGINT)  # to what stops the reply
+                await asyncio.Event().wait()
+                raise
+            for choice in choices:
+                if answer in (choice, choice[0]):
+                    return choice
+            if not (answer and self._reader.has_editor):
+                return "no"
+            letters = ", ".join(choice[0] for choice in choices)
+            self._display.prose(f"Answer {letters}; Enter alone is no.", "dim")

@@ -95,7 +95,7 @@ class DisplayManager:
             case events.ToolCalled():
                 self.begin_waiting()
                 call = f"{event.call.name}: {_arguments(event.call.arguments)}"
-                self.line(call.rstrip(": "), "dim", symbol="🔧")
+                self.prose(call.rstrip(": "), "dim", symbol="🔧")
             case events.ToolReturned():
                 self._tool_returned(event)
             case events.ReplyEnded():

@@ -39,7 +39,7 @@ from prompt_toolkit.utils import suspend_to_background_supported
 
 from chat_loop.display.nonblocking import NonblockingTerminal, drain
 from chat_loop.display.screen import Screen
-from chat_loop.display.text import cut_to, printable
+from chat_loop.display.text import cut_to, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
 from chat_loop.input.history import PrivateHistory
@@ -270,7 +270,8 @@ class Composer(Reader):
 
     async def ask(self, question: str) -> str:
         """Ask in place of the line, which keeps what was typed there."""
-        self._question = question
+        width = self._app.output.get_size().columns - 1
+        self._question = f"{wrapped(question, max(width, 10), 0)} "
         answer = self._answer = asyncio.get_running_loop().create_future()
         self._app.layout.focus(self._answer_line)
         self._app.invalidate()

@@ -26,7 +26,17 @@ POWERFUL = "This file can run code or steer later sessions:\nChange .envrc:"
     ],
 )  # fmt: skip
 def test_what_an_answer_means(answer: str, allowed: bool) -> None:
-    assert User(answer).approve("edit_file", "diff") is allowed
+    assert User(answer, has_editor=False).approve("edit_file", "diff") is allowed
+
+
+def test_an_answer_that_is_none_is_asked_for_again_in_an_editor() -> None:
+    user = User("?", "/tools", "yes")
+    assert user.approve("edit_file", "diff")
+    assert [line.partition("?")[0] for line in user.seen] == [
+        "diff", "Run", "Answer y, n, a, p; Enter alone is no.",
+        "Run", "Answer y, n, a, p; Enter alone is no.", "Run",
+    ]  # fmt: skip
+    assert not User("").approve("edit_file", "diff")
 
 
 def test_always_is_for_all_calls_of_a_tool() -> None:
@@ -194,7 +204,7 @@ def test_an_approval_with_an_agent_ends_with_a_change_of_its_file(tmp_path: Path
 @pytest.mark.parametrize("text", [OUT, POWERFUL])
 def test_what_can_do_harm_is_never_kept(tmp_path: Path, text: str) -> None:
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
-    user = User("p", "p", "n", kept=kept)
+    user = User("p", "p", "n", "n", kept=kept)
     assert user.approve("edit_file", "diff")
     assert not user.approve("edit_file", text)
     assert user.seen[-1] == "Run? [y]es / [n]o / [a]lways this session (this exact call) "
@@ -219,9 +229,9 @@ def test_a_damaged_file_is_named_and_the_user_is_asked_again(
     kept = ProjectApprovals(tmp_path / "approvals.json", "/project")
     assert User("p", kept=kept).approve("edit_file", "diff")
     damage(kept.file)
-    user = User("p", "y", kept=kept)
+    user = User("p", "n", "y", kept=kept)
     assert not user.approve("edit_file", "diff")
-    told, _, asked = user.seen
+    told, _, asked, *_ = user.seen
     reason = "it is damaged, or cannot be read. Fix or delete it."
     assert told == f"{kept.file} is not used: {reason}"
     assert asked == "Run? [y]es / [n]o / [a]lways this session (edit_file) "

@@ -18,7 +18,10 @@ NOTHING = ProjectApprovals(Path("/nonexistent/approvals.json"), "/project")
 class User:
     """Answers one after the other; `seen` is what was shown and asked."""
 
-    def __init__(self, *answers: str, kept: ProjectApprovals = NOTHING) -> None:
+    def __init__(
+        self, *answers: str, kept: ProjectApprovals = NOTHING, has_editor: bool = True
+    ) -> None:
+        self.has_editor = has_editor
         self.answers = list(answers)
         self.seen: list[str] = []
         display: Any = self
