@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import sys
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
@@ -18,6 +19,9 @@ from prompt_toolkit.history import FileHistory, History
 
 from chat_loop.input.lines import clean
 from chat_loop.redact import find_secrets
+
+if sys.platform != "win32":
+    import fcntl
 
 MAX_LENGTH = 10_000  # characters; longer entries are not kept
 MAX_BYTES = 512 * 1024  # the size of one file, of which there are two
@@ -55,10 +59,13 @@ class PrivateHistory(History):
                 return
             private = partial(os.open, mode=0o600)
             with open(path, "ab", buffering=0, opener=private) as file:
-                path.chmod(0o600)  # another program may have made it
+                if sys.platform != "win32":
+                    fcntl.flock(file, fcntl.LOCK_EX)  # two would rename one after the other
+                    os.fchmod(file.fileno(), 0o600)  # another program may have made it
                 file.write(history_entry(clean(string), datetime.now()))
-            if path.stat().st_size > MAX_BYTES:
-                path.replace(self._older)
+                own = os.fstat(file.fileno())
+                if own.st_size > MAX_BYTES and os.path.samestat(own, path.stat()):
+                    path.replace(self._older)
 
 
 def history_entry(entry: str, now: datetime) -> bytes:

@@ -143,6 +143,7 @@ def test_sessions_are_listed_and_shown(tmp_path: Path) -> None:
         "sessions": 1,
         "compactions": 0,
         "branch": None,
+        "git_branch": row["git_branch"],
         "state": "sealed",
         "path": str(path),
     }
