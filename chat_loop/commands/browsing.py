@@ -38,8 +38,7 @@ class BrowsedSessions(Struct):
 
     def trash(self, row: SessionRow) -> str:
         """Move a session to the trash."""
-        self.chat.sessions.move_to_trash(row.path)
-        return f"{row.id} is in the trash; chat-loop sessions restore {row.id} restores it."
+        return self.chat.sessions.move_to_trash(row.path)
 
     async def edit(self, row: SessionRow) -> None:
         """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""

@@ -302,9 +302,7 @@ async def delete(chat: Chat, argument: str) -> None:
         return
     if path.stem == chat.here_id:
         await chat.conversation.leave("clear")
-    chat.sessions.move_to_trash(path)
-    text = f"{path.stem} is in the trash; chat-loop sessions restore {path.stem} restores it."
-    chat.display.prose(text, "dim")
+    chat.display.prose(chat.sessions.move_to_trash(path), "dim")
     chat.number_rows(())
 
 

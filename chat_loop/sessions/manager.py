@@ -214,20 +214,22 @@ class SessionManager:
         os.utime(path, (changed, changed))
         return True
 
-    def move_to_trash(self, path: Path) -> Path:
-        """Move a session's file to the trash, unchanged. Raises SessionLocked, SessionNotFound and
-        SaveError.
+    def move_to_trash(self, path: Path) -> str:
+        """Move a session's file to the trash, unchanged; return a sentence that says so. Raises
+        SessionLocked, SessionNotFound and SaveError.
         """
         folder = path.parent / _TRASH
         try:
             with closing(take_lock(path.parent, path.stem)):
                 folder.mkdir(mode=0o700, exist_ok=True)
                 targets = (folder / f"{identity}.md" for identity in records.free_ids(path.stem))
-                return path.rename(next(file for file in targets if not os.path.lexists(file)))
+                gone = path.rename(next(file for file in targets if not os.path.lexists(file)))
         except FileNotFoundError as error:
             raise SessionNotFound(f"Session {path.stem} is gone.") from error
         except OSError as error:
             raise SaveError(f"{path} cannot be moved: {os_reason(error)}.") from error
+        restore = f"chat-loop sessions restore {gone.stem} restores it"
+        return f"{path.stem} is in the trash; {restore}."
 
     def restore(self, identity: str) -> Path:
         """Move a session out of the trash. Raises SessionNotFound and SaveError."""

@@ -189,7 +189,7 @@ class Reader:
 
     def _is_rewritten(self, torn: records.Entry | None, entry: records.Entry) -> bool:
         """Return True when `entry` is the torn record once more."""
-        if torn is None or type(torn) is not type(entry) or torn is not self.entries[-1]:
+        if type(torn) is not type(entry):
             return False
         if isinstance(torn, records.Query | records.Reply):
             return torn.number == getattr(entry, "number", None)
@@ -227,9 +227,7 @@ def _is_decoration(line: bytes) -> bool:
 
 
 def _usage(mark: Marker) -> Usage | None:
-    if "in" not in mark.values:
-        return None
-    return Usage(**mark.attributes(Usage, marker.USAGE))
+    return Usage(**mark.attributes(Usage, marker.USAGE)) if "in" in mark.values else None
 
 
 def _entry(opened: Marker, end: Marker | None, lines: list[str], agent: str) -> records.Entry:

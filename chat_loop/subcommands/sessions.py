@@ -262,11 +262,12 @@ class SessionActions:
             return 0
         # all are looked up before one is gone and the numbers change
         ids = [self.path(reference).stem for reference in options.references]
-        rows = self.library.rows_of(ids).values()
-        moved = [row.id for row in rows if _try_each(self.sessions.move_to_trash, row.path)]
-        for identity in moved:
-            out(f"{identity} is in the trash; chat-loop sessions restore {identity} restores it.\n")
-        return int(len(moved) < len(rows))
+
+        def move(row: SessionRow) -> None:
+            out(f"{self.sessions.move_to_trash(row.path)}\n")
+
+        moved = [_try_each(move, row) for row in self.library.rows_of(ids).values()]
+        return int(not all(moved))
 
     def restore(self, options: argparse.Namespace) -> int:
         """Bring sessions back from the trash."""

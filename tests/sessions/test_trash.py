@@ -21,8 +21,9 @@ from tests.support.saved_sessions import OLD, OPEN, put
 def test_there_and_back(tmp_path: Path) -> None:
     [path] = put(tmp_path, OLD)
     before, status = path.read_bytes(), path.stat()
-    gone = SessionManager(tmp_path).move_to_trash(path)
-    assert (gone, path.exists()) == (tmp_path / ".trash" / path.name, False)
+    gone = tmp_path / ".trash" / path.name
+    SessionManager(tmp_path).move_to_trash(path)
+    assert (gone.exists(), path.exists()) == (True, False)
     assert stat.S_IMODE(gone.parent.stat().st_mode) == 0o700
     [row] = SessionManager(tmp_path).trash()
     assert (row.id, row.name, row.path) == (OLD.header.id, "What is a monad?", gone)
@@ -51,7 +52,10 @@ def test_what_stands_there_is_not_overwritten_not_even_a_link_to_nowhere(tmp_pat
         SessionManager(tmp_path).restore(OLD.header.id)
     assert path.is_symlink()
     (tmp_path / ".trash" / f"{OLD.header.id}_2.md").symlink_to("nowhere")
-    assert SessionManager(tmp_path).move_to_trash(path).name == f"{OLD.header.id}_3.md"
+    told = SessionManager(tmp_path).move_to_trash(path)
+    assert told == (
+        f"{OLD.header.id} is in the trash; chat-loop sessions restore {OLD.header.id}_3 restores it."
+    )
     assert SessionManager(tmp_path).restore(f"{OLD.header.id}_3").readlink() == Path("nowhere")
 
 
