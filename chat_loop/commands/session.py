@@ -27,8 +27,7 @@ from chat_loop.values import Usage, dollars_text, plural
 
 FILTERS = ("tag", "agent", "project", "since", "before")
 MAX_HITS = 10
-MAX_ITEMS = 8
-"""Items of each list of a summary that are shown when it is resumed."""
+MAX_ITEMS = 8  # items of each list of a summary that are shown when it is resumed
 
 
 @registry.command("exit", "Sessions", bare="exit|quit", aliases=("quit",))

@@ -82,8 +82,8 @@ class Thread(Struct, frozen=True):
     @property
     def pins(self) -> tuple[str, ...]:
         """The pins of the parent, then of this session, each once, without unpinned ones."""
-        parent = self.inherited
-        return records.pinned_after(parent.pinned if parent else (), self.session.entries)
+        before = parent.pinned if (parent := self.inherited) else ()
+        return records.remaining(before, self.session.entries, records.Pin, records.Unpin)
 
 
 def messages_of(thread: Thread, *, tools: bool = True) -> tuple[Message, ...]:

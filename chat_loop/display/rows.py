@@ -12,8 +12,7 @@ from chat_loop.sessions.records import SessionRow, State
 from chat_loop.values import Usage, compact_number, dollars_text, plural
 
 Cost = Callable[[str, Usage], float | None]
-Parts = list[tuple[str, str]]
-"""Texts with their styles."""
+Parts = list[tuple[str, str]]  # texts with their styles
 
 ODD: Mapping[State, str] = {
     "plain": "other format",
@@ -23,8 +22,7 @@ ODD: Mapping[State, str] = {
 }
 """States that a row names; the others are usual."""
 MAX_LENGTH = 500
-MAX_NAME = 80
-"""Columns of the names at most."""
+MAX_NAME = 80  # columns of the names at most
 MIN_SHORT, MIN_FULL, MIN_BRANCH = 60, 100, 120
 """The widths from which on a row shows project and tokens; agent, queries and cost; the branch."""
 # Terminals disagree on how wide these make the characters beside them: soft hyphen, joiners,

@@ -17,10 +17,8 @@ from chat_loop.display.text import cells, cut_to
 
 SPINNER = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 TURN_SECONDS = 0.12
-SOON_SECONDS = 0.3
-"""The delay before the waiting line appears."""
-PAUSE_SECONDS = 2.0
-"""The silence in a reply after which the waiting line appears again."""
+SOON_SECONDS = 0.3  # the delay before the waiting line appears
+PAUSE_SECONDS = 2.0  # the silence in a reply after which the waiting line appears again
 STOP_HINT = " · Esc to stop"
 _STYLE = re.compile(r"\x1b\[[0-9;]*m")
 
@@ -77,8 +75,7 @@ class Screen:
         self._repaint: Callable[[], None] | None = None
         self._settled: list[str] = []
         self._open = self._preview = ""
-        self._ends_empty = True
-        """True at the start and behind an empty line."""
+        self._ends_empty = True  # true at the start and behind an empty line
 
     def isatty(self) -> bool:
         return self._out.isatty() and not self._plain

@@ -348,7 +348,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     def tags(self) -> tuple[str, ...]:
         """Its tags, each once, in the order in which they came."""
         notes = self._facts.notes if self.seal is None else []
-        return _remaining(self.header.tags, notes, Tag, Untag)
+        return remaining(self.header.tags, notes, Tag, Untag)
 
     @property
     def settings(self) -> dict[str, str]:
@@ -373,7 +373,7 @@ class Session(Struct, frozen=True, kw_only=True, dict=True):
     @property
     def pins(self) -> tuple[str, ...]:
         """The texts that were pinned in this session and not unpinned again."""
-        return pinned_after((), self._facts.notes)
+        return remaining((), self._facts.notes, Pin, Unpin)
 
     @property
     def usage_of_models(self) -> dict[str, Usage]:
@@ -457,15 +457,10 @@ class _Facts(Struct):
             self.usage_of_models[self.model] = total + reply.usage
 
 
-def pinned_after(before: tuple[str, ...], entries: Iterable[Entry]) -> tuple[str, ...]:
-    """Return the pins that hold after `entries`, each once, those of `before` first."""
-    return _remaining(before, entries, Pin, Unpin)
-
-
-def _remaining(
+def remaining(
     before: tuple[str, ...], entries: Iterable[Entry], add: type[Note], remove: type[Note]
 ) -> tuple[str, ...]:
-    """Return the texts that notes of two kinds leave."""
+    """Return the texts that notes of two kinds leave, each once, those of `before` first."""
     texts = dict.fromkeys(before)
     for entry in entries:
         if isinstance(entry, add):

@@ -33,16 +33,14 @@ from chat_loop.values import compaction_text, counts_text, dollars_text, plural
 if TYPE_CHECKING:
     from chat_loop.app import App
 
-SCHEMA = 2
-"""Of what `sessions list --json` prints; docs/sessions.md describes it."""
+SCHEMA = 2  # of what `sessions list --json` prints; docs/sessions.md describes it
 FIELDS = (
     *("id", "name", "tags", "agent", "project", "git_branch", "created", "updated"),
     *("queries", "tokens", "parent", "merged", "depth", "compacted"),
     *("mode", "answered", "state", "path"),
 )
 """The fields of a session's row in JSON."""
-PIPE_COLUMNS = 1000
-"""The width of rows where there is no terminal."""
+PIPE_COLUMNS = 1000  # the width of rows where there is no terminal
 WRITERS = {"model": "a model", "extracted": "code, without a model", "none": "nobody"}
 
 
