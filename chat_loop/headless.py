@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import re
 import shlex
 import signal
 import sys
 from collections.abc import Callable
 
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from chat_loop import errors, events
 from chat_loop.agent.tools import STEP_LIMIT_RESULT, Tool
@@ -17,7 +18,7 @@ from chat_loop.app import App, cancel_on
 from chat_loop.commands.references import find_session
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
-from chat_loop.display.plain import event_object, out_json, reply_writers, tell
+from chat_loop.display.plain import out_json, reply_writers, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
@@ -197,7 +198,8 @@ class Run:
             case events.SessionSealed():
                 self._saved = event.saved
         if self._json:
-            self._write(out_json, event_object(event))
+            name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
+            self._write(out_json, {"event": name, **asdict(event)})
         else:
             tell(event)
 

@@ -16,13 +16,7 @@ from chat_loop.agent import shell
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval, ProjectApprovals
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.agent.tools import (
-    MAX_RESULT,
-    OUTSIDE_PREFIX,
-    SENSITIVE_PREFIX,
-    Tool,
-    cut,
-)
+from chat_loop.agent.tools import MAX_RESULT, OUTSIDE_PREFIX, SENSITIVE_PREFIX, Tool, cut
 from chat_loop.commands.registry import pick, registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError

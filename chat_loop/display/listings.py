@@ -33,10 +33,7 @@ def show_sessions(
 
 
 def show_tree(
-    display: DisplayManager,
-    nodes: Sequence[tuple[SessionRow, str, bool]],
-    here: str,
-    now: datetime,
+    display: DisplayManager, nodes: Sequence[tuple[SessionRow, str, bool]], here: str, now: datetime
 ) -> None:
     """Show a chain with its branches, oldest first: each row, the lines before it, and True for
     one that is already shown above. `here` is the id of the open session.

@@ -183,11 +183,7 @@ class DisplayManager:
         self.console.print(renderable, soft_wrap=False)
 
     def table(
-        self,
-        rows: Sequence[Sequence[str]],
-        *,
-        numbers: Collection[int] = (),
-        gap: str = "  ",
+        self, rows: Sequence[Sequence[str]], *, numbers: Collection[int] = (), gap: str = "  "
     ) -> None:
         """Print rows with aligned columns; those of `numbers` are aligned at their right."""
         widths = [max(map(cells, column)) for column in zip(*rows, strict=True)]

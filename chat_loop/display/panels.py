@@ -8,14 +8,7 @@ from collections.abc import Sequence
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.text import one_line, printable
 from chat_loop.sessions.records import Exchange, Session, Summary
-from chat_loop.values import (
-    Compaction,
-    Window,
-    compaction_text,
-    dollars_text,
-    plural,
-    window_text,
-)
+from chat_loop.values import Compaction, Window, compaction_text, dollars_text, plural, window_text
 
 BAR = 30
 MIN_BAR_COLUMNS = 80

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -60,12 +59,6 @@ def _plain(value: object) -> object:
     if isinstance(value, Struct):
         return asdict(value)
     return value.isoformat() if isinstance(value, datetime) else str(value)
-
-
-def event_object(event: Event) -> dict[str, object]:
-    """Return an event as `--json` prints it: `event` is its type's name in snake case."""
-    name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
-    return {"event": name, **asdict(event)}
 
 
 def reply_writers(

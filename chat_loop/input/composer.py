@@ -312,11 +312,7 @@ class Composer(Reader):
         close_menu = self._line.cancel_completion
         bind("escape", at_line & filters.has_completions & is_escape, close_menu, eager=True)
         bind("c-\\", has_quit_signal, lambda: signal.raise_signal(signal.SIGQUIT))
-        bind(
-            "c-d",
-            is_empty & ~is_searching & ~is_multiline,
-            lambda: self._refuse(EOFError()),
-        )
+        bind("c-d", is_empty & ~is_searching & ~is_multiline, lambda: self._refuse(EOFError()))
         bind("up", at_line & has_entries, self._take_back)
         suspend = Condition(suspend_to_background_supported)
         bind("c-z", suspend, lambda: self._app.suspend_to_background())  # noqa: PLW0108 - made later

@@ -20,8 +20,6 @@ from chat_loop.input.lines import MULTILINE_MARK, clean
 
 FOLD_CHARACTERS = 2_000
 FOLD_LINES = 20
-MAX_FOLDED = 16_000_000
-"""Characters of folded texts that are kept, so that a recalled entry still has them."""
 MAX_GRAPHEME = 64
 """The most code points of one visible character."""
 NEWLINES = ("\x1b\r", "\x1b\n", "\x1b[13;2u", "\x1b[13;3u", "\x1b[27;2;13~", "\x1b[27;3;13~")
@@ -50,8 +48,6 @@ class Pastes:
         self._count += 1
         name = f"[paste {self._count}: {len(text):,} characters, {count:,} lines]"
         self._folded[name] = text
-        while len(self._folded) > 1 and sum(map(len, self._folded.values())) > MAX_FOLDED:
-            del self._folded[next(iter(self._folded))]
         return name
 
     def has(self, text: str) -> bool:
@@ -138,6 +134,8 @@ def bindings(
 def end_line(buffer: Buffer, mode: Mode) -> None:
     """Handle Enter: end the entry, or only its line."""
     document = buffer.document
+    before = document.text_before_cursor
+    backslashes = len(before) - len(before.rstrip("\\"))
     if document.text == MULTILINE_MARK:
         buffer.reset()
         mode.multiline = True
@@ -147,18 +145,11 @@ def end_line(buffer: Buffer, mode: Mode) -> None:
             buffer.validate_and_handle()
         else:
             buffer.insert_text("\n")
-    elif ends_with_backslash(document):
+    elif document.is_cursor_at_the_end_of_line and backslashes % 2:  # the last one is not escaped
         buffer.delete_before_cursor()
         buffer.insert_text("\n")
     else:
         buffer.validate_and_handle()
-
-
-def ends_with_backslash(document: Document) -> bool:
-    """Return True when an unescaped backslash ends the line before the cursor."""
-    before = document.text_before_cursor
-    backslashes = len(before) - len(before.rstrip("\\"))
-    return document.is_cursor_at_the_end_of_line and backslashes % 2 == 1
 
 
 def length_at_start(text: str, count: int = 1) -> int:

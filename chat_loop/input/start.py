@@ -20,11 +20,9 @@ DIM = "2"
 ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
 """The signals that end the program after it has restored the terminal; a system may lack some."""
 SIGNAL_EXIT_BASE = 128  # an exit code is this plus the number of the signal that ended the program
-OPTIONS_WITH_VALUE = frozenset(
-    {
-        *("-m", "--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"),
-        "--max-tokens",
-    }
+OPTIONS_WITH_VALUE = (
+    *("-m", "--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"),
+    "--max-tokens",
 )
 
 T = TypeVar("T")
