@@ -71,9 +71,12 @@ class Chat(Struct, kw_only=True):
         except (EOFError, KeyboardInterrupt):
             return ""
 
-    async def confirm(self, question: str) -> bool:
-        """Ask yes or no; anything but yes is no."""
-        return await self.ask(question) in ("y", "yes")
+    async def confirm(self, question: str, refusal: str = "") -> bool:
+        """Ask yes or no; anything but yes is no, and answered by `refusal`."""
+        agrees = await self.ask(question) in ("y", "yes")
+        if refusal and not agrees:
+            self.display.line(refusal, "dim")
+        return agrees
 
     @property
     def own_id(self) -> str:
@@ -99,8 +102,6 @@ class Chat(Struct, kw_only=True):
                 hint = "Send a message first, or name a session."
                 raise UsageError("This conversation has no messages yet.", hint)
             return self.sessions.session_file(self.here_id)
-        if " " in reference and all(word.isdigit() for word in reference.split()):
-            raise UsageError("Which session? Give one number or id.", "sessions lists them.")
 
         def listed() -> list[str]:
             if not self.listed:

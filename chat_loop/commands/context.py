@@ -38,10 +38,7 @@ async def _confirm_growth(chat: Chat, before: int, after: int) -> bool:
     if not chat.can_ask:
         chat.display.warn(f"Not compacted: {sizes}", "/compact --force compacts anyway.")
         return False
-    if await chat.confirm(f"{sizes} Compact anyway? [y/N] "):
-        return True
-    chat.display.line("Not compacted.", "dim")
-    return False
+    return await chat.confirm(f"{sizes} Compact anyway? [y/N] ", "Not compacted.")
 
 
 async def _preview(chat: Chat, focus: str) -> None:
@@ -81,8 +78,7 @@ async def uncompact(chat: Chat, argument: str) -> None:
         newest, others = len(plan.carried), plural(plan.left_out, "exchange")
         text = f"Not everything fits: the newest {plural(newest, 'exchange')} would be restored"
         chat.display.prose(f"{text} word for word, the {others} before them stay summarized.")
-        if not await chat.confirm("Continue? [y/N] "):
-            chat.display.line("Not changed.", "dim")
+        if not await chat.confirm("Continue? [y/N] ", "Not changed."):
             return
     tokens = chat.conversation.meter.child_size(plan.block, plan.carried)
     chat.display.line(f"The context will hold {tokens:,} tokens.", "dim")

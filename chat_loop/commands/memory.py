@@ -25,8 +25,7 @@ async def remember(chat: Chat, argument: str) -> None:
     if safe != fact:
         chat.display.warn("Secrets are not written into the memory. Without it:")
         chat.display.line(f"   {safe}")
-        if not await chat.confirm("Save it like this? [y/N] "):
-            chat.display.line("Not saved.", "dim")
+        if not await chat.confirm("Save it like this? [y/N] ", "Not saved."):
             return
     chat.display.prose(memory.save(path, safe), "dim")
     chat.conversation.remember()

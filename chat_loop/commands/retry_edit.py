@@ -71,8 +71,7 @@ async def _last(chat: Chat) -> Exchange | None:
     names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
     if names:
         chat.display.warn(f"{names} ran for the first answer; its changes are not undone.")
-        if not await chat.confirm("Send again anyway? [y/N] "):
-            chat.display.line("Not sent.", "dim")
+        if not await chat.confirm("Send again anyway? [y/N] ", "Not sent."):
             return None
     return last
 
@@ -98,8 +97,7 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
         if secret := [one_line(file.attachment.name, 80) for file in new_files if file.secret]:
             chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
         described = ", ".join(one_line(file.description, 80) for file in new_files)
-        if new_files and not await chat.confirm(f"Send {described} along? [y/N] "):
-            chat.display.line("Not sent.", "dim")
+        if new_files and not await chat.confirm(f"Send {described} along? [y/N] ", "Not sent."):
             return
         files += new_files
     await chat.conversation.undo()

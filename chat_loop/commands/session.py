@@ -174,10 +174,8 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
     chat.display.warn(
         f"Session created with {created}, using {now}.", hint if header.agent_path else ""
     )
-    if await chat.confirm("Different agent detected. Continue? (y/n) "):
-        return True
-    chat.display.line(f"Not resumed. {chat.conversation.fallback_text}")
-    return False
+    refusal = f"Not resumed. {chat.conversation.fallback_text}"
+    return await chat.confirm("Different agent detected. Continue? (y/n) ", refusal)
 
 
 @registry.command("clear", "Sessions", aliases=("new",))
@@ -296,8 +294,7 @@ async def delete(chat: Chat, argument: str) -> None:
     path = chat.path(argument or ".")
     row = chat.library.rows_of([path.stem]).get(path.stem)
     name = name_text(row, 60) if row is not None else path.stem
-    if not await chat.confirm(f"Move “{name}” to the trash? [y/N] "):
-        chat.display.line("Not moved.", "dim")
+    if not await chat.confirm(f"Move “{name}” to the trash? [y/N] ", "Not moved."):
         return
     if path.stem == chat.here_id:
         await chat.conversation.leave("clear")
@@ -357,8 +354,7 @@ async def merge(chat: Chat, argument: str) -> None:
     conversation, display = chat.conversation, chat.display
     plan, related = await conversation.planner().merge(first, second)
     question = "These sessions are unrelated. Merge anyway? (y/n) "
-    if not related and not await chat.confirm(question):
-        display.line("Not merged.", "dim")
+    if not related and not await chat.confirm(question, "Not merged."):
         return
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=True)
     ids = f"{first.session.header.id} and {second.session.header.id}"

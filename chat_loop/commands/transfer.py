@@ -76,10 +76,7 @@ def _code_block(text: str, number: str) -> tuple[str, str]:
     blocks = [code for _, code in code_blocks(text)]
     if not blocks:
         raise UsageError("There is no code in the last reply.", "/copy copies all of it.")
-    if not number and len(blocks) > 1:
-        text = f"The last reply has {len(blocks)} blocks of code."
-        raise UsageError(text, "/copy code N copies one of them.")
-    place = pick("copy", blocks, number or "1")
+    place = pick("copy", blocks, number or "1" * (len(blocks) == 1))
     return f"block {place + 1} of {len(blocks)}", blocks[place]
 
 

@@ -249,7 +249,7 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
     screen = Screen(tmp_path, lines, SUMMED, hours=1, options=options)
     assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: the summary and 3 exchanges\n", screen.text)
     assert "✗ Usage: /resume [N|ID|WORDS]" in screen.text
-    assert "✗ Which session? Give one number or id." in screen.text
+    assert "✗ No session named 1 2." in screen.text
 
 
 def test_the_summary_block_is_shown_where_it_takes_the_words_place(tmp_path: Path) -> None:

@@ -463,7 +463,6 @@ def test_resume_last_and_by_words(tmp_path: Path) -> None:
         "/resume kitchen",
         "/resume heiß",
         "/resume .",
-        "/resume 1 2 3",
         "/resume",
     ]
     assert run(tmp_path, *lines, hours=7) == (
@@ -516,9 +515,6 @@ You: /resume .
 **Key Facts:**
 - Wie heiß wird [b]Öl[/b]?
 + 漢字 ␛]0;x␇ [1 user]
-You: /resume 1 2 3
-✗ Which session? Give one number or id.
-  sessions lists them.
 You: /resume
 *  Wie heiß wird [b]Öl[/b]? 漢字 ␛]0;x␇                        4h    1 query  110 tokens
 1  Kitchen ⑂1.2 “The gateway listens on port 6000 now.”        5h  3 queries  330 tokens
