@@ -77,7 +77,7 @@ def kibibytes(name):
 before = kibibytes("VmRSS")
 indexer = Indexer(Path(sys.argv[1]))
 indexer.start()
-indexer.wait()
+indexer.idle.wait()
 print((kibibytes("VmHWM") - before) / 1024)
 """
 
@@ -113,7 +113,7 @@ def held_up(indexer: Indexer) -> tuple[float, float]:
     started = last = time.perf_counter()
     longest = 0.0
     indexer.start()
-    while not indexer.wait(0.001):
+    while not indexer.idle.wait(0.001):
         now = time.perf_counter()
         longest, last = max(longest, now - last), now
     sys.setswitchinterval(usual)

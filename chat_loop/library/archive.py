@@ -131,8 +131,8 @@ class Archive:
             return f"{CANNOT}: {error}"
 
     def _ask(self, question: Callable[[Index], T], seconds: float) -> T:
-        """Return the answer of the folder's index. Raises SessionError, and TimeoutError when there
-        is more to index than `seconds` suffice for; the next call goes on from there.
+        """Return the answer of the folder's index. Raises SessionError, and TimeoutError after so
+        many seconds of indexing; the next call goes on from there.
         """
         until = time.monotonic() + seconds
 
@@ -170,9 +170,8 @@ def search_text(hits: Sequence[Hit], room: int, count: Count) -> str:
 def recall_text(
     hits: Iterable[Hit], count: Count, room: int = RECALL_ROOM, known: str = ""
 ) -> tuple[str, tuple[str, ...]]:
-    """Return the best sentences of strong hits to attach to a query, and their references.
-
-    Tool results, and what is in `known`, the restored block, are left out.
+    """Return the best sentences of strong hits to attach to a query, and their references; without
+    tool results, and what is in `known`, the restored block.
     """
     strong = [hit for hit in hits if hit.strength >= STRONG and hit.places]
     best = max((hit.strength for hit in strong), default=0.0)

@@ -85,19 +85,15 @@ class IndexedExchange(Struct, frozen=True):
 
 
 class IndexedSession(Struct, frozen=True, kw_only=True):
-    """A session as the index stores it; `size` and `changed` are the file's when it was read.
-
-    Its summary block covers queries up to `archived`, contains `items`, and has the row `summary`
-    in `message_summaries`.
-    """
+    """A session as the index stores it."""
 
     row: SessionRow
-    size: int
+    size: int  # of the file when it was read
     changed: int
     exchanges: Sequence[IndexedExchange] = ()
-    archived: int = -1
-    summary: tuple[float | None, ...] = ()
-    items: str = ""
+    archived: int = -1  # the last query that its summary block covers
+    summary: tuple[float | None, ...] = ()  # the block's columns of `message_summaries`
+    items: str = ""  # the block's
 
 
 def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:

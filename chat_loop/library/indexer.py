@@ -29,7 +29,7 @@ class Indexer:
         self._embeds = embeds
         self._process: subprocess.Popen[bytes] | None = None
         self._wake = threading.Event()
-        self._idle = threading.Event()
+        self.idle = threading.Event()  # set when everything is done
         self._closed = False
         self._thread = threading.Thread(target=self._work, daemon=True, name="indexer")
 
@@ -40,12 +40,8 @@ class Indexer:
 
     def wake(self) -> None:
         """Check the files again, since a session has ended; return at once."""
-        self._idle.clear()
+        self.idle.clear()
         self._wake.set()
-
-    def wait(self, timeout: float | None = None) -> bool:
-        """Wait until everything is done, at most `timeout` seconds. Return True when it is."""
-        return self._idle.wait(timeout)
 
     def close(self) -> None:
         """Stop; a transaction under way is still completed if that is quick."""
@@ -68,7 +64,7 @@ class Indexer:
                     self._wake.wait(AGAIN_SECONDS)
                     continue
                 if not self._wake.is_set():
-                    self._idle.set()
+                    self.idle.set()
                 if not self._closed:
                     self._wake.wait()
 

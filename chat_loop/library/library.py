@@ -43,7 +43,6 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
     words: str = ""
     agent: str = ""
-    tag: str = ""
     project: str = ""
     since: datetime | None = None
     before: datetime | None = None
@@ -52,9 +51,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
         return self != SessionFilter()
 
     def condition(self, *, of_any: bool = True, of_newest: bool = True) -> tuple[str, list[object]]:
-        """Return a condition over the table `sessions`, or "1", and its values.
-
-        The part `of_any` holds for any session of a conversation, `of_newest` for its newest one.
+        """Return a condition over the table `sessions`, or "1", and its values: the part `of_any`
+        session of a conversation, and `of_newest`, of its newest one.
         """
         words = self.words.lower().split()[:MAX_WORDS]
         tags = [word for word in words if word.strip("#") and word.startswith("#")]
@@ -64,7 +62,6 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
             parts += [("instr(agent, ?)", self.agent.lower())] if self.agent else []
             parts += [("instr(project, ?)", self.project.lower())] if self.project else []
         if of_newest:
-            tags += [self.tag.lower()] if self.tag else []
             parts += [("instr(tags, ?)", f" {tag.lstrip('#')} ") for tag in tags]
             parts += [("used >= ?", self.since.timestamp())] if self.since else []
             parts += [("used < ?", self.before.timestamp())] if self.before else []
@@ -77,10 +74,8 @@ class SessionFilter(Struct, frozen=True, kw_only=True):
 
 
 class Library:
-    """One folder's sessions, for one thread at a time.
-
-    A `thorough` library reads everything that changed into the index, however much that is.
-    `trouble` says why the index was not used, or was rebuilt.
+    """One folder's sessions, for one thread at a time. A `thorough` library reads everything that
+    changed into the index, however much that is.
     """
 
     def __init__(
@@ -91,7 +86,7 @@ class Library:
         thorough: bool = False,
     ) -> None:
         self.directory = directory
-        self.trouble = ""
+        self.trouble = ""  # why the index was not used, or was rebuilt
         self._progress = progress
         self._thorough = thorough
         self._index: Index | None = None
@@ -100,9 +95,8 @@ class Library:
 
     def close(self) -> None:
         """Close the index."""
-        for index in (self._index, self._in_memory):
-            if index is not None:
-                index.close()
+        for index in filter(None, (self._index, self._in_memory)):
+            index.close()
         self._index = self._in_memory = None
 
     def links(self) -> dict[str, Link]:
@@ -123,11 +117,9 @@ class Library:
         here: str = "",
         everything: bool = False,
     ) -> tuple[list[SessionRow], int]:
-        """Return the `limit` conversations used last, and how many more there are.
-
-        A conversation's row is that of its newest session with the numbers of its chain. Without
-        `fold` each session has its own.
-        Runs of `-p` and unanswered conversations, but `here`, need `everything`.
+        """Return the `limit` conversations used last, and how many more there are. A conversation's
+        row is that of its newest session with the numbers of its chain; without `fold` each session
+        has its own. Runs of `-p` and unanswered conversations, but `here`, need `everything`.
         """
 
         def find(index: Index) -> tuple[list[SessionRow], int]:
@@ -235,18 +227,15 @@ class Library:
                 if self.trouble or not (error.is_damaged and discard(self.directory)):
                     raise
                 self.trouble = "The index was damaged: a new one is made from the sessions."
-        raise IndexUnavailable(
-            f"The index of {self.directory} is busy: other processes make it anew. Try again in a "
-            "moment."
-        )
+        raise IndexUnavailable(f"The index of {self.directory} is busy. Try again in a moment.")
 
 
 def filter_of(values: Mapping[str, str], now: datetime, words: str = "") -> SessionFilter:
     """Return the filters that a user has typed. Raises UsageError for an invalid date."""
+    tag = f"#{values['tag'].lstrip('#')} " if values.get("tag") else ""
     return SessionFilter(
-        words=words,
+        words=tag + words,
         agent=values.get("agent", ""),
-        tag=values.get("tag", "").lstrip("#"),
         project=values.get("project", ""),
         since=moment_of(values["since"], now) if values.get("since") else None,
         before=moment_of(values["before"], now) if values.get("before") else None,

@@ -49,16 +49,13 @@ class MatchedSentence(Struct, frozen=True):
 
 
 class RankedExchange(Struct, frozen=True):
-    """An exchange and its score, with the sentences that hold a term, best first.
-
-    `coverage`: how much of the query is there or around it; `strength`: how surely it is meant.
-    """
+    """An exchange and its score, with the sentences that hold a term, best first."""
 
     position: Position
     exact: int
     score: float
-    coverage: float
-    strength: float
+    coverage: float  # how much of the query is there or around it
+    strength: float  # how surely it is meant
     sentences: tuple[MatchedSentence, ...]
 
 

@@ -15,7 +15,7 @@ from chat_loop.sessions import legacy, partial, summary_block
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import read_part
 from chat_loop.sessions.parser import parse
-from chat_loop.sessions.records import Exchange, Session, SessionRow
+from chat_loop.sessions.records import Exchange, SessionRow
 from chat_loop.tokens import estimate
 from chat_loop.values import compaction_text
 
@@ -59,7 +59,7 @@ def refresh(
 
 
 def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
-    """Read one file. One that cannot be read is known by its row."""
+    """Read one file with its exchanges and summary block, or its row if it cannot be read."""
     session, row, size, changed = None, None, stamp.size, stamp.changed
     with suppress(OSError):
         data, status = read_part(path, MAX_FILE)
@@ -70,30 +70,24 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
                 session, _ = legacy.read(data, path)
             elif partial.is_transcript(data):
                 row = partial.row_of(session, path, data)
-    stored = IndexedSession(row=row or partial.row(path), size=size, changed=changed)
-    return stored if session is None else _with_texts(stored, session)
-
-
-def _with_texts(stored: IndexedSession, session: Session) -> IndexedSession:
-    """Add the exchanges of a session and its summary block."""
-    exchanges, seal = session.exchanges, session.seal
-    stored = replace(stored, exchanges=[*map(indexed_exchange, exchanges)])
-    if seal is None or seal.summary is None:
+    row = row or partial.row(path)
+    if session is None:
+        return IndexedSession(row=row, size=size, changed=changed)
+    exchanges = [*map(indexed_exchange, session.exchanges)]
+    stored = IndexedSession(row=row, size=size, changed=changed, exchanges=exchanges)
+    if (seal := session.seal) is None or (block := seal.summary) is None:
         return stored
-    block, row, compaction = seal.summary, stored.row, seal.compaction
-    numbers = (exchange.query.number for exchange in exchanges)
-    last = max(numbers, default=0) if seal.covers is None else seal.covers
+    last = max((exchange.number for exchange in exchanges), default=0)
     sizes: tuple[float | None, ...] = (None, None, None)
-    if compaction is not None:
+    if (compaction := seal.compaction) is not None:
         sizes = compaction.before, compaction.after, compaction.cost
-        row = replace(
-            row, compaction=f"compacted {compaction_text(compaction).partition(' tokens')[0]}"
-        )
+        text = compaction_text(compaction).partition(" tokens")[0]
+        row = replace(row, compaction=f"compacted {text}")
     sections = block.topics, block.decisions, block.pending, block.pinned, block.key_facts
     return replace(
         stored,
         row=row,
-        archived=last,
+        archived=last if seal.covers is None else seal.covers,
         summary=(estimate(summary_block.render(block)), *sizes),
         items="\n".join(_text(item) for section in sections for item in section),
     )

@@ -44,17 +44,14 @@ class Place(Struct, frozen=True):
 
 
 class Hit(Struct, frozen=True):
-    """An exchange that fits a query, how surely, 0 to 1, and its sentences that fit, best first.
-
-    `texts` are those of `refresh.texts`, `listed` is the number that lists give its conversation.
-    """
+    """An exchange that fits a query, how surely, 0 to 1, and its sentences that fit, best first."""
 
     exchange: Exchange
     texts: Texts
     row: SessionRow
     strength: float
     places: tuple[Place, ...] = ()
-    listed: int | None = None
+    listed: int | None = None  # the number that lists give its conversation
 
     @property
     def related(self) -> bool:
@@ -71,10 +68,8 @@ def search_all(
     *,
     standalone: bool = False,
 ) -> list[Hit]:
-    """Return at most `limit` exchanges that fit, the best first, of the sessions that are wanted.
-
-    A `standalone` search numbers the hits, and leaves a process that embeds the rest. Raises
-    SessionError when there is no index.
+    """Return at most `limit` exchanges of wanted sessions that fit, the best first.
+    A `standalone` search numbers the hits, and leaves a process that embeds. Raises SessionError.
     """
 
     def ask(index: Index) -> list[Hit]:
@@ -126,9 +121,8 @@ def search(
     where: str = "",
     values: Sequence[object] = (),
 ) -> list[RankedExchange]:
-    """Return what was found, the best first, by words, and by meaning where there is a model.
-
-    `where` begins with AND; `e` is the exchange.
+    """Return what was found, the best first, by words, and by meaning where there is a model. The
+    condition `where` begins with AND and calls the exchange `e`.
     """
     question = _question(index, text)
     candidates = _candidates(index, question, where, values)
@@ -244,9 +238,8 @@ def _question(index: Index, text: str) -> Question:
 
 
 def _expressions(term: terms.Term, *, is_present: bool) -> tuple[str, str]:
-    """Return the FTS5 expressions for a term in its forms, and for compounds and their parts, too.
-
-    An id that is not `is_present` may be the beginning of a longer one.
+    """Return the FTS5 expressions for a term in its forms, and for compounds and their parts, too;
+    an id that is not `is_present` may be the beginning of a longer one.
     """
     word, forms = term.text, _quoted(*term.words)
     if term.exact and not is_present and len(word) >= 3:

@@ -42,13 +42,10 @@ def available() -> bool:
 
 
 class SemanticIndex:
-    """The sentence model and the vectors of one index, for any thread. Raises IndexUnavailable.
-
-    `problem` says why it cannot be used, as a sentence; then it finds nothing.
-    """
+    """The sentence model and the vectors of one index, for any thread. Raises IndexUnavailable."""
 
     def __init__(self) -> None:
-        self.problem = ""
+        self.problem = ""  # why it cannot be used, as a sentence; then it finds nothing
         self._lock = threading.Lock()
         self._embedder: vectors.Embedder | None = None
 
@@ -71,10 +68,7 @@ class SemanticIndex:
         where: str = "",
         values: Sequence[object] = (),
     ) -> dict[Position, float]:
-        """Return how near exchanges are to a question: those in `also`, and the nearest unless far.
-
-        `where` begins with AND; `e` is the exchange.
-        """
+        """Return how near exchanges are to a question: those in `also`, the nearest unless far."""
         with self._lock:
             rows = index.ask(
                 "SELECT CAST(e.session AS INTEGER), CAST(e.position AS INTEGER), v.data "

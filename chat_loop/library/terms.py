@@ -34,7 +34,6 @@ _WORD = re.compile(f"[{_UNSPACED}]|[^\\W_{_UNSPACED}]+")
 _TOKEN = re.compile(f"[{_UNSPACED}]+|[^\\s\"'`´’“”„«»‹›(){{}}<>|\\[\\]{_UNSPACED}]{{1,200}}")
 _UNSPACED_ONE = re.compile(f"[{_UNSPACED}]")
 _EDGES = re.compile(r"\A[\W_]+|[\W_]+\Z")
-_DIGIT = re.compile(r"\d")
 _JOINED = re.compile(r"\w[/_@\\.:]{1,3}\w")
 _HYPHENATED = re.compile(f"[^\\W_{_UNSPACED}]+(?:-[^\\W_{_UNSPACED}]+){{1,3}}")
 _GRAMMAR = re.compile("[\u3040-\u309f的了吗呢吧我你他她它们是在有和就都也很不这那哪什么怎为个]+")
@@ -161,7 +160,7 @@ def _tokens(folded: str) -> list[str]:
 
 
 def _is_exact(token: str) -> bool:
-    if _DIGIT.search(token):
+    if any(map(str.isdecimal, token)):
         return len(token) > 2 or not token.isdigit()
     return len(token) > 3 and _JOINED.search(token) is not None
 

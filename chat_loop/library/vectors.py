@@ -104,7 +104,6 @@ def familiarity(text: str) -> float:
 
 def passages(query: str, reply: str) -> tuple[str, ...]:
     """Return what is embedded: the sentences of a query, and parts of its reply behind the query.
-
     What a person tells in passing is a sentence, which one vector of the whole would lose.
     """
     texts = [query[sentence.start : sentence.end] for sentence in sentences(query)]
@@ -166,9 +165,8 @@ class Embedder:
 
 
 def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
-    """Return how near exchanges are to a question, -1 to 1, from their vectors in one piece.
-
-    An exchange is as near as its nearest vector and that of all its texts on average.
+    """Return how near exchanges are to a question, -1 to 1, from their vectors in one piece: the
+    average of the nearest vector and that of all their texts.
     """
     if not exchanges:
         return []
@@ -186,9 +184,8 @@ def similarities(question: bytes, exchanges: Sequence[bytes]) -> list[float]:
 def weigh(
     question: str, nearness: Mapping[Key, float], also: Collection[Key], floor: float = FLOOR
 ) -> dict[Key, float]:
-    """Return how near exchanges are, the less the worse the model reads the question.
-
-    Those that are too far and not in `also` are left out.
+    """Return how near exchanges are, the less the worse the model reads the question, without those
+    that are too far and not in `also`.
     """
     trust = (familiarity(question) - _FOREIGN) / (_FAMILIAR - _FOREIGN)
     trust = min(1.0, max(0.0, trust))

@@ -20,7 +20,7 @@ from chat_loop.providers.models import store
 from chat_loop.providers.openai import OpenAIProvider
 from chat_loop.providers.prices import VENDORS, vendor_of
 from chat_loop.providers.scripted import EchoProvider
-from chat_loop.providers.servers import server_at, without_credentials
+from chat_loop.providers.servers import Server, server_at, without_credentials
 from chat_loop.providers.wire import WireProvider
 from chat_loop.values import Window
 
@@ -73,7 +73,6 @@ def choose(
     report: Callable[[str], object] = lambda sentence: None,
 ) -> Provider:
     """Return the provider for a reference, or the first that can answer; `report` gets notes.
-
     Raises UsageError for an unknown reference, NoProvider, ModelError, ConfigError.
     """
     # no service's key goes to an address that came without a model
@@ -130,11 +129,11 @@ def usual_model(entry: Entry, machine: Machine) -> str:
         return store.best_installed(machine.models)
     if entry.model or entry.kind != "openai" or entry.needs_key or not entry.base_url:
         return entry.model
-    server = server_at(entry.base_url, entry.key(machine.environment))
-    if server is not None and server.loading:
+    server = server_at(entry.base_url, entry.key(machine.environment)) or Server()
+    if server.loading:
         what = f"{entry.title} at {without_credentials(entry.base_url)} is loading its model."
         raise NoProvider(what, "Try again in a moment.")
-    return next(iter(server.models), "") if server is not None else ""
+    return next(iter(server.models), "")
 
 
 def full_reference(name: str, providers: Collection[str], provider: str = "") -> str:

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 
 from chat_loop import errors
 from chat_loop.errors import ProviderError
-from chat_loop.providers.capabilities import tokens_in
+from chat_loop.providers.capabilities import list_at, text_at, tokens_in
 from chat_loop.providers.servers import is_local_address
 from chat_loop.redact import redact_text
 from chat_loop.text import one_line
@@ -176,13 +176,11 @@ def _parts(body: object) -> tuple[tuple[str, ...], str]:
     if isinstance(body, Mapping):
         codes = (body[key] for key in ("code", "type") if isinstance(body.get(key), str | int))
         kinds = tuple(short(str(code))[:80].rstrip().lower() for code in codes)
-        for key in ("message", "Message", "detail"):
-            if isinstance(body.get(key), str) and body[key]:
-                return kinds, short(body[key])
-        detail = body.get("detail")  # vLLM and Mistral: a list of the fields that are wrong
-        with suppress(RecursionError):
-            return kinds, short(json.dumps(detail)) if isinstance(detail, list) and detail else ""
-        return kinds, ""
+        texts = (text_at(body, key) for key in ("message", "Message", "detail"))
+        message = next(filter(None, texts), "")
+        with suppress(RecursionError):  # vLLM and Mistral list the fields that are wrong
+            message = message or (json.dumps(body["detail"]) if list_at(body, "detail") else "")
+        return kinds, short(message)
     text = body if isinstance(body, str) else ""
     if title := re.search(r"<title>(.*?)</title>", text, re.IGNORECASE | re.DOTALL):
         return (), short(title[1])

@@ -28,7 +28,7 @@ from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import capabilities_at, is_local_address
-from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
+from chat_loop.providers.stream import EventStream, batches_of, read_body
 from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
@@ -253,9 +253,7 @@ class WireProvider:
         return error
 
     def _adapt(self, status: int, error: ProviderError, request: Request) -> str | None:
-        """Learn from a refusal. Return a sentence on what the next attempt leaves out, or ""; None
-        when it would be the same.
-        """
+        """Return what the next attempt leaves out, in a sentence or "", None if it is the same."""
         name = find_refused_tool(error.message, [tool.name for tool in request.tools])
         if name and isinstance(error, errors.RequestRejected | errors.Overloaded):
             self._refused_tools.add(name)
@@ -299,10 +297,7 @@ class WireProvider:
     async def _answer(self, path: str, body: object = None) -> object:
         """Return the JSON of a short answer. Raises ValueError on nonsense, and as `_open` does."""
         stream = await self._open(self._client, path, body)
-        content = await read_body(stream.response, LARGEST_ANSWER)
-        if len(content) >= LARGEST_ANSWER:
-            raise OversizedBody(f"more than {LARGEST_ANSWER >> 20} MB in one answer")
-        return json.loads(content)
+        return json.loads(await read_body(stream.response, LARGEST_ANSWER))
 
     async def close(self) -> None:
         """Close the connections. Another call would build a new client."""

@@ -149,15 +149,15 @@ def test_filters(tmp_path: Path) -> None:
     assert ids(SessionFilter()) == ["a", "b", "c", "d"]
     assert ids(SessionFilter(agent="ida")) == ["b"]
     assert ids(SessionFilter(agent="émile")) == ["d"]
-    assert ids(SessionFilter(tag="work")) == ["c"]
-    assert ids(SessionFilter(tag="#Work")) == ["c"]
+    assert ids(SessionFilter(words="#work")) == ["c"]
+    assert ids(SessionFilter(words="#Work")) == ["c"]
     assert ids(SessionFilter(project="boote")) == ["d"]
     assert ids(SessionFilter(words="ärger")) == ids(SessionFilter(words="ÄRGER")) == ["d"]
     assert ids(SessionFilter(words="#sea meer")) == ["d"]
     assert (
         ids(SessionFilter(words="%"))
         == ids(SessionFilter(words="_"))
-        == ids(SessionFilter(agent="ida", tag="work"))
+        == ids(SessionFilter(agent="ida", words="#work"))
         == []
     )
     far = timedelta(days=365 * 1_900)

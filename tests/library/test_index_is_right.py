@@ -222,6 +222,4 @@ def test_an_index_that_is_replaced_again_and_again_is_waited_for(
     assert len(replaced) == 3
     with pytest.raises(SessionError) as caught:
         shelf.ask(lambda index: question(1_000, index))
-    assert caught.value.message == (
-        f"The index of {folder} is busy: other processes make it anew. Try again in a moment."
-    )
+    assert caught.value.message == (f"The index of {folder} is busy. Try again in a moment.")

@@ -85,12 +85,12 @@ def test_it_reads_what_the_index_does_not_know(tmp_path: Path) -> None:
     fill(tmp_path, 50)
     with indexer(tmp_path) as kept:
         kept.start()
-        assert kept.wait(PATIENCE)
+        assert kept.idle.wait(PATIENCE)
     same_as_from_the_file(tmp_path)
     (tmp_path / "s07.md").unlink()
     with indexer(tmp_path) as kept:
         kept.start()
-        assert kept.wait(PATIENCE)
+        assert kept.idle.wait(PATIENCE)
     assert len(known(tmp_path)) == 49
 
 
@@ -102,14 +102,14 @@ def test_the_newest_files_come_first(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(Indexer, "_pause", lambda *_: seen.append(known(tmp_path)))
     with indexer(tmp_path) as kept:
         kept.start()
-        assert kept.wait(PATIENCE)
+        assert kept.idle.wait(PATIENCE)
     assert [sorted(ids)[0] for ids in seen] == ["s40", "s30", "s20", "s10", "s00"]
 
 
 def test_a_folder_that_is_not_there_stays_so(tmp_path: Path) -> None:
     with indexer(tmp_path / "none") as kept:
         kept.start()
-        assert kept.wait(PATIENCE)
+        assert kept.idle.wait(PATIENCE)
     assert not (tmp_path / "none").exists()
 
 
@@ -120,14 +120,14 @@ def test_what_changed_is_read_when_it_is_woken(tmp_path: Path) -> None:
         say(chat)
         say(chat)
         kept.wake()
-        assert kept.wait(PATIENCE)
+        assert kept.idle.wait(PATIENCE)
         assert is_current(tmp_path)
         with closing(Index(tmp_path)) as index:
             assert index.rows([chat.header.id])[chat.header.id].state == "unsealed"
         summary = Summary(topics=("Bread [1]",))
         chat.seal(Seal(at=START, reason="exit", source="model", summary=summary, covers=1))
         kept.wake()
-        assert kept.wait(PATIENCE)
+        assert kept.idle.wait(PATIENCE)
         chat.close()
     with closing(Index(tmp_path)) as index:
         assert index.rows([chat.header.id])[chat.header.id].state == "sealed"
@@ -152,7 +152,7 @@ def test_an_index_that_is_damaged_again_and_again_is_left_for_a_while(
     monkeypatch.setattr(Index, "stale", damaged)
     with indexer(tmp_path) as kept:
         kept.start()
-        assert not kept.wait(0.5)
+        assert not kept.idle.wait(0.5)
         assert len(tried) == 2
 
 
@@ -164,8 +164,8 @@ def test_a_locked_index_is_tried_again(tmp_path: Path, monkeypatch: pytest.Monke
     with indexer(tmp_path) as kept:
         with held(tmp_path, "EXCLUSIVE"):
             kept.start()
-            assert not kept.wait(1.0)
-        assert kept.wait(PATIENCE)
+            assert not kept.idle.wait(1.0)
+        assert kept.idle.wait(PATIENCE)
     same_as_from_the_file(tmp_path)
 
 
@@ -174,7 +174,7 @@ def test_it_stops_between_two_transactions(tmp_path: Path) -> None:
     kept = Indexer(tmp_path)
     kept.start()
     while not (tmp_path / FILE).exists():
-        assert not kept.wait(0.001)
+        assert not kept.idle.wait(0.001)
     kept.close()
     kept.start()
     kept.wake()

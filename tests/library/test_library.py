@@ -61,9 +61,10 @@ def same(rows: list[SessionRow], folder: Path) -> list[SessionRow]:
 
 wanted = st.builds(
     SessionFilter,
-    words=st.sampled_from(("", "", "trip", "sally", "%", "_x\\", "s1", "home")),
+    words=st.sampled_from(
+        ("", "", "#work", "#late trip", "trip", "sally", "%", "_x\\", "s1", "home")
+    ),
     agent=st.sampled_from(("", "", "sal")),
-    tag=st.sampled_from(("", "", "work", "late")),
     project=st.sampled_from(("", "shop")),
     since=st.sampled_from((None, START)),
     before=st.sampled_from((None, NOW)),
@@ -193,7 +194,7 @@ def test_words_and_filters(tmp_path: Path, make: type[Library]) -> None:
 
     assert found(words="TRIP") == ["b", "a"]
     assert found(words="trip oslo") == ["a"]
-    assert found(tag="Travel") == ["a"]
+    assert found(words="#Travel") == ["a"]
     assert found(agent="bot") == ["b"]
     assert found(project="me/oslo") == ["a"]
     assert found(since=START.replace(year=2027)) == []
