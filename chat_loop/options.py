@@ -143,9 +143,7 @@ def _count(text: str) -> int:
 def _command(
     commands: Any, name: str, text: str, *examples: str, more: str = "", epilog: str = ""
 ) -> argparse.ArgumentParser:
-    """Add a command or an action that is described by its help and by `more`; `examples` of an
-    action of `sessions` work as they stand.
-    """
+    """Add a command or an action; its `examples` work as they stand behind `sessions`."""
     description = f"{text[0].upper()}{text[1:]}. {more}".rstrip()
     made: argparse.ArgumentParser
     made = commands.add_parser(name, help=text, description=description, epilog=epilog)

@@ -87,9 +87,7 @@ class Registry(Struct):
     commands: list[Command] = field(default_factory=list)
 
     def command(self, usage: str, family: str, **more: Any) -> Callable[[Handler], Handler]:
-        """Register the decorated function; `usage` is the name with the argument, `more` are the
-        other fields of Command.
-        """
+        """Register a command; `usage` is its name and argument, `more` other fields of Command."""
         name, _, argument = usage.partition(" ")
 
         def register(run: Handler) -> Handler:

@@ -207,9 +207,7 @@ async def stats(chat: Chat, argument: str) -> None:
 
 
 def sizes_of_replies(sessions: Sequence[Session]) -> list[tuple[int, int]]:
-    """Return the tokens that each reply of a chain took, and those in the context after it. Undone
-    exchanges count.
-    """
+    """Return the tokens that each reply of a chain took, even undone, and its context then."""
     sizes: dict[tuple[str, int], tuple[int, int]] = {}
     for session in sessions:
         for entry in session.entries:

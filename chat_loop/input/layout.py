@@ -30,9 +30,7 @@ def composer_layout(
     status: Callable[[], str],
     is_hidden: Callable[[], bool],
 ) -> Layout:
-    """Return the layout. While there is a question, its `answer` takes the place of the `line`;
-    `is_hidden` hides both.
-    """
+    """Return the layout: a question shows `answer` instead of `line`; `is_hidden` hides both."""
     is_asked = Condition(lambda: question() is not None)
     shows_line = ~is_asked & Condition(lambda: not is_hidden())
     search = SearchBufferControl(Buffer(), input_processors=[processors.ReverseSearchProcessor()])

@@ -32,9 +32,7 @@ class Reader:
     idle_seconds = 0.0
 
     async def read(self) -> str:
-        """Return the next entry, possibly of several lines. Raises EOFError at the end and
-        KeyboardInterrupt on Ctrl-C.
-        """
+        """Return the next entry. Raises EOFError at the end and KeyboardInterrupt on Ctrl-C."""
         raise NotImplementedError
 
     async def ask(self, question: str) -> str:
@@ -74,9 +72,7 @@ class Reader:
 
 
 def clean(text: str) -> str:
-    """Return text that can be encoded: undecoded bytes are read as UTF-8, lone surrogates become
-    U+FFFD, and all line ends become newlines.
-    """
+    """Return encodable text: bytes as UTF-8, lone surrogates as U+FFFD, line ends as newlines."""
     try:
         text = text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     except UnicodeEncodeError:  # surrogates that stand for no byte

@@ -89,9 +89,7 @@ def last_queries(identity: str, links: Mapping[str, Link]) -> dict[str, int]:
 
 
 def read_chain(sessions: SessionManager, session: Session) -> Chain:
-    """Read the ancestors of `session` inside the folder as far as possible, without what was said
-    after a fork.
-    """
+    """Read the ancestors in the folder as far as possible, without what was said after a fork."""
     links = {session.header.id: link_of(session)}
     loaded: dict[str, LoadedSession] = {}
     problem = ""

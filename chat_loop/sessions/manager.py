@@ -1,6 +1,4 @@
-"""SessionManager writes the transcripts of a folder: it begins, finds, reads, seals and trashes
-sessions.
-"""
+"""SessionManager begins, reads, seals and trashes the transcripts of a folder."""
 
 from __future__ import annotations
 
@@ -156,9 +154,7 @@ class SessionManager:
         return None
 
     def seal_stored(self, loaded: LoadedSession, seal: records.Seal) -> None:
-        """Give an ended session another seal. Raises SessionLocked, and SaveError, also when it got
-        one since it was read.
-        """
+        """Give an ended session another seal. Raises SessionError, also if it got one meanwhile."""
 
         def change(data: bytes, parsed: Parsed) -> bytes:
             if parsed.session is not None and parsed.session.seal != loaded.session.seal:
@@ -170,9 +166,7 @@ class SessionManager:
         self._change(loaded, change)
 
     def lock_summary(self, identity: str) -> Lock:
-        """Take the lock for the process that makes the summary of an ended session. Raises
-        SessionLocked and OSError.
-        """
+        """Lock the making of an ended session's summary. Raises SessionLocked and OSError."""
         return take_lock(self.directory, f"{identity}.summary")
 
     def describe(
@@ -215,9 +209,7 @@ class SessionManager:
         return True
 
     def move_to_trash(self, path: Path) -> str:
-        """Move a session's file to the trash, unchanged; return a sentence that says so. Raises
-        SessionLocked, SessionNotFound and SaveError.
-        """
+        """Move a file to the trash; return a sentence that says so. Raises SessionError."""
         folder = path.parent / _TRASH
         try:
             with closing(take_lock(path.parent, path.stem)):

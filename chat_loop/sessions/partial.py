@@ -164,9 +164,7 @@ def last_use(tail: bytes) -> datetime | None:
 
 
 def read_ends(path: Path, last: int = 1) -> Session | None:
-    """Read the ends of a sealed session: its entries before the second query, at least the `last`
-    exchanges, and all that its summary block does not cover. None: not possible. Raises OSError.
-    """
+    """Read the ends of a sealed session as `SessionManager.load_ends` does. Raises OSError."""
     with open_regular(path) as (file, status):
         size = status.st_size
         head = file.read(_LONG_HEAD) if size > SHORT else b""

@@ -30,8 +30,7 @@ SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
 """The maker of the summary block: a model; code, from the words themselves; nobody yet."""
 State = Literal["sealed", "unsealed", "plain", "damaged", "empty", "foreign"]
-"""Ended properly; open or crashed; another program's; unreadable in part; no bytes; no transcript.
-"""
+"""Ended properly; open or crashed; of another program; damaged; without bytes; no transcript."""
 
 
 def free_ids(identity: str) -> Iterator[str]:

@@ -97,9 +97,7 @@ def _feedback(actions: SessionActions, identity: str) -> str:
 def _in_conversation(
     actions: SessionActions, header: Header, work: Callable[[Conversation], Awaitable[T]]
 ) -> T:
-    """Return what `work` makes of a conversation under the agent's name of `header`. Raises
-    NoProvider.
-    """
+    """Do `work` in a conversation under the agent of `header`. Raises NoProvider."""
     app, agent = actions.app, actions.app.agent()
     has_model = app.options.model or app.options.local  # which then summarizes, too
     is_late = getattr(app.options, "late", False)  # then the options are those of the chat

@@ -61,9 +61,7 @@ class Markdown(MarkdownIt):
 
 @cache
 def markdown() -> MarkdownIt:
-    """Return the parser. Link definitions are text: a link that was printed cannot be changed when
-    its definition arrives.
-    """
+    """Return the parser, without link definitions: the link may be printed when they arrive."""
     parser = Markdown("commonmark", {"maxNesting": NESTING}).enable(["table", "strikethrough"])
     parser.disable("reference")
     rules = parser.inline.ruler
