@@ -197,9 +197,9 @@ def load_python(file: AgentFile) -> Definition:
     lines = [frame.lineno for frame in frames if frame.filename == str(path)]
     place = f" ({path.name}, line {lines[-1]})" if lines else ""
     missing = isinstance(raised, ModuleNotFoundError) and (raised.name or "").partition(".")[0]
+    hint = f"Install {missing} where chat-loop is installed." if missing else ""
     raise AgentError(
-        f"{path} failed while it was loaded: {describe(raised)}{place}.",
-        f"Install {missing} where chat-loop is installed." if missing else "",
+        f"{path} failed while it was loaded: {describe(raised)}{place}.", hint
     ) from raised
 
 
@@ -213,10 +213,8 @@ def _definition_of(module: ModuleType, path: Path) -> Definition:
         return _parse_definition({**asdict(agent), "tools": names}, path, functions)
     ways = ("run_stream_events", "run_stream", "stream_async", "__call__")
     if isinstance(agent, type) or not any(callable(getattr(agent, way, None)) for way in ways):
-        raise AgentError(
-            f"{path} has no usable agent named agent or root_agent.",
-            'For example: from chat_loop import Agent; agent = Agent(system_prompt="…")',
-        )
+        hint = 'For example: from chat_loop import Agent; agent = Agent(system_prompt="…")'
+        raise AgentError(f"{path} has no usable agent named agent or root_agent.", hint)
     name = short_name(str(getattr(agent, "name", "")))
     described = str(getattr(agent, "description", "") or module.__doc__ or "")
     return Definition(

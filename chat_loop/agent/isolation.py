@@ -1,18 +1,15 @@
-"""Run foreign functions so that nothing they do, print or raise disturbs the program: a function in
-its own thread, a coroutine on a separate event loop, without standard streams.
-"""
+"""Run foreign functions in a thread or on an event loop of their own, without standard streams."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import io
 import sys
 import threading
-from collections.abc import Callable, Coroutine, Iterator
+from collections.abc import Callable, Coroutine
 from concurrent.futures import Future
 from functools import cache
-from typing import Any, Self, TextIO, cast
+from typing import Any, Self, TextIO
 
 from msgspec import Struct
 
@@ -70,7 +67,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
 
     def run() -> None:
         result: object = None
-        with _without_streams(), CapturedError() as captured:
+        with CapturedError() as captured:
             try:
                 result = work()
             except (asyncio.CancelledError, GeneratorExit) as error:  # here errors like any other
@@ -78,6 +75,7 @@ async def in_thread(work: Callable[[], object]) -> Outcome:
                 raise ordinary.with_traceback(error.__traceback__) from error
         future.set_result(Outcome(result, captured.error))
 
+    _hide_streams()
     threading.Thread(target=run, daemon=True, name="tool").start()
     return await asyncio.wrap_future(future)
 
@@ -87,10 +85,11 @@ async def on_loop(work: Callable[[], Coroutine[Any, Any, object]]) -> Outcome:
 
     async def run() -> Outcome:
         result: object = None
-        with _without_streams(), CapturedError() as captured:
+        with CapturedError() as captured:
             result = await work()
         return Outcome(result, captured.error)
 
+    _hide_streams()
     future = asyncio.run_coroutine_threadsafe(run(), background_loop("tools"))
     return await asyncio.wrap_future(future)
 
@@ -101,10 +100,6 @@ def background_loop(name: str) -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
     threading.Thread(target=loop.run_forever, daemon=True, name=name).start()
     return loop
-
-
-_streams_lock = threading.Lock()
-_foreign_runs = 0
 
 
 class _Nowhere(io.StringIO):
@@ -118,7 +113,7 @@ _nowhere = _Nowhere()
 
 
 class _Stream:
-    """A standard stream while foreign code runs: only the main thread has it."""
+    """A standard stream that only the main thread has."""
 
     def __init__(self, real: TextIO) -> None:
         self.real = real
@@ -128,23 +123,9 @@ class _Stream:
         return getattr(self.real if is_main else _nowhere, name)
 
 
-@contextlib.contextmanager
-def _without_streams() -> Iterator[None]:
-    """Take the standard streams from other threads; the last one to exit restores them."""
-    global _foreign_runs  # noqa: PLW0603 - the streams belong to the process, and so does the count
-    with _streams_lock:
-        _foreign_runs += 1
-        if _foreign_runs == 1:
-            sys.stdin, sys.stdout, sys.stderr = (
-                cast(TextIO, _Stream(stream)) for stream in (sys.stdin, sys.stdout, sys.stderr)
-            )
-    try:
-        yield
-    finally:
-        with _streams_lock:
-            _foreign_runs -= 1
-            if not _foreign_runs:
-                for name in ("stdin", "stdout", "stderr"):
-                    stream = getattr(sys, name)
-                    if isinstance(stream, _Stream):  # nobody else has put another one in its place
-                        setattr(sys, name, stream.real)
+def _hide_streams() -> None:
+    """Take the standard streams from all threads but the main one, for good."""
+    for name in ("stdin", "stdout", "stderr"):
+        stream = getattr(sys, name)
+        if not isinstance(stream, _Stream):
+            setattr(sys, name, _Stream(stream))
