@@ -7,7 +7,7 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from fnmatch import fnmatchcase
 from functools import partial
@@ -34,12 +34,10 @@ MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
 MAX_COMPARED = 2_000  # lines of a file; a diff of longer ones takes too long to be minimal
-_SENSITIVE_FILES = frozenset(
-    {"memory.md", "agents.md", "claude.md", "gemini.md", "makefile", "gnumakefile", "justfile"}
-    | {"package.json", "setup.py", "conftest.py", "sitecustomize.py", "usercustomize.py"}
-    | {"dockerfile"}
-)
-"""Files that programs run, or give to a model, by themselves; in lower case."""
+_SENSITIVE_FILES = """
+memory.md agents.md claude.md gemini.md makefile gnumakefile justfile dockerfile package.json
+setup.py conftest.py sitecustomize.py usercustomize.py
+"""  # files that programs run, or give to a model, by themselves; in lower case
 SPECS = {
     spec.name: spec
     for spec in msgspec.json.decode(
@@ -59,10 +57,8 @@ def builtin_tools(
     memory: Callable[[], ProjectMemory | None] = lambda: None,
     copies: ImageStore | None = None,
 ) -> tuple[Tool, ...]:
-    """Return the tools with these names for the files below `root`, except `protected` ones.
-
-    `seconds` limits a command when the model sets no limit; `copies` keeps the texts that tools
-    replace. Raises ConfigError.
+    """Return the tools with these names for the files below `root`, except `protected` ones; tools
+    run for `seconds`, and `copies` keeps the texts that they replace. Raises ConfigError.
     """
     for name in names:
         if name not in SPECS:
@@ -170,9 +166,7 @@ class Place(Struct, frozen=True):
 
 
 class ChangedFile(Struct, frozen=True):
-    """A file that tools changed, its digest, and its text before: None when it was new. A `problem`
-    says why it stays.
-    """
+    """A file that tools changed, its text before (None: it was new), and why it has to stay."""
 
     place: Place
     digest: str
@@ -187,10 +181,7 @@ class ChangedFile(Struct, frozen=True):
 
 
 def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> list[ChangedFile]:
-    """Return the files that differ from what they were before all these changes.
-
-    The digests lead back from the present text; where they do not, somebody else changed the file.
-    """
+    """Return the files that differ from what they were before all these changes."""
     files = []
     for name in dict.fromkeys(change.text for change in changes):
         left = [change for change in changes if change.text == name]
@@ -198,6 +189,7 @@ def changed_files(changes: Sequence[Change], root: Path, copies: ImageStore) -> 
         if (state := place.digest) == first:
             continue
         digest, before, problem = state, None, ""
+        # the digests lead back from the present text, unless somebody else changed the file
         while step := next((change for change in reversed(left) if change.written == state), None):
             left.remove(step)
             state = step.replaced
@@ -225,9 +217,8 @@ class Workspace:
     def place(self, path: str) -> Place:
         """Return the place of a path. Raises ChatLoopError for a protected or impossible one."""
         if not path.strip() or "\0" in path or len(path) > 4096:
-            raise ChatLoopError(
-                "This is not a path.", "Paths are relative to the working directory."
-            )
+            hint = "Paths are relative to the working directory."
+            raise ChatLoopError("This is not a path.", hint)
         try:
             real = (self.root / Path(path).expanduser()).resolve()
         except (RuntimeError, OSError) as error:  # an unknown home, links in a circle
@@ -252,8 +243,8 @@ class Workspace:
         if name in FILE_CHANGES:
             diff, act = self._prepare_change(name, place, others, changes)
             parts = Path(place.display_path.lower()).parts or (".",)
-            hidden = any(part.startswith(".") for part in parts)
-            steers = hidden or parts[-1].endswith(".pth") or parts[-1] in _SENSITIVE_FILES
+            hidden, sensitive = any(part[0] == "." for part in parts), _SENSITIVE_FILES.split()
+            steers = hidden or parts[-1].endswith(".pth") or parts[-1] in sensitive
             question = f"{tools.SENSITIVE_PREFIX}:\n{diff}" if steers else diff
         if place.outside:
             question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
@@ -318,15 +309,12 @@ class Workspace:
 
     def list_files(self, folder: Place, pattern: str = "*") -> str:
         """Return the names of the files in a folder and its subfolders."""
-        names: list[str] = []
-        cut: list[str] = []
-        for place in self._files(folder, pattern):
-            if place is None or len(names) == MAX_LISTED:
-                more = f"there are more than these {plural(len(names), 'file')}"
-                cut.append(f"[cut: {more}; a narrower pattern finds them]")
-                break
-            names.append(place.display_path)
-        return "\n".join([*sorted(names), *cut])
+        places, is_cut = self._files(folder, pattern)
+        lines = sorted(place.display_path for place in places[:MAX_LISTED])
+        if is_cut or len(places) > MAX_LISTED:
+            more = f"there are more than these {plural(len(lines), 'file')}"
+            lines.append(f"[cut: {more}; a narrower pattern finds them]")
+        return "\n".join(lines)
 
     def search_files(
         self, folder: Place, text: str, pattern: str = "*", ignore_case: bool = False
@@ -336,10 +324,8 @@ class Workspace:
         if not needle or "\n" in needle:
             raise ChatLoopError("The text must be part of one line.")
         matches: list[str] = []
-        for place in self._files(folder, pattern):
-            if place is None:
-                matches.append("[cut: more files than can be searched; narrow the pattern]")
-                break
+        places, is_cut = self._files(folder, pattern)
+        for place in places:
             try:
                 whole = place.read()
             except ChatLoopError:  # binary, too large, or gone
@@ -349,24 +335,26 @@ class Workspace:
                     if len(matches) == MAX_MATCHES:
                         return "\n".join([*matches, f"[cut: the first {MAX_MATCHES} lines]"])
                     matches.append(f"{place.display_path}:{number}: {line.strip()[:MAX_LINE]}")
-        return "\n".join(matches)
+        note = "[cut: more files than can be searched; narrow the pattern]"
+        return "\n".join([*matches, note] if is_cut else matches)
 
-    def _files(self, folder: Place, pattern: str) -> Iterator[Place | None]:
-        """Yield the files below a folder that match; None at last when there are too many."""
+    def _files(self, folder: Place, pattern: str) -> tuple[list[Place], bool]:
+        """Return the files below a folder that match, and True when there are too many to look."""
         if len(pattern) > MAX_LINE:
             raise ChatLoopError("The pattern is too long.")
         if not folder.path.is_dir():
             raise ChatLoopError(f"{folder.display_path} is not a folder.")
         prefix = "" if folder.display_path == "." else f"{folder.display_path}/"
         patterns = {pattern, pattern.replace("**/", "")}
+        places: list[Place] = []
         for visited, file in enumerate(walk_files(folder.path, self._protects)):
             if visited == MAX_VISITED:
-                yield None
-                return
+                return places, True
             inner = file.relative_to(folder.path).as_posix()
             matched = inner if "/" in pattern else file.name
             if any(fnmatchcase(matched, name_pattern) for name_pattern in patterns):
-                yield Place(file, f"{prefix}{inner}")
+                places.append(Place(file, f"{prefix}{inner}"))
+        return places, False
 
     def write_file(self, place: Place, _: str, text: str) -> tuple[str, str]:
         """Return the new text of a file, and the result."""
