@@ -9,8 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,7 @@ from msgspec.structs import replace
 from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import documents
 from chat_loop.export.documents import ImportRefused
-from chat_loop.sessions import legacy, marker
+from chat_loop.sessions import legacy, marker, records
 from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, read_part
 from chat_loop.sessions.images import ImageStore, ImageUnavailable
@@ -125,7 +124,7 @@ class Importer:
         now = manager.now().timestamp()
         stored: list[StoredImport] = []
         renamed: dict[str, str] = {}
-        suffixes: Counter[str] = Counter()
+        free_ids: dict[str, Iterator[str]] = {}
         for original in sorted(
             self.sessions, key=lambda session: session.header.created.isoformat()
         ):
@@ -134,9 +133,7 @@ class Importer:
             changed = max(0.0, min(now, _last_used(session, now)))
             try:
                 while (is_new := manager.insert(session, changed)) is None:
-                    suffixes[original_id] += 1
-                    suffix = f"_{suffixes[original_id] + 1}"
-                    identity = original_id[: 64 - len(suffix)] + suffix
+                    identity = next(free_ids.setdefault(original_id, records.free_ids(original_id)))
                     session = replace(session, header=replace(session.header, id=identity))
             except OSError as error:
                 problem = f"{manager.session_file(identity)} cannot be written: {os_reason(error)}."

@@ -158,9 +158,7 @@ class SessionManager:
 
         def change(data: bytes, parsed: Parsed) -> bytes:
             if parsed.session is not None and parsed.session.seal != loaded.session.seal:
-                raise SaveError(
-                    f"{loaded.path.name} got another summary meanwhile: that one stays."
-                )
+                raise SaveError(f"{loaded.path.name} got another summary: that one stays.")
             return append_seal(data, parsed, seal)
 
         self._change(loaded, change)

@@ -115,10 +115,8 @@ def row_of(session: Session, path: Path, tail: bytes = b"", *, whole: bool = Tru
     header, totals, restoration = session.header, session.totals, session.restoration
     sealed = seal is not None or session.seal is not None
     reason = seal.word("reason") if seal else session.seal.reason if session.seal else ""
-    used = last_use(tail)
-    if used is None:
-        dates = [header.created, *(entry.at for entry in session.entries)]
-        used = next((date for date in reversed(dates) if date != EPOCH), None)
+    dates = [header.created, *(entry.at for entry in session.entries)]
+    used = last_use(tail) or next((date for date in reversed(dates) if date != EPOCH), None)
     try:
         used = used.astimezone() if used is not None else None
     except (OverflowError, OSError, ValueError):  # no date of a session
