@@ -19,6 +19,7 @@ from chat_loop.agent.isolation import CapturedError, describe, in_thread, on_loo
 from chat_loop.agent.tools import MAX_RESULT
 from chat_loop.errors import RequestRejected
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned
+from chat_loop.providers import Provider
 from chat_loop.providers.capabilities import window_of
 from chat_loop.providers.replies import MAX_ARGUMENTS
 from chat_loop.providers.wire import replace_surrogates
@@ -31,11 +32,10 @@ _STOP_REASONS: Mapping[object, StopReason] = {
 }
 
 
-class ExternalProvider:
+class ExternalProvider(Provider):
     """A provider that asks an agent of another library, which runs its own tools."""
 
     name = "python"
-    calls_tools = takes_images = False
     first_event_seconds = 600.0  # an agent may work for long before its first text
 
     def __init__(self, definition: Definition, windows: Mapping[str, int]) -> None:
@@ -59,9 +59,6 @@ class ExternalProvider:
 
         if self.window.guessed and (tokens := listed_window(self._model_name, "")):
             self.window = Window(tokens)
-
-    async def close(self) -> None:
-        """Do nothing: the agent owns its resources."""
 
     async def stream(self, request: Request) -> AsyncIterator[Event]:
         events: asyncio.Queue[Event | None] = asyncio.Queue()

@@ -34,7 +34,7 @@ BUSY_SECONDS, PATIENT_SECONDS = 0.5, 5.0  # how long to wait for another process
 _SUMMARIES = "FROM message_summaries"
 FIGURES = {
     "sessions": "count(*) FROM sessions",
-    "conversations": "",  # counted in their lineage
+    "conversations": "NULL",  # counted in their lineage
     "queries": "coalesce(sum(queries), 0) FROM sessions",
     "tokens": "coalesce(sum(tokens), 0) FROM sessions",
     "bytes": "coalesce(sum(size), 0) FROM sessions",
@@ -203,10 +203,7 @@ class Index:
 
     def figures(self) -> dict[str, int | float | None]:
         """Return counts, tokens, bytes and US dollars by the names of FIGURES; None: unknown."""
-        return {
-            name: self.ask(f"SELECT {text}")[0][0] if text else None
-            for name, text in FIGURES.items()
-        }
+        return {name: self.ask(f"SELECT {text}")[0][0] for name, text in FIGURES.items()}
 
     def keys(self, ids: Sequence[str]) -> dict[str, int]:
         """Return the keys of the indexed ones of these sessions."""

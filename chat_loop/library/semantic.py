@@ -76,8 +76,8 @@ class SemanticIndex:
                 f"WHERE v.space = ? AND typeof(v.data) = 'blob' {where}",
                 (SPACE, *values),
             )
-            embedder = self._loaded() if rows else None
             exchanges = {(session, position): data for session, position, data in rows}
+            embedder = self._loaded() if exchanges else None
             return embedder.near(question, exchanges, also) if embedder is not None else {}
 
     def _loaded(self) -> vectors.Embedder | None:

@@ -18,7 +18,6 @@ from chat_loop.providers.replies import Reply
 from chat_loop.providers.stream import batches_of
 from chat_loop.providers.wire import headers_named_in
 
-PACKAGE = "boto3"
 BEARER = "AWS_BEARER_TOKEN_BEDROCK"
 
 
@@ -68,11 +67,9 @@ class BedrockProvider(AnthropicProvider):
 
 def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: bool = False) -> str:
     """Return the region, or raise what is missing; `ask_machine` for a role over the network."""
-    if find_spec(PACKAGE) is None:
-        raise NoProvider(
-            f"The package {PACKAGE} is missing, which signs requests to AWS.",
-            install_hint("bedrock"),
-        )
+    if find_spec("boto3") is None:
+        what = "The package boto3 is missing, which signs requests to AWS."
+        raise NoProvider(what, install_hint("bedrock"))
     from botocore.exceptions import BotoCoreError
     from botocore.session import Session
 
@@ -85,14 +82,11 @@ def check_access(entry: Entry, environment: Mapping[str, str], *, ask_machine: b
         region = entry.region or environment.get("AWS_REGION")
         region = region or session.get_config_variable("region")
         if not region:
-            raise NoProvider(
-                "Amazon Bedrock has no region: AWS_REGION is not set.",
-                "Set AWS_REGION or providers.bedrock.region, such as us-east-1.",
-            )
+            hint = "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
+            raise NoProvider("Amazon Bedrock has no region: AWS_REGION is not set.", hint)
         if not bearer and session.get_credentials() is None:
             raise AuthenticationFailed("No AWS credentials.", entry.key_refused)
     except BotoCoreError as error:
-        raise AuthenticationFailed(
-            f"The credentials for AWS cannot be read: {short(str(error))}", entry.key_refused
-        ) from error
+        what = f"The credentials for AWS cannot be read: {short(str(error))}"
+        raise AuthenticationFailed(what, entry.key_refused) from error
     return str(region)

@@ -154,10 +154,8 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
     reference = full_reference(reference, providers, "compatible" if base_url else "")
     name, _, model = reference.partition(":")
     if name not in providers:
-        raise UsageError(
-            f"Unknown model “{reference[:80]}”.",
-            f"Use PROVIDER:MODEL; providers: {', '.join(providers)}.",
-        )
+        hint = f"Use PROVIDER:MODEL; providers: {', '.join(providers)}."
+        raise UsageError(f"Unknown model “{reference[:80]}”.", hint)
     entry = providers[name]
     if base_url:
         if entry.kind not in ("openai", "anthropic"):

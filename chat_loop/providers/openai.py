@@ -28,6 +28,7 @@ UNKNOWN_PHRASES = (  # what a server says of a parameter that it does not know
     *("unsupported", "not supported", "unrecognized", "unknown", "unexpected"),
     *("extra inputs", "not permitted"),
 )
+MIN_ID = 9  # characters of a call's id that Mistral's models take
 LIMITS = ("max_completion_tokens", "max_tokens")  # the two names of the ceiling of a reply
 
 
@@ -115,7 +116,7 @@ class OpenAIProvider(wire.WireProvider):
         """Yield a message in the form of the wire, where each result is a message of its own."""
         for result in message.results:
             content = wire.replace_surrogates(result.text)
-            yield {"role": "tool", "tool_call_id": _id(result.id), "content": content}
+            yield {"role": "tool", "tool_call_id": result.id.rjust(MIN_ID, "0"), "content": content}
         text = wire.replace_surrogates(message.text)
         if message.role == "assistant":
             answer: dict[str, object] = {"role": "assistant", "content": text}
@@ -139,7 +140,7 @@ class OpenAIProvider(wire.WireProvider):
         if replies.arguments_of(arguments) is None:
             arguments = json.dumps({replies.INVALID_KEY: arguments})
         function = {"name": replies.tool_name(call.name), "arguments": arguments.strip() or "{}"}
-        wire_call: dict[str, object] = {"id": _id(call.id), "type": "function"}
+        wire_call: dict[str, object] = {"id": call.id.rjust(MIN_ID, "0"), "type": "function"}
         wire_call["function"] = function
         signature, _ = self._replayed.get(_key(call), ("", ""))
         if signature:
@@ -184,38 +185,26 @@ def read_chunk(event: object, reply: Reply) -> None:
         reply.usage = usage_of(counts)
     for choice in list_at(event, "choices"):
         delta = value_at(choice, "delta")
-        if isinstance(delta, dict):
-            _read_delta(delta, reply)
+        thoughts = (text_at(delta, name) for name in REASONING)
+        reply.add_thinking(next(filter(None, thoughts), ""))
+        reply.add_text(text_at(delta, "content"))
+        for part in list_at(delta, "content"):  # Mistral's reasoning models
+            for piece in list_at(part, "thinking"):
+                reply.add_thinking(text_at(piece, "text"))
+            reply.add_text(text_at(part, "text"))
+        for piece in list_at(delta, "tool_calls"):
+            reply.calls.add(
+                value_at(piece, "index"),
+                text_at(piece, "id"),
+                text_at(piece, "function", "name"),
+                replies.arguments_text(value_at(piece, "function", "arguments")),
+                text_at(piece, "extra_content", "google", "thought_signature"),
+            )
+        if refusal := text_at(delta, "refusal"):
+            reply.stop = "refusal"
+            reply.add_text(refusal)
         if (reason := text_at(choice, "finish_reason")) and reply.stop != "refusal":
             reply.stop = STOP_REASONS.get(reason.partition(":")[0], "end")
-
-
-def _read_delta(delta: Mapping[str, object], reply: Reply) -> None:
-    thinking = next((delta[name] for name in REASONING if delta.get(name)), "")
-    if isinstance(thinking, str):
-        reply.add_thinking(thinking)
-    content = delta.get("content")
-    if isinstance(content, str):
-        reply.add_text(content)
-    for part in content if isinstance(content, list) else ():  # Mistral's reasoning models
-        for piece in list_at(part, "thinking"):
-            reply.add_thinking(text_at(piece, "text"))
-        reply.add_text(text_at(part, "text"))
-    for piece in list_at(delta, "tool_calls"):
-        reply.calls.add(
-            value_at(piece, "index"),
-            text_at(piece, "id"),
-            text_at(piece, "function", "name"),
-            replies.arguments_text(value_at(piece, "function", "arguments")),
-            text_at(piece, "extra_content", "google", "thought_signature"),
-        )
-    if refusal := text_at(delta, "refusal"):
-        reply.stop = "refusal"
-        reply.add_text(refusal)
-
-
-def _id(identity: str) -> str:
-    return identity.rjust(9, "0")  # Mistral's models take no shorter one
 
 
 def _key(call: ToolCall) -> tuple[str, str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 
 import msgspec
@@ -18,11 +18,7 @@ MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and so no JSON 
 MAX_DEPTH = 32  # how deep the arguments of a call may be nested
 INVALID_KEY = "INVALID_JSON"  # holds arguments that are not JSON, on a wire that takes only JSON
 MAX_BLANK = 256  # leading blanks; after more of them, no reasoning is expected
-THINK_TAGS: Mapping[str, str] = {
-    "<think>": "</think>",
-    "<thought>": "</thought>",
-    "[THINK]": "[/THINK]",
-}
+THINK_TAGS = {"<think>": "</think>", "<thought>": "</thought>", "[THINK]": "[/THINK]"}
 
 
 class Reply:

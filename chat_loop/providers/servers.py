@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 import socket
 from contextlib import suppress
 from functools import reduce
 from threading import Timer
-from urllib.parse import quote, urlsplit, urlunsplit
+from urllib.parse import quote, urlsplit
 
 from msgspec import Struct
 
@@ -29,11 +30,7 @@ def host_and_port(address: str) -> tuple[str, int]:
 
 def without_credentials(address: str) -> str:
     """Return an address without the name, password and query that it may hold."""
-    try:
-        parts = urlsplit(address)
-    except ValueError:
-        return address.partition("?")[0].rpartition("@")[2]
-    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
+    return re.sub(r"(?s)\A([^/@]*//)?.*@", r"\1", address.partition("?")[0])
 
 
 def is_local_address(address: str) -> bool:

@@ -175,7 +175,7 @@ def test_bedrock_says_what_is_missing(
     profile = failure_of(setting(BEDROCK, profile="nobody").at(server.url, tmp_path))
     monkeypatch.delenv("AWS_REGION")
     region = failure_of(BEDROCK.at(server.url, tmp_path))
-    monkeypatch.setattr("chat_loop.providers.bedrock.PACKAGE", "no_such_package")
+    monkeypatch.setattr("chat_loop.providers.bedrock.find_spec", lambda name: None)
     package = failure_of(BEDROCK.at(server.url, tmp_path))
 
     assert type(profile) is AuthenticationFailed
@@ -187,7 +187,7 @@ def test_bedrock_says_what_is_missing(
     assert region.message == "Amazon Bedrock has no region: AWS_REGION is not set."
     assert region.hint == "Set AWS_REGION or providers.bedrock.region, such as us-east-1."
     assert type(package) is NoProvider
-    assert package.message == "The package no_such_package is missing, which signs requests to AWS."
+    assert package.message == "The package boto3 is missing, which signs requests to AWS."
     assert package.hint == install_hint("bedrock")
     assert server.requests == []
 
