@@ -258,10 +258,7 @@ async def fork(chat: Chat, argument: str) -> None:
 async def rewind(chat: Chat, argument: str) -> None:
     """Go back to before a message (default: the last) in a new session; the original is kept."""
     session = chat.conversation.session
-    if not session.exchanges:
-        text = "There is no message to go back to in this session."
-        raise UsageError(text, "/tree shows the sessions before it.")
-    number = _query_number("rewind", argument) or session.exchanges[-1].query.number
+    number = _query_number("rewind", argument) or chat.conversation.last().query.number
     place = session.exchanges.index(_exchange(session, number))
     if place == 0:
         hint = "/new starts an empty session, /tree shows the sessions before this one."
@@ -420,11 +417,10 @@ async def quote(chat: Chat, argument: str) -> None:
     exchange, header = _exchange(session, number), session.header
     place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
     source = f"From “{naming.name_of(session)}” {place}"
-    lines = [f"{source}:", f"You: {exchange.query.text}"]
+    words = f"{source}:\nYou: {exchange.query.text}"
     if exchange.reply is not None:
-        lines.append(f"{header.agent}: {exchange.reply.text}")
-    quoted = (f"> {line}".rstrip() for line in "\n".join(lines).split("\n"))
-    chat.quotes.append("\n".join(quoted))
+        words += f"\n{header.agent}: {exchange.reply.text}"
+    chat.quotes.append("\n".join(f"> {line}".rstrip() for line in words.split("\n")))
     chat.display.line(f"{source} goes with your next message.", "dim")
 
 

@@ -346,7 +346,7 @@ class Conversation:
         """Return the newest exchange. Raises UsageError when nothing was said in this session."""
         if self.session.exchanges:
             return self.session.exchanges[-1]
-        text, hint = "There is no message to undo or to send again in this session.", ""
+        text, hint = "There is no message in this session.", ""
         if self.session.header.parent:
             hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
         raise errors.UsageError(text, hint)

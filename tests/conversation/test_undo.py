@@ -76,7 +76,7 @@ def test_everything_can_be_undone_one_by_one(tmp_path: Path) -> None:
         await talk.conversation.ask(SECRET)
         assert (await talk.conversation.undo()).query.number == 2
         assert (await talk.conversation.undo()).query.number == 1
-        with pytest.raises(UsageError, match="no message to undo"):
+        with pytest.raises(UsageError, match="no message in this session"):
             await talk.conversation.undo()
         await talk.conversation.ask("Hi")
         assert talk.sent[-1] == said("Hi")
@@ -265,9 +265,7 @@ def test_undo_right_after_a_compaction_a_resume_or_a_fork(tmp_path: Path) -> Non
         await conversation.accept(plan, acknowledge=False)
         with pytest.raises(UsageError) as caught:
             await conversation.undo()
-        assert (
-            caught.value.message == "There is no message to undo or to send again in this session."
-        )
+        assert caught.value.message == "There is no message in this session."
         assert caught.value.hint.startswith("/tree shows the sessions before it; /fork")
         assert await conversation.compact()
         with pytest.raises(UsageError) as caught:
