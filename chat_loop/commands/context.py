@@ -63,7 +63,7 @@ async def _preview(chat: Chat, focus: str) -> None:
             text = "Nothing is left of the summary: not compacted."
             raise UsageError(text, "Keep its headings.")
         draft = compaction.edited(draft, edited)
-        panels.show_block(chat.display, summary_block.render(draft.summary))
+        chat.display.prose(summary_block.render(draft.summary), indent=2)
     if answer in ("y", "yes"):
         await chat.conversation.take(draft)
     else:
@@ -103,7 +103,7 @@ async def summary(chat: Chat, argument: str) -> None:
         return
     if argument:
         raise usage_error("summary")
-    panels.show_block(display, restoration.block)
+    display.prose(restoration.block, indent=2)
     if feedback := conversation.session.settings.get(FEEDBACK):
         display.prose(f"\nYou said of it: {feedback}", "dim")
 

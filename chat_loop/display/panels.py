@@ -28,14 +28,8 @@ def show_draft(
         for exchange in keep:
             display.line(f"  [{exchange.ref}] {one_line(exchange.query.text, FIRST_WORDS)}")
     display.line()
-    show_block(display, text)
+    display.prose(text, indent=2)
     display.line()
-
-
-def show_block(display: DisplayManager, text: str) -> None:
-    """Show a summary block, wrapped between words."""
-    for line in text.split("\n"):
-        display.prose(line, indent=2)
 
 
 def show_summary(

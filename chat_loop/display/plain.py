@@ -44,8 +44,7 @@ def out(text: str | bytes) -> None:
 def err(text: str) -> None:
     """Write printable text to standard error, at a terminal's width; ignore failures."""
     width = columns(sys.stderr, unknown=0) - 1
-    lines = printable(text).split("\n")
-    text = "\n".join(wrapped(line, width, 0) if width > 0 else line for line in lines)
+    text = wrapped(text, width, 0) if width > 0 else printable(text)
     with contextlib.suppress(OSError):
         sys.stderr.write(f"{text}\n")
 
@@ -98,12 +97,16 @@ class Meter:
     def __init__(self) -> None:
         self._terminal = sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
         self._began = time.monotonic()
+        self._source = ""
         self._drawn = 0.0
 
     def show(self, done: int, total: int, source: str) -> None:
         """Show how many of `total` bytes came from `source`."""
         sizes = f"{size_text(done)} of {size_text(total)}"
-        self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=done == total)
+        # A source that stalls at its first byte must not leave an older count on the line.
+        at_once = done == total or source != self._source
+        self._source = source
+        self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=at_once)
 
     def count(self, done: int, total: int, what: str) -> None:
         """Show how many of `total` items are done, after a short delay; erase the line then."""

@@ -36,17 +36,15 @@ def one_line(text: str, length: int = 200) -> str:
 
 
 def wrapped(text: str, width: int, indent: int) -> str:
-    """Wrap a sentence to `width` columns, with further lines indented by `indent` if possible."""
+    """Wrap each line to `width` columns, with further ones indented by `indent` if possible."""
     indent = indent if 2 * indent <= width else min(4, width // 4)
-    parts = textwrap.wrap(
-        printable(text.lstrip(" ")),
-        width,
-        initial_indent=" " * (len(text) - len(text.lstrip(" "))),
-        subsequent_indent=" " * indent,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
-    return "\n".join(parts)
+    wrapper = textwrap.TextWrapper(width, break_long_words=False, break_on_hyphens=False)
+    wrapper.subsequent_indent = " " * indent
+    lines = []
+    for line in printable(text).split("\n"):
+        wrapper.initial_indent = " " * (len(line) - len(line.lstrip(" ")))
+        lines.append(wrapper.fill(line.lstrip(" ")))
+    return "\n".join(lines)
 
 
 def cells(text: str) -> int:
