@@ -333,15 +333,15 @@ def _config_of(value: Any, name: str, where: str) -> Config:
             if not re.fullmatch(form, str(key)):
                 message = f"{name}: {where}{section}: “{str(key)[:80]}” is not a name."
                 raise ConfigError(message, f"A name takes {described}.")
-            _convert(entry, kind, name, f"{where}{section}.{key}")
-    config: Config = _convert(value, Config, name, where.rstrip("."))
+            convert(entry, kind, name, f"{where}{section}.{key}")
+    config: Config = convert(value, Config, name, where.rstrip("."))
     for server, settings in config.mcp.items():
         if settings.fault:
             raise ConfigError(f"{name}: {where}mcp.{server}: {settings.fault}.", EXAMPLE)
     return config
 
 
-def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
+def convert(value: Any, kind: Any, name: str, where: str = "", hint: str = EXAMPLE) -> Any:
     """Return `value` as a `kind`; `where` is its place in the file. Raises ConfigError."""
     try:
         return msgspec.convert(value, kind)
@@ -361,7 +361,7 @@ def _convert(value: Any, kind: Any, name: str, where: str) -> Any:
     if get_origin(kind) is tuple:
         kind = get_args(kind)[0]
     words = get_args(kind) if get_origin(kind) is Literal else ()
-    hint = f"It takes {', '.join(words[:-1])} or {words[-1]}." if words else EXAMPLE
+    hint = f"It takes {', '.join(words[:-1])} or {words[-1]}." if words else hint
     reason = f"{what[:1].lower()}{what[1:]}".replace("`object`", "a mapping")
     raise ConfigError(f"{name}: {place or 'the top level'}: {reason}.", hint)
 

@@ -280,9 +280,7 @@ class ProjectMemory:
 
 
 def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
-    """Return the first MEMORY.md from `directory` upwards, and the project's root: the folder with
-    `.git`, below home and below a directory that everybody may write to.
-    """
+    """Return the first MEMORY.md from `directory` upwards, and the project's root."""
     file: Path | None = None
     for folder in (directory, *directory.parents):
         if folder is not directory and os.name != "nt":
@@ -290,7 +288,7 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
                 shared = bool(folder.stat().st_mode & 0o002)
             except OSError:
                 shared = True
-            if shared:
+            if shared:  # anybody may have put a file there
                 break
         if file is None and os.path.lexists(folder / NAME):
             file = folder / NAME

@@ -15,9 +15,7 @@ Role = Literal["user", "assistant"]
 
 
 class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one model call as the OpenAI API counts them. `input` includes those `cached` and
-    `written` in the provider's prompt cache, `output` those of the `reasoning`.
-    """
+    """Tokens of a model call; `input` includes `cached` and `written`, `output` the `reasoning`."""
 
     input: int = 0
     output: int = 0

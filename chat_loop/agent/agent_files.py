@@ -11,13 +11,12 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct, field
 from msgspec.structs import asdict, replace
 
 from chat_loop.agent.agent import Agent as RunningAgent
 from chat_loop.agent.isolation import describe, in_thread, plain_line
-from chat_loop.config import Config, overlay, read_yaml, split_front
+from chat_loop.config import Config, convert, overlay, read_yaml, split_front
 from chat_loop.errors import AgentError, ConfigError, os_reason
 from chat_loop.sessions.files import read_part
 
@@ -55,13 +54,18 @@ class Agent(Struct, frozen=True, kw_only=True):
     system_prompt: str = ""
 
 
-class Definition(Agent, frozen=True, kw_only=True):
-    """A validated agent definition."""
+class AgentSettings(Agent, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """The keys and values of an agent's file."""
 
     tools: tuple[str, ...] = ()
     mcp: tuple[str, ...] = ()
     servers: dict[str, dict[str, Any]] = field(default_factory=dict)
     config: dict[str, Any] = field(default_factory=dict)
+
+
+class Definition(AgentSettings, frozen=True, kw_only=True):
+    """A validated agent definition."""
+
     path: str = ""  # of its file, absolute
     digest: str = ""  # of its file's source
     functions: tuple[Any, ...] = ()  # Python functions that become tools
@@ -137,22 +141,12 @@ def read_file(path: Path) -> AgentFile:
 
 def _parse_definition(values: object, path: Path, functions: tuple[Any, ...] = ()) -> Definition:
     """Validate the keys and values of a file as a definition. Raises AgentError."""
-    keys = Agent.__struct_fields__
-    hint = f"Known keys: {', '.join(keys)}."
-    if not isinstance(values, Mapping):
-        raise AgentError(f"{path}: an agent is a list of keys and values.", hint)
-    for key in values:
-        if key not in keys:
-            raise AgentError(f"{path}: unknown key {str(key)[:60]}.", hint)
     try:
-        definition = msgspec.convert(values, Definition)
-        overlay(Config(), definition.config, str(path), "config.")
-    except msgspec.ValidationError as error:
-        reason, _, place = str(error).partition(" - at `$.")
-        place = place.rstrip("`") or "the top level"
-        raise AgentError(f"{path}: {place}: {reason[:1].lower()}{reason[1:]}.") from None
+        settings: AgentSettings = convert(values, AgentSettings, str(path), hint="")
+        overlay(Config(), settings.config, str(path), "config.")
     except ConfigError as error:
         raise AgentError(error.message, error.hint) from error
+    definition = Definition(**asdict(settings))
     return replace(
         definition,
         name=short_name(definition.name) or default_name(path),

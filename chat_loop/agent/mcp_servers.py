@@ -1,6 +1,4 @@
-"""The MCP servers of an agent, on an event loop in the background: the SDK is slow to load and to
-read, and its scopes do not survive the shutdown of the main loop.
-"""
+"""The MCP servers of an agent, on an event loop of their own, which outlives the main loop."""
 
 from __future__ import annotations
 
@@ -53,8 +51,7 @@ class McpServers:
         self._locks = {name: asyncio.Lock() for name in self._configs}
         self._reported: set[str] = set()
         self._omitted = 0
-        self._owners: dict[str, tuple[str, str]] = {}
-        """The server and tool that first had a name: what was allowed for it is not for another."""
+        self._owners: dict[str, tuple[str, str]] = {}  # of names; approvals go by them
 
     def start(self) -> None:
         """Connect in the background; safe in any thread, and more than once."""

@@ -35,9 +35,7 @@ class Limit(Struct):
 
 
 class Spending:
-    """Counts the estimated cost of all requests: of the open session with its compactions, and of
-    the day with the saved sessions. `cost(provider:model, usage)` is None for an unknown price.
-    """
+    """Counts the estimated cost of all requests of the open session, and of the day."""
 
     def __init__(
         self,

@@ -64,14 +64,12 @@ class Plan(Struct, frozen=True, kw_only=True):
 
 
 class SummaryOptions(Struct, frozen=True, kw_only=True):
-    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without.
-    `announce` gets the model and the most tokens of the call.
-    """
+    """Settings of a summary call. `limit` is in seconds; `optional`: Ctrl-C does without."""
 
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
-    announce: Announce | None = None
+    announce: Announce | None = None  # gets the model and the most tokens of the call
     limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
 
@@ -107,14 +105,9 @@ class Draft(Struct, frozen=True, kw_only=True):
     compaction: Compaction
 
 
-def reserve(window: int) -> int:
-    """Return the tokens of a window that are reserved for the reply."""
-    return min(8_192, window // 5)
-
-
 def room(window: int) -> int:
-    """Return the most tokens that a request may hold."""
-    return window - reserve(window)
+    """Return the most tokens that a request may hold beside the reply."""
+    return window - min(8_192, window // 5)
 
 
 def ledger_room(window: int, limits: Limits) -> int:
@@ -206,7 +199,7 @@ def parts(weights: Mapping[str, int], budget: Budget, queries: int) -> list[tupl
     used = {part: tokens * budget.used // whole for part, tokens in weights.items()}
     largest = max(used, key=used.__getitem__, default=OWN)
     used[largest] = used.get(largest, 0) + budget.used - sum(used.values())
-    reserved = reserve(budget.window.tokens)
+    reserved = budget.window.tokens - room(budget.window.tokens)
     rows = [(part, used[part]) for part in PARTS if used.get(part)]
     rows = [(f"{OWN} ({queries})" if part == OWN else part, tokens) for part, tokens in rows]
     free = max(0, budget.window.tokens - budget.used - reserved)

@@ -85,13 +85,10 @@ class Line(Struct, frozen=True):
 
 
 class ParsedSentence(Struct, frozen=True):
-    """A sentence as it is compared with others.
-
-    `exactness` is the loss if its values were gone: 0 nothing, 1 a bare number, 2 a measure, 3 a
-    path or id. `normals` are the values but for names in one spelling, `measures` their kinds, such
-    as `min` or `path`, `figures` the numbers of measures without units and all other values.
-    `words` are the beginnings of the words outside its values. `label` is what the label that it
-    begins with does: `other` for an unknown one, empty for none.
+    """A sentence as it is compared with others. `exactness` is the loss if its values were gone: 0
+    nothing, 1 a bare number, 2 a measure, 3 a path or id. `normals` are the values in one spelling,
+    without names, `measures` their kinds, such as `min` or `path`, `figures` the numbers without
+    units and all other values, and `words` the beginnings of the words outside of them.
     """
 
     text: str
@@ -153,9 +150,6 @@ def items(summary: Summary) -> Iterator[Line]:
             else:
                 text = whole[: len(whole) - len(place.group())]
                 yield Line(text, section, place[1], "reply" if place[2] == "reply" else "user")
-
-
-# ---- collect
 
 
 def collect(exchanges: Iterable[Exchange], redactor: Redactor | None = None) -> list[Line]:
@@ -236,9 +230,6 @@ def read(text: str) -> ParsedSentence:
     )
 
 
-# ---- compare
-
-
 class WordIndex:
     """Sentences by number, words and values. The rarer a word, the more it weighs."""
 
@@ -288,9 +279,6 @@ class WordIndex:
         common = self.weight(new.words & old.words)
         least = min(self.weight(new.words), self.weight(old.words))
         return common / least * (1.0 if new.varies(old) else 0.75) if common else 0.0
-
-
-# ---- the block
 
 
 def ledger(
@@ -356,9 +344,7 @@ def _entries(lines: Iterable[Line]) -> list[_Entry]:
 
 
 def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
-    """Mark what newer sentences replace, and open points that are done; return how many values. A
-    model's bullet replaces a fact when it names its value and another one, as in "from 30 to 45 s".
-    """
+    """Mark what newer sentences replace, and open points that are done; return how many values."""
     superseded = 0
     for new in entries:
         done, bullet = new.sentence.label == "done", not new.line.ref
@@ -367,6 +353,7 @@ def _replace(entries: Iterable[_Entry], index: WordIndex) -> int:
             if old.replaced or new.line.pasted or (old.section == "pending") != done:
                 continue
             overrides = new.line.speaker == "user" or old.line.speaker == "reply"
+            # a model's bullet counts when it names the old value as well: "from 30 to 45 s"
             named = old.sentence.figures <= new.sentence.figures and old.section == "key_facts"
             replaces = new.sentence.replaces(old.sentence, in_other_words=bullet)
             if done or (replaces and (overrides or named)):

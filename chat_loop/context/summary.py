@@ -64,9 +64,6 @@ class InvalidSummary(RetryableError):
     """The model returned something else than the summary that was asked for."""
 
 
-# The calls
-
-
 async def summarize(
     routes: Sequence[Provider],
     exchanges: Sequence[Exchange],
@@ -203,9 +200,6 @@ class _Writer(Struct):
         self.parts.append(made)
 
 
-# What a model is sent, and what comes back
-
-
 def transcribe(exchange: Exchange, redactor: Redactor | None = None) -> str:
     """Return an exchange as the summarizer reads it, without secrets; of files the beginning."""
     lines = [f"User: {exchange.query.text}"]
@@ -292,9 +286,6 @@ def join(summaries: Sequence[Summary], parent: Summary | None) -> Summary:
     }
     background = summaries[0].background
     return Summary(background=_condensed(parent) if background == FIRST else background, **lists)
-
-
-# What a narrative claims to the letter must occur in what it was made from
 
 
 def verify(narrative: Summary, source: str) -> tuple[Summary, tuple[str, ...]]:
@@ -390,9 +381,6 @@ def _moment(value: ExactValue) -> set[str]:
 
 def _flat(text: str) -> str:
     return " ".join(text.casefold().replace("’", "'").split())
-
-
-# Without a model
 
 
 def extract(exchanges: Sequence[Exchange], parent: Summary | None) -> Summary:

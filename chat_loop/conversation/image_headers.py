@@ -1,7 +1,6 @@
 """The type and the size in pixels of an image, from a file's bytes (pure). Nothing is decoded.
-
-PNG: https://www.w3.org/TR/png-3/ · JPEG: https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.1) · GIF:
-https://www.w3.org/Graphics/GIF/spec-gif89a.txt · WebP:
+https://www.w3.org/TR/png-3/ · https://www.w3.org/Graphics/JPEG/itu-t81.pdf (B.1) ·
+https://www.w3.org/Graphics/GIF/spec-gif89a.txt ·
 https://developers.google.com/speed/webp/docs/riff_container
 """
 

@@ -113,24 +113,19 @@ def test_a_text_alone_is_an_agent_named_after_its_file_or_folder(tmp_path: Path)
             "a.md",
             "---\nqqqqq: y\n---\nHi",
             (
-                "a.md: unknown key qqqqq. Known keys: name, description, model, tools, mcp, "
-                "servers, "
-                "summary_instructions, config, system_prompt."
+                "a.md: unknown key qqqqq. Known keys: config, description, mcp, model, name, "
+                "servers, summary_instructions, system_prompt, tools."
             ),
         ),
         ("a.md", "---\nname: [\n---\nHi", "a.md, line 2: expected the node content, but found '<stream end>'. "),
         ("a.yaml", "name: [", "a.yaml, line 1: expected the node content, but found '<stream end>'. "),
         ("a.yaml", "tools: read_file", "a.yaml: tools: expected `array`, got `str`. "),
         ("a.yaml", "tools: [1]", "a.yaml: tools[0]: expected `str`, got `int`. "),
-        ("a.yaml", "servers: {x: y}", "a.yaml: servers[...]: expected `object`, got `str`. "),
+        ("a.yaml", "servers: {x: y}", "a.yaml: servers[...]: expected a mapping, got `str`. "),
         (
             "a.yaml",
             "- a",
-            (
-                "a.yaml: an agent is a list of keys and values. Known keys: name, "
-                "description, model, tools, mcp, "
-                "servers, summary_instructions, config, system_prompt."
-            ),
+            "a.yaml: the top level: expected a mapping, got `array`. ",
         ),
         ("a.yaml", "config: {memry: {}}", "a.yaml: unknown key config.memry. Did you mean config.memory?"),
         (

@@ -148,7 +148,7 @@ def test_a_root_agent_is_an_agent(tmp_path: Path) -> None:
         ),
         (
             "from chat_loop import Agent\nagent = Agent(config=[])",
-            "F/agent.py: config: expected `object`, got `array`. ",
+            "F/agent.py: config: expected a mapping, got `array`. ",
         ),
     ],
 )  # fmt: skip
