@@ -334,10 +334,11 @@ def change_metadata(
     """Return a transcript with another name or other tags, all else byte for byte."""
     session = parsed.session
     assert session is not None
-    notes = session.metadata_notes(at, name, tags)
     if session.seal is not None:
-        described = replace(session, entries=tuple(notes), seal=None)
-        return _replace_header(data, described.present_header, session.totals)
+        name = session.name if name is None else name
+        tags = session.tags if tags is None else tuple(tags)
+        return _replace_header(data, replace(session.header, name=name, tags=tags), session.totals)
+    notes = session.metadata_notes(at, name, tags)
     texts = "".join(writer.entry_text(note, session.header) for note in notes)
     return data + (TORN_FENCE if parsed.torn else b"") + texts.encode()
 
