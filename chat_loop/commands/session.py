@@ -20,8 +20,9 @@ from chat_loop.errors import ChatLoopError, SessionError, SessionNotFound, Usage
 from chat_loop.library.library import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
+from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.records import Change, Exchange, Session, Summary
+from chat_loop.sessions.records import Change, Session, Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, dollars_text, plural
 
@@ -247,10 +248,7 @@ async def fork(chat: Chat, argument: str) -> None:
     /fork 3                 after query 3 of this session
     """
     loaded = chat.load(".")
-    exchanges = loaded.session.exchanges
-    if not exchanges:
-        raise UsageError("There is no message to fork from.", "/help fork has more.")
-    number = _query_number("fork", argument) or exchanges[-1].query.number
+    number = exchange_of(loaded.session, _query_number("fork", argument)).query.number
     await _branch(chat, loaded, number, f"Forked after query {number}")
 
 
@@ -258,8 +256,8 @@ async def fork(chat: Chat, argument: str) -> None:
 async def rewind(chat: Chat, argument: str) -> None:
     """Go back to before a message (default: the last) in a new session; the original is kept."""
     session = chat.conversation.session
-    number = _query_number("rewind", argument) or chat.conversation.last().query.number
-    place = session.exchanges.index(_exchange(session, number))
+    exchange = exchange_of(session, _query_number("rewind", argument))
+    place, number = session.exchanges.index(exchange), exchange.query.number
     if place == 0:
         hint = "/new starts an empty session, /tree shows the sessions before this one."
         raise UsageError("That is the first message of this session.", hint)
@@ -400,7 +398,7 @@ async def show(chat: Chat, argument: str) -> None:
         name = naming.name_of(loaded.session)
         listings.show_session(chat.display, name, loaded.session, loaded.damage)
     else:
-        listings.show_exchange(chat.display, loaded.session, _exchange(loaded.session, number))
+        listings.show_exchange(chat.display, loaded.session, exchange_of(loaded.session, number))
 
 
 @registry.command("quote N|ID [QUERY]", "Sessions")
@@ -414,7 +412,7 @@ async def quote(chat: Chat, argument: str) -> None:
     if not reference or number is None:
         raise usage_error("quote")
     session = chat.load(reference).session
-    exchange, header = _exchange(session, number), session.header
+    exchange, header = exchange_of(session, number), session.header
     place = f"({header.id}, query {exchange.query.number}, {exchange.query.at:%Y-%m-%d})"
     source = f"From “{naming.name_of(session)}” {place}"
     words = f"{source}:\nYou: {exchange.query.text}"
@@ -431,12 +429,3 @@ def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
     if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.hits):
         return chat.hits[int(argument) - 1]
     return argument, None
-
-
-def _exchange(session: Session, number: int) -> Exchange:
-    for exchange in session.exchanges:
-        if exchange.query.number == number:
-            return exchange
-    count = plural(len(session.exchanges), "query")
-    text = f"No query {number} in this session: it has {count}."
-    raise SessionError(text, "Undone ones do not count.")

@@ -26,6 +26,7 @@ from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
 from chat_loop.sessions import records
+from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
@@ -344,12 +345,7 @@ class Conversation:
 
     def last(self) -> Exchange:
         """Return the newest exchange. Raises UsageError when nothing was said in this session."""
-        if self.session.exchanges:
-            return self.session.exchanges[-1]
-        text, hint = "There is no message in this session.", ""
-        if self.session.header.parent:
-            hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
-        raise errors.UsageError(text, hint)
+        return exchange_of(self.session, 0)
 
     async def undo(self) -> Exchange:
         """Undo the last exchange and return it. Its words stay in the file. Raises UsageError."""

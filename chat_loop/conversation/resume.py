@@ -16,11 +16,11 @@ from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
 from chat_loop.sessions import records, summary_block
-from chat_loop.sessions.chain import ALL, link_of, read_chain
+from chat_loop.sessions.chain import ALL, exchange_of, link_of, read_chain
 from chat_loop.sessions.live import save_error
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Seal, Session, Summary
-from chat_loop.values import Usage, plural
+from chat_loop.values import Usage
 
 
 class ChildPlanner:
@@ -89,9 +89,8 @@ class ChildPlanner:
 
     async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
         """Continue from query `number` of a session, verbatim. Raises UsageError."""
-        session = loaded.session
-        hint = "/history shows what was said, /tree the sessions before it."
-        cut = replace(loaded, session=_until_query(session, number, hint), is_open=True)
+        session, number = loaded.session, exchange_of(loaded.session, number).query.number
+        cut = replace(loaded, session=session.up_to(number), is_open=True)
         plan = await self._whole(cut, self._thread(cut))
         return replace(plan, parent=session, until=f"{session.depth}.{number}")
 
@@ -307,7 +306,7 @@ def _last_shared_query(chain: Sequence[Session], common: str) -> float:
 def fork_stored(sessions: SessionManager, loaded: LoadedSession, number: int) -> str:
     """Write a child that continues a session from query `number`; return its id."""
     session, header = loaded.session, loaded.session.header
-    thread, _ = thread_of(sessions, _until_query(session, number))
+    thread, _ = thread_of(sessions, session.up_to(number))
     plan = replace(_in_words(loaded, thread), until=f"{session.depth}.{number}")
     live, entries = plan.begin(sessions, header.agent, header.agent_path, header.model)
     try:
@@ -358,14 +357,6 @@ def thread_of(sessions: SessionManager, session: Session) -> tuple[Thread, str]:
         )
         child = parent
     return Thread(session, words), ""
-
-
-def _until_query(session: Session, number: int, hint: str = "") -> Session:
-    """Return a session up to query `number`. Raises UsageError when there is no such query."""
-    if all(exchange.query.number != number for exchange in session.exchanges):
-        count = plural(len(session.exchanges), "query")
-        raise UsageError(f"No query {number} in this session: it has {count}.", hint)
-    return session.up_to(number)
 
 
 def _check_resumable(session: Session, hint: str = "/show looks into a session.") -> None:

@@ -8,9 +8,10 @@ from collections.abc import Mapping
 from msgspec import Struct
 from msgspec.structs import replace
 
-from chat_loop.errors import SessionError
+from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import ID_PATTERN, Session
+from chat_loop.sessions.records import ID_PATTERN, Exchange, Session
+from chat_loop.values import plural
 
 ALL = sys.maxsize  # the last query of a session that belongs to a conversation as a whole
 
@@ -116,3 +117,16 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
         for identity, number in nearest_first.items()
     )
     return Chain(tuple(ancestors), problem)
+
+
+def exchange_of(session: Session, number: int) -> Exchange:
+    """Return the exchange of a query, the last one for 0. Raises UsageError when there is none."""
+    if not session.exchanges:
+        hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
+        raise UsageError("There is no message in this session.", hint * bool(session.header.parent))
+    for exchange in session.exchanges if number else session.exchanges[-1:]:
+        if number in (0, exchange.query.number):
+            return exchange
+    count = plural(len(session.exchanges), "query")
+    text = f"No query {number} in this session: it has {count}."
+    raise UsageError(text, "Undone ones do not count.")

@@ -17,8 +17,9 @@ from chat_loop.conversation.options import FEEDBACK, options_of
 from chat_loop.conversation.resume import fork_stored
 from chat_loop.display.plain import err, out, tell
 from chat_loop.display.text import one_line
-from chat_loop.errors import SaveError, SessionError, UsageError, os_reason
+from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
+from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.records import Header
 from chat_loop.subcommands.sessions import SessionActions
@@ -32,11 +33,7 @@ LATE_SECONDS = 120  # how long the process that an exit starts may make a summar
 def fork(actions: SessionActions, options: argparse.Namespace) -> int:
     """Begin a session that continues another one after a query; it is resumed later."""
     loaded = actions.load(options.reference)
-    numbers = [exchange.query.number for exchange in loaded.session.exchanges]
-    if not numbers:
-        text = f"Session {loaded.session.header.id} has no query to fork after."
-        raise UsageError(text, "chat-loop sessions tree shows the sessions before it.")
-    number = options.at or numbers[-1]
+    number = exchange_of(loaded.session, options.at).query.number
     identity = fork_stored(actions.sessions, loaded, number)
     out(f"{identity}\n")
     text = f"Forked after query {number} of {loaded.session.header.id}."

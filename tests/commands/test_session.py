@@ -265,7 +265,7 @@ You: /fork 1.x
   /help fork has more.
 You: /fork 9
 ✗ No query 9 in this session: it has 1 query.
-  /history shows what was said, /tree the sessions before it.
+  Undone ones do not count.
 You: /tree
 4 sessions, 660 tokens:
   1  ● Kitchen #home
