@@ -213,15 +213,15 @@ def compaction_text(compaction: Compaction) -> str:
     return " · ".join(parts)
 
 
-def dollars_text(cost: float | None, estimated: bool = False) -> str:
-    """`$0.0123`, `$12.35`, `less than $0.0001`, `free`, `price unknown`; `~` marks estimates."""
+def dollars_text(cost: float | None) -> str:
+    """`$0.0123`, `$12.35`, `less than $0.0001`, `free`, `price unknown`."""
     if cost is None:
         return "price unknown"
     if cost == 0:
         return "free"
     if cost < 0.0001:
         return "less than $0.0001"
-    return f"{'~' if estimated else ''}${cost:,.{4 if cost < 0.99995 else 2}f}"
+    return f"${cost:,.{4 if cost < 0.99995 else 2}f}"
 
 
 def when_text(moment: datetime | None, now: datetime) -> str:

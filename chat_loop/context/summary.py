@@ -237,12 +237,9 @@ def request(
     if before:
         background = "[the previous summary condensed to 1-2 sentences]"
         before = f"This is the summary of what came before (do not repeat it):\n\n{before}\n\n"
-    text = PROMPT.format(
-        before=before,
-        mark=hashlib.sha256(span.encode("utf-8", "replace")).hexdigest()[:8],
-        span=span,
-        form=FORMAT.format(background=background),
-    )
+    mark = hashlib.sha256(span.encode("utf-8", "replace")).hexdigest()[:8]
+    form = FORMAT.format(background=background)
+    text = PROMPT.format(before=before, mark=mark, span=span, form=form)
     messages = (Message("user", f"{text}\n\n{orders}" if orders else text),)
     return Request(system=SYSTEM, messages=messages, max_tokens=max_tokens, grammar=GRAMMAR)
 

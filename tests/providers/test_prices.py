@@ -137,10 +137,6 @@ def test_dollars(dollars: float | None, text: str) -> None:
     assert dollars_text(dollars) == text
 
 
-def test_estimates_are_marked() -> None:
-    assert dollars_text(0.01234, estimated=True) == "~$0.0123"
-
-
 ALONE = """
 import sys
 
