@@ -34,13 +34,11 @@ _HARMLESS_SECTIONS = frozenset(
 
 
 class Agent(Struct, frozen=True, kw_only=True):
-    """An agent in Python; missing values come from the config. A file `agent.py` assigns it to the
-    name `agent`.
+    """An agent in Python, which a file assigns to `agent`; missing values come from the config.
 
     `tools` holds functions with type hints and a docstring, which the model sees, and names of
-    built-in tools. `mcp` names servers of the config or of `servers`, which defines more in the
-    form of the config. `config` overrides settings of the config, by section and key:
-    `{"memory": {"enabled": False}}`.
+    built-in tools. `mcp` names servers of the config or of `servers`, which has the same form.
+    `config` overrides the config, by section and key: `{"memory": {"enabled": False}}`.
     """
 
     name: str = ""

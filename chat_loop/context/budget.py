@@ -24,7 +24,6 @@ PARTS = (SYSTEM, MEMORY, TOOLS, BLOCK, CARRIED, RECALLED, USED, FILES, OWN)
 EARLY = 0.75  # the share of the trigger at which the summary begins to be made in the background
 
 Count = Callable[[str], int]
-Announce = Callable[[str, Usage], None]
 
 
 class Budget(Struct, frozen=True):
@@ -69,7 +68,7 @@ class SummaryOptions(Struct, frozen=True, kw_only=True):
     max_tokens: int = 2048
     limit: float = 120.0
     instructions: str = ""
-    announce: Announce | None = None  # gets the model and the most tokens of the call
+    announce: Callable[[str, Usage], None] | None = None  # gets the model and the most tokens
     limits: CallLimits = field(default_factory=CallLimits)
     optional: bool = False
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
@@ -10,11 +11,12 @@ from chat_loop.agent.agent import Agent
 from chat_loop.context.budget import Count, room, size
 from chat_loop.conversation.reading import AS_TEXT, QueryFile
 from chat_loop.errors import UsageError, os_reason
-from chat_loop.events import Attached, Event, Warned
+from chat_loop.events import Attached, Warned
 from chat_loop.sessions.images import ImageUnavailable
-from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Attachment
 from chat_loop.values import Image, Message, window_text
+
+if TYPE_CHECKING:
+    from chat_loop.conversation.conversation import Conversation
 
 # of more Anthropic takes only small ones: https://docs.anthropic.com/en/docs/build-with-claude/vision
 MAX_IMAGES = 20
@@ -36,24 +38,18 @@ def check(files: Sequence[QueryFile], agent: Agent, count: Count) -> None:
         raise UsageError(text, "Attach less of it.")
 
 
-def save_files(
-    files: Sequence[QueryFile],
-    number: int,
-    sessions: SessionManager,
-    add: Callable[[Attachment], None],
-    show: Callable[[Event], None],
-) -> None:
+def save_files(conversation: Conversation, files: Sequence[QueryFile], number: int) -> None:
     """Add the files to query `number`: images beside the sessions, all else to the transcript."""
     for file in files:
-        entry = replace(file.attachment, number=number, at=sessions.now())
+        entry = replace(file.attachment, number=number, at=conversation.sessions.now())
         if file.data:
             try:
-                sessions.images.keep(entry.file, file.data)
+                conversation.sessions.images.keep(entry.file, file.data)
             except OSError as error:
                 problem = f"{entry.name} cannot be saved: {os_reason(error)}."
-                show(Warned(problem, "It is sent now, and may be missing later."))
-        add(entry)
-    show(Attached(tuple(file.description for file in files)))
+                conversation.show(Warned(problem, "It is sent now, and may be missing later."))
+        conversation.add(entry)
+    conversation.show(Attached(tuple(file.description for file in files)))
 
 
 def with_images(

@@ -158,7 +158,7 @@ class Conversation:
         number, now = self.live.next_number, self.sessions.now
         self.add(records.Query(number=number, at=now(), text=text))
         if files:
-            attachments.save_files(files, number, self.sessions, self.add, self.show)
+            attachments.save_files(self, files, number)
         if cancellation is not None:
             self.add(Reply(number=number, at=now(), text="", stop="interrupted"))
             raise cancellation
