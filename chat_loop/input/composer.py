@@ -243,7 +243,9 @@ class Composer(Reader):
         self._interrupted_at = -TWICE_SECONDS  # the next Ctrl-C is a first one
 
     def put_back(self) -> None:
+        leaves = [entry for entry in self._entries if isinstance(entry, EOFError)]
         self._take_back(self._last_entry)
+        self._entries.extend(leaves)
 
     def offer(self, text: str, hint: str = EDIT_HINT) -> bool:
         self._take_back(Entry(self._pastes.fold(text, EDITED_CHARACTERS, EDITED_LINES), []))
