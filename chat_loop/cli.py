@@ -1,7 +1,7 @@
 """The command line: argv -> config -> run.
 
-Exit codes: 0 done, 1 failed, 2 misused, 3 the reply is incomplete, 130 interrupted. The top of this
-file imports only what the instant prompt needs; the rest loads while the user reads it.
+Exit codes: 0 done, 1 failed, 2 wrong usage, 3 the reply is incomplete, 130 interrupted. The top of
+this file imports only what the instant prompt needs; the rest loads while the user reads it.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def expand_home(path: str) -> Path:
     try:
         return Path(path).expanduser()
     except RuntimeError:
-        message = f"{path} is in the home directory of nobody."
+        message = f"{path} names a user who does not exist."
         raise ConfigError(message, "Give the whole path.") from None
 
 
@@ -275,7 +275,7 @@ def choose_servers(
     for name in names:
         if name not in servers:
             hint = f"The config has: {', '.join(servers) or 'none'}."
-            raise ConfigError(f"There is no MCP server {name[:32]}.", hint)
+            raise ConfigError(f"No MCP server named {name[:32]}.", hint)
         chosen[name] = servers[name]
         if name in own and chosen[name].cwd:
             place = folder / Path(chosen[name].cwd).expanduser()
@@ -291,7 +291,7 @@ def load_config(path: Path, *, required: bool) -> Config:
     except FileNotFoundError:
         if not required:
             return Config()
-        raise ConfigError(f"There is no config file {path}.", EXAMPLE) from None
+        raise ConfigError(f"No config file at {path}.", EXAMPLE) from None
     except OSError as error:
         raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from error
     if len(data) > MAX_BYTES:

@@ -62,7 +62,7 @@ def whole_question(question: str) -> str:
         piped = clean(data.decode("utf-8", "replace"))
         question = f"{question}\n\n{piped}".strip("\n") if piped.strip() else question
     if not question.strip():
-        raise errors.UsageError("There is no question.", 'For example: chat-loop -p "question".')
+        raise errors.UsageError("No question given.", 'For example: chat-loop -p "question".')
     return question
 
 

@@ -289,7 +289,7 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
 
 def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     text = "connect to the configured MCP servers and list their tools"
-    add("mcp", text, more="Exit codes: 0 all are connected, 1 one failed, 2 misused.")
+    add("mcp", text, more="Exit codes: 0 all are connected, 1 one failed, 2 wrong usage.")
 
     made = add("agents", "list, show, name and approve agents", more="Without ACTION: list.")
     actions = made.add_subparsers(dest="action", required=True, metavar="ACTION")
@@ -319,7 +319,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--online", "send the model one small question")
     _json(made)
     add("tour", "try it in a minute: no key, no network, nothing is kept")
-    codes = "Exit codes: 0 done, 2 misused."
+    codes = "Exit codes: 0 done, 2 wrong usage."
     made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)
     made.add_argument("shell", choices=SHELLS, metavar="SHELL", help="bash, zsh or fish")
 
@@ -388,7 +388,7 @@ def check(options: argparse.Namespace) -> None:
         "--name starts a chat: it does not go with a command.": options.title and command,
         "--no-save does not go with --continue and --resume.": resume and not options.save,
         "Which session? With -p --resume needs one.": asks and resume == BROWSE,
-        "There is no terminal that can show the browser.": chooses and not on_terminal,
+        "The browser needs a terminal.": chooses and not on_terminal,
     }
     for message, broken in rules.items():
         if broken:

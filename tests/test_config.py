@@ -127,7 +127,7 @@ def test_an_agent_gets_the_servers_that_it_names_and_its_own_find_their_folder()
         "a": servers["a"],
         "c": servers["c"],
     }
-    with pytest.raises(ConfigError, match=r"There is no MCP server e\.") as caught:
+    with pytest.raises(ConfigError, match=r"No MCP server named e\.") as caught:
         choose_servers(servers, ("a", "e"), Path("/"), ())
     assert caught.value.hint == "The config has: a, b, c, d."
 
@@ -267,7 +267,7 @@ def test_a_mistake_is_named_with_its_place(text: str, message: str) -> None:
 def test_bytes_that_are_no_text_and_files_that_are_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"c\.yaml is not UTF-8"):
         parse(b"\xff\xfe", "c.yaml")
-    with pytest.raises(ConfigError, match=r"There is no config file .*none\.yaml\."):
+    with pytest.raises(ConfigError, match=r"No config file at .*none\.yaml\."):
         load_config(tmp_path / "none.yaml", required=True)
     with pytest.raises(ConfigError, match="cannot be read: Is a directory"):
         load_config(tmp_path, required=True)

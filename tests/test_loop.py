@@ -282,8 +282,8 @@ def test_a_summary_that_fails_at_exit_is_shown(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["Hi"], "Hello.", "No.", "No.")
     assert screen.text.partition("\n\n")[2].startswith(
         "📝 Generating session summary...\n"
-        "The summary lacks the headings that were asked for. Trying again (2/2); Ctrl-C stops.\n"
-        "⚠️  Summary failed: The summary lacks the headings that were asked for. "
+        "The model didn't follow the summary format. Trying again (2/2); Ctrl-C stops.\n"
+        "⚠️  Summary failed: The model didn't follow the summary format. "
         "It will be made when you resume the session.\n"
         "Goodbye!\n"
         "✓ Conversation saved successfully!\n"

@@ -98,7 +98,7 @@ async def _with_timeouts(
             except StopAsyncIteration:
                 return
             except TimeoutError as error:
-                text = f"Nothing came from the model for {limit:.0f} seconds."
+                text = f"The model sent nothing for {limit:.0f} seconds."
                 raise TimedOut(text, "Try again, or take another model.") from error
             yield event
             limit = idle

@@ -102,7 +102,7 @@ def _memory_tool(memory: Callable[[], ProjectMemory | None]) -> Tool:
     def prepare(arguments: Arguments) -> PreparedCall:
         book, fact = memory(), redact_text(fact_of(arguments["fact"]))
         if book is None or not fact:
-            raise ChatLoopError("There is no fact, or the memory is switched off.")
+            raise ChatLoopError("The fact is empty, or memory is off.")
         path = book.target(project=arguments.get("project", False))
 
         async def run() -> str:

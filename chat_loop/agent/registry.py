@@ -83,7 +83,7 @@ class AgentRegistry:
     def add(self, name: str, path: Path) -> Path:
         """Give the agent at `path` a name; return its file. Raises AgentError."""
         if not re.fullmatch(r"[A-Za-z0-9][\w.+-]{0,59}", name) or Path(name).suffix in KINDS:
-            hint = "Names are up to 60 letters, digits and any of _ . + - without blanks."
+            hint = "Names are up to 60 letters, digits and any of _ . + - without spaces."
             raise AgentError(f"“{name[:60]}” cannot be an agent's name.", hint)
         file = agent_files.read_file(path).path
         self._write_aliases({**self._aliases(without=name), name: str(file)})
@@ -94,7 +94,7 @@ class AgentRegistry:
         agent = self._named(name)
         if not agent.alias:
             hint = "Delete the file if you do not need it."
-            raise AgentError(f"{agent.name} is no alias but the file {agent.path}.", hint)
+            raise AgentError(f"{agent.name} is not an alias but the file {agent.path}.", hint)
         self._write_aliases(self._aliases(without=agent.name))
         return agent
 

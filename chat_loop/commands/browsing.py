@@ -52,6 +52,6 @@ async def choose_session(chat: Chat, words: str) -> SessionRow | None:
     """Let the user choose among the conversations, filtered by `words`."""
     await chat.look(lambda library: library.rows(1))  # shows progress, the browser does not
     if not chat.reader.has_editor:
-        raise UsageError("There is no terminal that can show the browser.", "sessions lists them.")
+        raise UsageError("The browser needs a terminal.", "sessions lists them.")
     async with chat.reader.release_terminal():
         return await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)

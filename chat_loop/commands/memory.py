@@ -23,7 +23,7 @@ async def remember(chat: Chat, argument: str) -> None:
         raise usage_error("remember")
     path, safe = memory.target(project=project), redact_text(fact)
     if safe != fact:
-        chat.display.warn("Secrets are not written into the memory. Without it:")
+        chat.display.warn("Secrets are not saved in memory. Without it:")
         chat.display.line(f"   {safe}")
         if not await chat.confirm("Save it like this? [y/N] ", "Not saved."):
             return
@@ -108,6 +108,6 @@ def _numbered(number: int, fact: str) -> str:
 
 def _memory(chat: Chat) -> ProjectMemory:
     if chat.memory is None:
-        hint = "memory.enabled: true in the config switches it on."
-        raise UsageError("The memory is switched off.", hint)
+        hint = "memory.enabled: true in the config turns it on."
+        raise UsageError("Memory is off.", hint)
     return chat.memory

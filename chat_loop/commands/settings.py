@@ -81,7 +81,7 @@ def _named(key: str, settings: Mapping[str, tuple[str, str]]) -> dict[str, tuple
         sections = {name.partition(".")[0] for name in settings}
         near = get_close_matches(key, [*settings, *sections], 1)
         hint = f"Did you mean {near[0]}?" if near else "config.example.yaml shows every key."
-        raise UsageError(f"There is no setting {key[:60]}.", hint)
+        raise UsageError(f"No setting named {key[:60]}.", hint)
     return wanted
 
 

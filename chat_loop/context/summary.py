@@ -264,7 +264,7 @@ def narrative(text: str) -> Summary:
                 current.append(_BULLET.sub("", line, count=1))
     lists = {name: _items(sections.get(name, [])) for name in NAMES}
     if len(sections.keys() & set(NAMES)) < 2:
-        raise InvalidSummary("The summary lacks the headings that were asked for.")
+        raise InvalidSummary("The model didn't follow the summary format.")
     if not any(lists.values()):
         raise InvalidSummary("The summary is empty.")
     return Summary(background=" ".join(_items(sections.get("background", []))) or FIRST, **lists)

@@ -272,7 +272,7 @@ class Compaction:
         """Return a requested compaction; None when it gains nothing and `confirm` says no."""
         conversation, summaries = self._conversation, self.summaries
         if not conversation.thread.fresh:
-            raise UsageError("There is nothing to compact yet.", "Say something first.")
+            raise UsageError("There is nothing to compact yet.", "Send a message first.")
         used = conversation.budget.used
         thread = conversation.thread
         plan = await asyncio.to_thread(self._plan, thread)

@@ -503,7 +503,7 @@ class Conversation:
                 with contextlib.suppress(errors.SessionLocked):  # another process makes it
                     detach(self.live.header.id)
             except OSError as error:
-                text = f"No process can be started for the summary: {errors.os_reason(error)}."
+                text = f"Can't start a process for the summary: {errors.os_reason(error)}."
                 self.show(events.Warned(text, leaving.SUMMARY_ON_RESUME))
 
     def close(self) -> None:

@@ -55,7 +55,7 @@ class Reader:
 
     async def edit(self, text: str) -> str:
         """Return the text as the user edits it. Raises UsageError without an editor."""
-        raise UsageError("There is no terminal to open an editor in.")
+        raise UsageError("The editor needs a terminal.")
 
     def release_terminal(self) -> contextlib.AbstractAsyncContextManager[None]:
         """Return a context in which another program has the terminal."""

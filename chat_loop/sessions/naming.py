@@ -49,6 +49,6 @@ def validate_tag(text: str) -> str:
     """Return a tag in lower case. Raises UsageError when it is invalid."""
     tag = unicodedata.normalize("NFC", text.strip().lstrip("#")).lower()
     if TAG_PATTERN.fullmatch(tag) is None:
-        hint = "Tags are up to 40 letters, digits and any of _ . / + - without blanks."
+        hint = "Tags are up to 40 letters, digits and any of _ . / + - without spaces."
         raise UsageError(f"“{text[:40]}” is not a tag.", hint)
     return tag

@@ -282,7 +282,7 @@ class SessionActions:
         asking = not (options.dry_run or options.yes)
         if asking and not sys.stdin.isatty():
             hint = "--yes skips the question, --dry-run only shows what would be moved."
-            raise UsageError("There is no terminal to ask for your consent on.", hint)
+            raise UsageError("Confirmation needs a terminal.", hint)
         (rows, _), links = self.library.rows(fold=False), self.library.links()
         if options.originals:
             candidates = {row.id for row in lineage.old_originals(rows, links, before)}

@@ -279,7 +279,7 @@ def test_the_users_folder_holds_agents_by_their_names(tmp_path: Path) -> None:
     assert names.read("poet").path == names.folder / "poet" / "agent.yaml"
     names.add("plain", names.folder / "both.md")
     assert names.read("plain").path == names.folder / "both.md"
-    with pytest.raises(AgentError, match="both is no alias but the file"):
+    with pytest.raises(AgentError, match="both is not an alias but the file"):
         names.remove("both")
 
 

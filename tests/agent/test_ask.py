@@ -185,7 +185,7 @@ def test_a_first_event_that_does_not_come_is_tried_again_and_then_given_up() -> 
         attempts=2, sleep=model.clock.sleep, jitter=lambda: 1.0, clock=model.clock.monotonic
     )
     events, error = asyncio.run(collect(model, limits))
-    assert events == [again(1.0, 2, "Nothing came from the model for 0 seconds.", 2)]
+    assert events == [again(1.0, 2, "The model sent nothing for 0 seconds.", 2)]
     assert isinstance(error, TimedOut)
     assert model.cancelled == 2
 

@@ -88,9 +88,9 @@ def test_what_does_not_fit_or_is_no_fact(tmp_path: Path) -> None:
     )
     too_large = bench.use(fact="x" * 300_000)
     assert too_large.startswith("!MEMORY.md would be larger than 256 KB: nothing is written.")
-    assert bench.use(fact=" - ").startswith("!There is no fact")
+    assert bench.use(fact=" - ").startswith("!The fact is empty")
     bench.memory = None
-    assert bench.use(fact="Oak.").startswith("!There is no fact, or the memory is switched off.")
+    assert bench.use(fact="Oak.").startswith("!The fact is empty, or memory is off.")
     assert len(bench.asked) == 2
 
 

@@ -65,8 +65,8 @@ def test_one_key_a_section_and_none_that_is(tmp_path: Path) -> None:
         "You: /config auto_compact.enabled\nauto_compact.enabled: false (by default: true)\n"
         "You: /config input\ninput.keys: emacs\n"
         "You: /config model:\nmodel: empty\n"
-        "You: /config inptu\n✗ There is no setting inptu.\n  Did you mean input?\n"
-        "You: /config xyzzy\n✗ There is no setting xyzzy.\n  config.example.yaml shows every key.\n"
+        "You: /config inptu\n✗ No setting named inptu.\n  Did you mean input?\n"
+        "You: /config xyzzy\n✗ No setting named xyzzy.\n  config.example.yaml shows every key.\n"
     )
 
 
@@ -115,7 +115,7 @@ def test_a_setting_is_changed_for_this_run(tmp_path: Path) -> None:
     ("line", "message"),
     [
         ("/config memory.enabled false", "✗ memory.enabled is read when a chat starts."),
-        ("/config auto_compact.enbled false", "✗ There is no setting auto_compact.enbled."),
+        ("/config auto_compact.enbled false", "✗ No setting named auto_compact.enbled."),
         ("/config auto_compact.enabled maybe", "✗ /config: auto_compact.enabled: expected `bool`"),
         ("/config auto_compact 3", "✗ /config: auto_compact: expected a mapping"),
         ("/config display.theme pink", "✗ /config: display.theme: invalid enum value 'pink'"),

@@ -171,7 +171,7 @@ def test_a_secret_is_written_only_without_itself(tmp_path: Path) -> None:
     )
     asked = (
         f"You: {line}\n"
-        "⚠️  Secrets are not written into the memory. Without it:\n"
+        "⚠️  Secrets are not saved in memory. Without it:\n"
         "   The key is [REDACTED:anthropic:1]\n"
     )
     assert screen.text == (
@@ -230,7 +230,7 @@ def test_switched_off_the_commands_say_so(tmp_path: Path) -> None:
     screen = Screen(
         tmp_path / "s", ["/remember x", "/memory", "/forget 1", "Hi"], "Hello.", options=QUIET
     )
-    off = "✗ The memory is switched off.\n  memory.enabled: true in the config switches it on.\n"
+    off = "✗ Memory is off.\n  memory.enabled: true in the config turns it on.\n"
     assert screen.text.startswith(
         f"You: /remember x\n{off}You: /memory\n{off}You: /forget 1\n{off}You: Hi\n"
     )

@@ -421,7 +421,7 @@ Tags: #a #b #c
 It is saved with your first message.
 You: /tag two/ok -x
 ✗ “-x” is not a tag.
-  Tags are up to 40 letters, digits and any of _ . / + - without blanks.
+  Tags are up to 40 letters, digits and any of _ . / + - without spaces.
 You: /untag
 ✗ Usage: /untag TAG …
   /help untag has more.

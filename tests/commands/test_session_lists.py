@@ -143,7 +143,7 @@ You: resume 1
   sessions lists them.
 You: compact
 ✗ There is nothing to compact yet.
-  Say something first.
+  Send a message first.
 You: /pin
 ✗ There are no pins.
   /pin TEXT keeps a text word for word.

@@ -181,7 +181,7 @@ def test_one_bad_answer_is_asked_again() -> None:
     made = Made(talk(("Hi", "Hello.")), "No.", SUMMARY)
     assert made.outcome.usage == USAGE + USAGE
     assert made.narrative.topics == ("Greetings [1]",)
-    reason = "The summary lacks the headings that were asked for."
+    reason = "The model didn't follow the summary format."
     assert Retrying(reason=reason, seconds=0, attempt=2, attempts=2) in made.events
 
 
@@ -237,7 +237,7 @@ INVENTED = """**Topics Discussed:**
 @pytest.mark.parametrize(
     ("steps", "problem", "cost"),
     [
-        (("No.", "No."), "The summary lacks the headings that were asked for.", USAGE + USAGE),
+        (("No.", "No."), "The model didn't follow the summary format.", USAGE + USAGE),
         (("", DOWN), "It is down.", USAGE),
         ((DOWN, ""), "The model returned nothing.", USAGE),
         (

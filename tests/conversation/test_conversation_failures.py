@@ -174,7 +174,7 @@ def failed_summaries() -> list[tuple[str, tuple[Step, ...], str]]:
         (
             "prose",
             ("I cannot do that.",) * 2,
-            "The summary lacks the headings that were asked for.",
+            "The model didn't follow the summary format.",
         ),
         (
             "cut off",
@@ -251,7 +251,7 @@ def test_the_second_attempt_at_a_summary_is_seen(tmp_path: Path) -> None:
         SummaryStarted(parts=1, optional=True),
         SummaryProgress(part=1, parts=1, characters=3),
         Retrying(
-            reason="The summary lacks the headings that were asked for.",
+            reason="The model didn't follow the summary format.",
             seconds=0,
             attempt=2,
             attempts=2,

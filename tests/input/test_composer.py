@@ -160,7 +160,7 @@ def test_a_plain_terminal_is_sent_nothing_but_lines(tmp_path: Path) -> None:
         terminal.wait_for("Assistant: You said: hello **you**")
         terminal.wait_for(re.compile(r"Time: .*^You:$", re.DOTALL | re.MULTILINE))
         terminal.line("/sessions browse")
-        terminal.wait_for("There is no terminal that can show the browser.")
+        terminal.wait_for("The browser needs a terminal.")
         terminal.line("exit")
         assert terminal.exit_code() == 0
         assert b"\x1b" not in terminal.raw

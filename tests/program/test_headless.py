@@ -179,10 +179,10 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("-p", ""), 2, "There is no question."),
+        (("-p", ""), 2, "No question given."),
         (("--json",), 2, "--json goes with -p."),
         (("--model", "nonsense", "-p", "x"), 2, "Unknown model “nonsense”."),
-        (("--config", "/nowhere.yaml", "-p", "x"), 2, "There is no config file /nowhere.yaml."),
+        (("--config", "/nowhere.yaml", "-p", "x"), 2, "No config file at /nowhere.yaml."),
         (
             ("--model", "compatible:m", "-p", "x"),
             2,
@@ -201,7 +201,7 @@ def test_the_sessions_folder_is_where_it_is_said_to_be(tmp_path: Path) -> None:
         (
             ("--config", "~nosuchuser/x", "-p", "x"),
             2,
-            "~nosuchuser/x is in the home directory of nobody.",
+            "~nosuchuser/x names a user who does not exist.",
         ),
         (("--sessions-dir", "~nosuchuser/x", "-p", "x"), 2, "Give the whole path."),
         (("--frobnicate",), 2, "Unknown option --frobnicate."),

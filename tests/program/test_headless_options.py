@@ -108,7 +108,7 @@ def test_what_cannot_be_gone_on_with(tmp_path: Path) -> None:
         (("-p", "x", "providers"), "-p asks one question: it does not go with a command."),
         (("--no-save",), "--no-save goes with -p."),
         (("--system", "x"), "--system goes with -p."),
-        (("-p", "-"), "There is no question."),
+        (("-p", "-"), "No question given."),
     ],
 )
 def test_options_that_do_not_go_together(

@@ -343,7 +343,7 @@ def test_the_browser_needs_a_terminal(tmp_path: Path) -> None:
     put(tmp_path / "sessions", OLD)
     result = run(tmp_path, *ECHO, "--resume", stdin=b"hello\n")
     assert (result.returncode, result.stdout) == (2, b"")
-    assert "There is no terminal that can show the browser." in result.stderr.decode()
+    assert "The browser needs a terminal." in result.stderr.decode()
 
 
 def test_a_session_that_is_open_in_another_terminal_is_branched(tmp_path: Path) -> None:

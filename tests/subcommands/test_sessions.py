@@ -177,7 +177,7 @@ def test_filters_keep_the_numbers_of_the_list(
         (("show", ""), 1, "No session named .\n"),
         (("tree", "9"), 1, "No session 9"),
         (("frobnicate",), 2, "Unknown action “frobnicate”."),
-        (("browse",), 2, "There is no terminal that can show the browser.\n"),
+        (("browse",), 2, "The browser needs a terminal.\n"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else None,
 )

@@ -228,7 +228,7 @@ def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -
         (("clean", "--older-than", "2999-01-01", "--yes"), "“2999-01-01” is in the future"),
         (
             ("clean", "--older-than", "30d"),
-            "There is no terminal to ask for your consent on.\n",
+            "Confirmation needs a terminal.\n",
         ),
         (("export", "1", "talk.pdf"), "Unknown export format “.pdf”.\n"),
         (("export", "1", "--as", "pdf"), "Unknown export format “pdf”.\n"),

@@ -79,7 +79,7 @@ def install(
     except OSError as error:
         raise ModelError(
             f"{error.filename or partial} cannot be written: {os_reason(error)}.",
-            "Make room or choose another data directory; the next installation goes on from here.",
+            "Make room or choose another data directory; the next install continues from here.",
         ) from error
 
 
