@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
-
-import msgspec
 
 
 def os_reason(error: OSError) -> str:
@@ -149,12 +146,13 @@ class IndexUnavailable(Exception):
 
 def install_hint(extra: str) -> str:
     """Return the command that adds an extra to this installation, by pip, pipx or uv."""
-    from importlib import metadata, util  # rarely needed, and slow to import
+    import json  # both would delay the prompt
+    from importlib import metadata, util
 
     try:
-        text = metadata.distribution("chat-loop").read_text("direct_url.json") or "{}"
-        origin = msgspec.json.decode(text, type=dict[str, Any])
-    except (metadata.PackageNotFoundError, ValueError):
+        text = metadata.distribution("chat-loop").read_text("direct_url.json")
+        origin = dict(json.loads(text or "{}"))
+    except (metadata.PackageNotFoundError, TypeError, ValueError):
         origin = {}
     scheme = "git+" if "vcs_info" in origin else ""
     source = f" @ {scheme}{origin['url']}" if "url" in origin else ""

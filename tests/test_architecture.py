@@ -98,7 +98,7 @@ SEAMS = {
         "chat_loop.providers.catalogue",
     ),
     "files, folders and words that few runs read": (
-        *("yaml", "tomllib", "platformdirs", "importlib", "urllib.parse"),
+        *("yaml", "tomllib", "platformdirs", "importlib", "json", "urllib.parse"),
     ),
 }
 """Why something is imported inside a function -> what."""
@@ -268,6 +268,25 @@ print(sorted(heavy & set(sys.modules)))
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout == "[]\n"
+
+
+def test_the_instant_prompt_loads_nothing_but_itself() -> None:
+    """Each module before it delays the prompt; msgspec alone takes as long as all the rest."""
+    import subprocess
+    import sys
+
+    code = """
+import sys
+import chat_loop.cli
+packages = {name.partition('.')[0] for name in sys.modules}
+print(sorted(name for name in sys.modules if name.startswith('chat_loop')))
+print(sorted({'msgspec', 'inspect', 'json', 'textwrap', 'asyncio', 'prompt_toolkit'} & packages))
+"""
+    result = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    modules = ["chat_loop", "chat_loop.cli", "chat_loop.errors", "chat_loop.input"]
+    assert result.stdout == f"{[*modules, 'chat_loop.input.start']}\n[]\n"
 
 
 def test_the_architecture_page_names_the_parts_and_modules_that_exist() -> None:
