@@ -1,0 +1,85 @@
+"""What stands on the screen while a reply streams and the user types, in a pty and in tmux."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.values import Usage
+from tests.support.pty_chat import PtyChat
+from tests.support.tmux_chat import TmuxChat
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pseudo-terminals of POSIX")
+
+GOLDEN = Path(__file__).parents[1] / "golden" / "screens"
+REPLY = (
+    "A **bucket** holds tokens.\n\nEvery request takes one of them, ",
+    "and they come back steadily.\n",
+)
+SECONDS = re.compile(r"[0-9]+(\.[0-9])? ?s\b")
+PAUSE = re.compile(r"\nAssistant …[^\n]*")
+"""Both differ from run to run: a slow machine sees that the reply pauses."""
+
+
+def screens(terminal: PtyChat | TmuxChat, server: Loopback) -> str:
+    """Type during a reply; the screens with a draft, with a queued message, and at the end."""
+    terminal.wait_for(re.compile(r"^You:", re.MULTILINE))
+    server.enqueue(Reply(chunks=REPLY, usage=Usage(input=900, output=30), stall_after=1))
+    server.enqueue(Reply(chunks=("Until it is full.",), usage=Usage(input=950, output=9)))
+    terminal.send("Explain it\r")
+    server.stalled()
+    terminal.wait_for("holds tokens")
+    terminal.send("For how long?")
+    terminal.wait_for(re.compile(r"how\s+long\?"))
+    shown = [terminal.screen()]
+    terminal.send("\r")
+    terminal.wait_for(re.compile(r"^You…$", re.MULTILINE))
+    shown.append(terminal.screen())
+    server.release()
+    terminal.wait_for(re.compile(r"full\..*^You:$", re.MULTILINE | re.DOTALL))
+    shown.append(terminal.screen())
+    terminal.send("exit\r")
+    texts = (PAUSE.sub("", "\n".join(lines).rstrip()) for lines in shown)
+    return SECONDS.sub("1 s", "\n=====\n".join(texts)) + "\n"
+
+
+@pytest.mark.parametrize("program", ["pty", "tmux"])
+@pytest.mark.parametrize("cols", [20, 80, 200])
+def test_typing_during_a_reply(tmp_path: Path, cols: int, program: str) -> None:
+    (tmp_path / "sessions").mkdir()  # the greeting names the folder, whose length is not ours
+    with Loopback() as server:
+        env = {
+            "CHAT_LOOP_HOME": str(tmp_path),
+            "HOME": str(tmp_path),
+            "PATH": "/usr/bin:/bin",
+            "LANG": "C.UTF-8",
+            "TZ": "UTC",
+            "ANTHROPIC_API_KEY": "sk-test",
+            "ANTHROPIC_BASE_URL": server.url,
+        }
+        argv = [sys.executable, "-m", "chat_loop", "--model", "anthropic:claude-test"]
+        if program == "pty":
+            with PtyChat(argv, env, rows=24, cols=cols) as terminal:
+                shown = screens(terminal, server)
+        else:
+            _require_tmux()
+            with TmuxChat(tmp_path, argv, env, rows=24, cols=cols) as window:
+                shown = screens(window, server)
+    golden = GOLDEN / f"typing-{cols}.txt"
+    if os.environ.get("CHAT_LOOP_WRITE_GOLDEN") and program == "pty":
+        golden.write_text(shown)
+    assert shown == golden.read_text()
+
+
+def _require_tmux() -> None:
+    """Skip the test without tmux; fail instead when CI_REQUIRE_SHELLS is 1."""
+    if shutil.which("tmux") is None:
+        if os.environ.get("CI_REQUIRE_SHELLS") == "1":
+            pytest.fail("tmux is not installed")
+        pytest.skip("tmux is not installed")
