@@ -64,7 +64,7 @@ class ChatLoop:
             if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
-                    display.line("  Nothing was added since: no session was saved.")
+                    display.prose("  Nothing was added since: no session was saved.", indent=2)
                     display.line(f"  Resume with: {display.resume_command} --resume {parent}")
         except asyncio.CancelledError:
             if not self._quits:
