@@ -169,10 +169,10 @@ class Loopback:
         self._started.set()
         await self._stop.wait()
         server.close()
-        for _ in range(
-            5
-        ):  # what was accepted just now becomes a connection within these rounds of the loop
-            await asyncio.sleep(0)
+        own = asyncio.current_task()
+        while accepting := asyncio.all_tasks() - self._connections - {own}:
+            await asyncio.wait(accepting)  # what was accepted just now becomes a connection
+        await asyncio.sleep(0)
         for connection in self._connections:
             connection.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
