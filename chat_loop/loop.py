@@ -20,7 +20,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
     view,
 )
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import Call, Quit, Unknown, registry
+from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError
 
@@ -148,12 +148,10 @@ class ChatLoop:
         self._display.stop_waiting()
         self._display.error(error)
 
-    async def _command(self, work: Coroutine[Any, Any, None]) -> None:
-        """Run a command, and send the query that it prepares, if any."""
-        self.chat.sending = None
-        await self._cancellable(work)
-        if self.chat.sending is not None:
-            await self._ask(*self.chat.sending)
+    async def _command(self, work: Coroutine[Any, Any, NextQuery | None]) -> None:
+        """Run a command, and send the message that it returns, if any."""
+        if (message := await self._cancellable(work)) is not None:
+            await self._ask(*message)
 
     async def _send(self, text: str) -> None:
         """Send a query with the files that the entry names and the quotes that go with it."""
@@ -161,7 +159,7 @@ class ChatLoop:
         if chat.replacing is not None and not text.strip():
             self._cancel_edit()
         elif chat.replacing is not None:
-            await self._command(retry_edit.send_edited(chat, text))
+            await self._command(retry_edit.replace_edited(chat, chat.replacing, text))
         elif text.strip():
             files = await self._files() if "@" in self._reader.typed else ()
             if files is None:

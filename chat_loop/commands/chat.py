@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
     from chat_loop.agent.registry import AgentRegistry
     from chat_loop.conversation.conversation import Conversation
-    from chat_loop.conversation.reading import QueryFile
     from chat_loop.display.manager import DisplayManager
     from chat_loop.input.lines import Reader
     from chat_loop.library.semantic import SemanticIndex
@@ -59,8 +58,6 @@ class Chat(Struct, kw_only=True):
     hits: list[tuple[str, int]] = field(default_factory=list)
     """The ids and queries behind them when that list was a search."""
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
-    sending: tuple[str, tuple[QueryFile, ...]] | None = None
-    """A query that a command leaves to be sent now."""
     replacing: Exchange | None = None  # the exchange that the next entry replaces
 
     async def ask(self, question: str) -> str:

@@ -14,9 +14,12 @@ from typing import Any
 from msgspec import Struct, field
 
 from chat_loop.commands.chat import Chat
+from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import UsageError
 
-Handler = Callable[["Chat", str], Coroutine[Any, Any, None]]
+NextQuery = tuple[str, tuple[QueryFile, ...]]
+Handler = Callable[[Chat, str], Coroutine[Any, Any, NextQuery | None]]
+"""Run a command; a query that it returns is sent now, with its files."""
 _TYPED = re.compile(r"([/#])([A-Za-z][\w-]*)(?:\s+(.*))?", re.DOTALL)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chat_loop.agent.agent import Agent
 from chat_loop.commands.chat import Chat
-from chat_loop.commands.registry import registry
+from chat_loop.commands.registry import NextQuery, registry
 from chat_loop.conversation.mentions import mentions
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.text import one_line
@@ -15,19 +15,18 @@ from chat_loop.values import ALLOWED
 
 
 @registry.command("retry", "Conversation")
-async def retry(chat: Chat, argument: str) -> None:
+async def retry(chat: Chat, argument: str) -> NextQuery | None:
     """Send the last message again; the first answer stays in the file.
 
     Its files go along as they were. It also works after an error or an interrupted reply. Where a
     tool has changed something for the first answer you are asked first: changes are not undone.
     """
     last = await _last(chat)
-    if last is not None:
-        await _replace(chat, last, last.query.text)
+    return None if last is None else await _replace(chat, last, last.query.text)
 
 
 @registry.command("edit [TEXT]", "Conversation")
-async def edit(chat: Chat, argument: str) -> None:
+async def edit(chat: Chat, argument: str) -> NextQuery | None:
     """Edit the last message and resend it; /edit TEXT sends TEXT instead.
 
     Enter sends it in place of the last one, Ctrl-X Ctrl-E opens your editor, and Ctrl-C or an empty
@@ -36,10 +35,9 @@ async def edit(chat: Chat, argument: str) -> None:
     """
     last = await _last(chat)
     if last is None:
-        return
+        return None
     if argument:
-        await _replace(chat, last, argument)
-        return
+        return await _replace(chat, last, argument)
     # a query that would be a command is typed behind a blank
     before = last.query.text
     line = before if registry.parse(before) is None else f" {before}"
@@ -47,20 +45,21 @@ async def edit(chat: Chat, argument: str) -> None:
         raise UsageError("There is no line to edit here.", "/edit TEXT sends TEXT instead.")
     chat.display.prose("Enter resends the edited message; Ctrl-C cancels.", "dim")
     chat.replacing = last
+    return None
 
 
-async def send_edited(chat: Chat, text: str) -> None:
-    """Ask `text` in place of the exchange whose query stood in the line.
+async def replace_edited(chat: Chat, before: Exchange, text: str) -> NextQuery | None:
+    """Return `text` as the message in place of the exchange whose query stood in the line.
 
     When it is not sent, nothing is changed and `text` stands in the line again. Raises UsageError.
     """
-    before, chat.replacing = chat.replacing, None
-    assert before is not None
+    chat.replacing = message = None
     try:
-        await _replace(chat, before, text)
+        message = await _replace(chat, before, text)
     finally:
-        if chat.sending is None and chat.reader.offer(text):
+        if message is None and chat.reader.offer(text):
             chat.replacing = before
+    return message
 
 
 async def _last(chat: Chat) -> Exchange | None:
@@ -76,8 +75,9 @@ async def _last(chat: Chat) -> Exchange | None:
     return last
 
 
-async def _replace(chat: Chat, last: Exchange, text: str) -> None:
-    """Take the last exchange out and leave `text` to be sent. Raises UsageError for its files.
+async def _replace(chat: Chat, last: Exchange, text: str) -> NextQuery | None:
+    """Take the last exchange out and return `text` to be sent, None when the user does not agree.
+    Raises UsageError for its files.
 
     A changed query keeps the files that it names; new ones go along once the user agrees, as a
     name in an editor may have been pasted.
@@ -98,12 +98,12 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> None:
             chat.display.warn(f"What looks like a key or a password is in {', '.join(secret)}.")
         described = ", ".join(one_line(file.description, 80) for file in new_files)
         if new_files and not await chat.confirm(f"Send {described} along? [y/N] ", "Not sent."):
-            return
+            return None
         files += new_files
     await chat.conversation.undo()
     title = "Again" if is_same else f"Instead of “{one_line(before, MAX_NAME)}”"
     chat.display.prose(f"{title}: “{one_line(text, MAX_NAME)}”", "dim")
-    chat.sending = text, tuple(files)
+    return text, tuple(files)
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:

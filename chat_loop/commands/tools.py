@@ -17,7 +17,7 @@ from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval, ProjectApprovals
 from chat_loop.agent.registry import AgentRegistry
 from chat_loop.agent.tools import MAX_RESULT, OUTSIDE_PREFIX, SENSITIVE_PREFIX, Tool, cut
-from chat_loop.commands.registry import pick, registry, usage_error
+from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.providers.choose import full_reference
@@ -205,7 +205,7 @@ async def mcp(chat: Chat, argument: str) -> None:
 
 
 @registry.command("run COMMAND", "Model and tools", bare=r"!(!?[^!\s].*)")
-async def run(chat: Chat, argument: str) -> None:
+async def run(chat: Chat, argument: str) -> NextQuery | None:
     """Run a shell command and send its output with your next message; so does `!COMMAND`.
 
     !git diff               show the output here, and send it with your next message
@@ -214,8 +214,7 @@ async def run(chat: Chat, argument: str) -> None:
     """
     command = argument.removeprefix("!").strip()
     if not chat.reader.has_editor:  # a line of a pipe is text, however it begins
-        chat.sending = f"!{argument}", ()
-        return
+        return f"!{argument}", ()
     if not command:
         raise usage_error("run")
     chat.display.begin_waiting(f"Running {one_line(command, 60)} …")
@@ -226,6 +225,7 @@ async def run(chat: Chat, argument: str) -> None:
     if not argument.startswith("!"):
         chat.quotes.append(f"I ran `{command}`:\n\n````\n{redact_text(output)}\n````")
         chat.display.line("It goes with your next message; !! only shows the output.", "dim")
+    return None
 
 
 def server_lines(state: ServerState, servers: McpServers | None) -> Iterator[str]:
