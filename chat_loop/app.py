@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import argparse
 import asyncio
-import contextlib
 import os
 import shlex
-import signal
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -237,7 +235,7 @@ class App:
         return [*commands, f"/rename {options.title}"] if options.title else commands
 
 
-def cancel_on(task: asyncio.Future[Any], names: Iterable[str]) -> list[int]:
+def cancel_on(task: asyncio.Future[Any], signals: Iterable[int]) -> list[int]:
     """Cancel the task on these signals; return the list that collects their numbers."""
     received: list[int] = []
 
@@ -245,8 +243,6 @@ def cancel_on(task: asyncio.Future[Any], names: Iterable[str]) -> list[int]:
         received.append(number)
         task.cancel()
 
-    for name in names:
-        if number := getattr(signal, name, None):
-            with contextlib.suppress(NotImplementedError):  # Windows: Ctrl-C is KeyboardInterrupt
-                asyncio.get_running_loop().add_signal_handler(number, cancel, number)
+    for number in signals:
+        asyncio.get_running_loop().add_signal_handler(number, cancel, number)
     return received

@@ -15,6 +15,9 @@ import sys
 from collections.abc import Sequence
 from importlib import import_module
 
+if os.name == "nt":  # the modules below need POSIX
+    raise SystemExit("chat-loop runs on Linux and macOS; on Windows, run it in WSL.")
+
 from chat_loop import errors
 from chat_loop.input import start
 
@@ -49,9 +52,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         if instant is not None:
             gc.disable()  # until everything is loaded there is no garbage, only time to lose
-            for name in start.ENDING_SIGNALS:
-                if number := getattr(signal, name, None):
-                    signal.signal(number, _leave)
+            for number in start.ENDING_SIGNALS:
+                signal.signal(number, _leave)
         code = _run(arguments, instant)
     except KeyboardInterrupt:
         code = INTERRUPTED

@@ -26,7 +26,7 @@ from chat_loop.sessions.naming import validate_name
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
 
-SIGNALS = ("SIGINT", "SIGTERM", "SIGHUP")
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 INCOMPLETE = 3  # the exit code of a run with an incomplete reply
 INCOMPLETE_STOPS = {
     "length": (

@@ -230,7 +230,7 @@ class Interactive:
         command = [sys.executable, "-P", "-m", "chat_loop", *shlex.split(options)[1:]]
         if agent.own_tools and "--agent" not in command:
             command += ["--agent", agent.path]
-        null, on_windows = subprocess.DEVNULL, os.name == "nt"
+        null = subprocess.DEVNULL
         with contextlib.closing(self._app.sessions.lock_summary(identity)) as lock:
             subprocess.Popen(
                 [*command, "sessions", "compact", identity, "--late"],
@@ -238,8 +238,7 @@ class Interactive:
                 stdout=null,
                 stderr=null,
                 start_new_session=True,
-                creationflags=getattr(subprocess, "DETACHED_PROCESS", 0) if on_windows else 0,
-                pass_fds=() if on_windows else (lock.descriptor,),
+                pass_fds=(lock.descriptor,),
             )
 
     def _load_behind(self) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import signal
 from collections.abc import Coroutine, Sequence
 from difflib import get_close_matches
@@ -49,8 +48,7 @@ class ChatLoop:
         chat, display = self.chat, self._display
         loop, main = asyncio.get_running_loop(), asyncio.current_task()
         # One handler all the time: between two steps Ctrl-C must not find Python's own.
-        with contextlib.suppress(NotImplementedError):  # Windows: it arrives as KeyboardInterrupt
-            loop.add_signal_handler(signal.SIGINT, self._interrupt, main)
+        loop.add_signal_handler(signal.SIGINT, self._interrupt, main)
         try:
             try:
                 await self._begin(lines, message, chooses=chooses)
@@ -72,8 +70,7 @@ class ChatLoop:
             return 130
         finally:
             chat.conversation.close()
-            with contextlib.suppress(NotImplementedError):
-                loop.remove_signal_handler(signal.SIGINT)
+            loop.remove_signal_handler(signal.SIGINT)
         saved = chat.conversation.live.is_empty or chat.conversation.live.is_saved
         return int(self._failed or not saved)
 

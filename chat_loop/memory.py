@@ -283,7 +283,7 @@ def locate(directory: Path, home: Path) -> tuple[Path | None, Path]:
     """Return the first MEMORY.md from `directory` upwards, and the project's root."""
     file: Path | None = None
     for folder in (directory, *directory.parents):
-        if folder is not directory and os.name != "nt":
+        if folder is not directory:
             try:
                 shared = bool(folder.stat().st_mode & 0o002)
             except OSError:

@@ -63,8 +63,6 @@ def builtin_tools(
     for name in names:
         if name not in SPECS:
             raise ConfigError(f"No tool named {name}.", f"The tools are: {', '.join(SPECS)}.")
-    if "run_command" in names and os.name == "nt":
-        raise ConfigError("run_command does not run on Windows.", "Leave it out of the tools.")
     workspace = Workspace(root, protected, copies)
     others = {
         "run_command": lambda: _command_tool(workspace.root, seconds),

@@ -5,15 +5,13 @@ from __future__ import annotations
 import contextlib
 import logging
 import os
+import resource
 import sys
 import time
 from io import BytesIO
 
 from pypdf import PdfReader
 from pypdf.errors import PyPdfError
-
-if sys.platform != "win32":
-    import resource
 
 MAX_TEXT = 1_000_000  # characters; the pages behind them are left out
 SECONDS = 15.0  # pages that are not read by then are left out; the last one may take as long again
@@ -26,10 +24,9 @@ def main() -> None:
     """Write the text of standard input's PDF, each page behind `[page 1 of 9]`; fail without."""
     started = time.monotonic()
     logging.disable()  # a hostile file would fill standard error
-    if sys.platform != "win32":
-        resource.setrlimit(resource.RLIMIT_CPU, (2 * int(SECONDS), 2 * int(SECONDS)))
-        with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
-            resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
+    resource.setrlimit(resource.RLIMIT_CPU, (2 * int(SECONDS), 2 * int(SECONDS)))
+    with contextlib.suppress(ValueError, OSError):  # macOS has no such limit
+        resource.setrlimit(resource.RLIMIT_AS, (MAX_MEMORY, MAX_MEMORY))
     pages = PdfReader(BytesIO(sys.stdin.buffer.read())).pages
     size, parts = 0, []
     for number, page in enumerate(pages, 1):

@@ -117,7 +117,7 @@ def nonblocking_output() -> Iterator[None]:
     real = sys.stdout
     try:
         raw = NonblockingTerminal(real.fileno())
-    except (OSError, AttributeError):  # no terminal, or a system that has none
+    except OSError:  # no terminal
         yield
         return
     stream = io.TextIOWrapper(raw, real.encoding, real.errors, write_through=True)  # type: ignore[type-var]

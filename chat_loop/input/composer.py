@@ -26,22 +26,20 @@ from prompt_toolkit.cursor_shapes import ModalCursorShapeConfig, SimpleCursorSha
 from prompt_toolkit.data_structures import Size
 from prompt_toolkit.document import Document
 from prompt_toolkit.enums import DEFAULT_BUFFER, EditingMode
-from prompt_toolkit.filters import Condition, Filter, is_searching
+from prompt_toolkit.filters import Always, Condition, Filter, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
-from prompt_toolkit.input import Input, create_input
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
 from prompt_toolkit.output import Output
-from prompt_toolkit.output.defaults import create_output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
-from prompt_toolkit.utils import suspend_to_background_supported
 
 from chat_loop.display.nonblocking import NonblockingTerminal, drain
 from chat_loop.display.screen import Screen
 from chat_loop.display.text import cut_to, printable, wrapped
 from chat_loop.errors import ChatLoopError
 from chat_loop.input import editor
+from chat_loop.input.bursts import BurstInput
 from chat_loop.input.history import PrivateHistory
 from chat_loop.input.keys import Mode, Pastes, bindings
 from chat_loop.input.layout import composer_layout
@@ -99,7 +97,7 @@ class Composer(Reader):
         self._screen, self._instant, self._report = screen, instant, report
         self._status, self._refreshes, self._ready = status, refreshes, ready
         self._terminal = instant.terminal if instant is not None else None
-        if instant is None and os.name != "nt":
+        if instant is None:
             with contextlib.suppress(OSError):
                 self._terminal = Terminal(sys.stdin.fileno())
                 self._terminal.silence(signals=False)  # else keys typed before are echoed twice
@@ -151,7 +149,7 @@ class Composer(Reader):
             key_bindings=merge_key_bindings(
                 [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
             ),
-            input=_input(),
+            input=BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode),
             output=_output(),
             erase_when_done=True,
             reverse_vi_search_direction=True,
@@ -292,7 +290,6 @@ class Composer(Reader):
         is_empty = Condition(lambda: not self._app.current_buffer.text)
         is_multiline = Condition(lambda: mode.multiline)
         has_entries = Condition(lambda: bool(self._entries))
-        has_quit_signal = Condition(lambda: hasattr(signal, "SIGQUIT"))
 
         @keys.add("c-c", filter=at_line)
         @keys.add("c-d", filter=at_line & is_empty & is_multiline)
@@ -311,11 +308,10 @@ class Composer(Reader):
         bind("escape", (is_busy | is_asked) & is_escape, self._interrupt, eager=True)
         close_menu = self._line.cancel_completion
         bind("escape", at_line & filters.has_completions & is_escape, close_menu, eager=True)
-        bind("c-\\", has_quit_signal, lambda: signal.raise_signal(signal.SIGQUIT))
+        bind("c-\\", Always(), lambda: signal.raise_signal(signal.SIGQUIT))
         bind("c-d", is_empty & ~is_searching & ~is_multiline, lambda: self._refuse(EOFError()))
         bind("up", at_line & has_entries, self._take_back)
-        suspend = Condition(suspend_to_background_supported)
-        bind("c-z", suspend, lambda: self._app.suspend_to_background())  # noqa: PLW0108 - made later
+        bind("c-z", Always(), lambda: self._app.suspend_to_background())  # noqa: PLW0108 - made later
         return keys
 
     def _open_menu_soon(self) -> None:
@@ -465,17 +461,7 @@ class Composer(Reader):
             self._frames.end_frame()
 
 
-def _input() -> Input:
-    if os.name == "nt":
-        return create_input()
-    from chat_loop.input.bursts import BurstInput  # needs termios
-
-    return BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode)
-
-
 def _output() -> Output:
-    if os.name == "nt":
-        return create_output()
     output = Vt100_Output.from_pty(sys.stdout, term=os.environ.get("TERM"))
     output.enable_cpr = False  # nobody needs the cursor's position; some terminals never answer
     return output

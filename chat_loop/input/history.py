@@ -8,8 +8,8 @@ the end of the file. When that has grown large it is renamed, and a new one begu
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import os
-import sys
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
@@ -19,9 +19,6 @@ from prompt_toolkit.history import FileHistory, History
 
 from chat_loop.input.lines import clean
 from chat_loop.redact import find_secrets
-
-if sys.platform != "win32":
-    import fcntl
 
 MAX_LENGTH = 10_000  # characters; longer entries are not kept
 MAX_BYTES = 512 * 1024  # the size of one file, of which there are two
@@ -59,9 +56,8 @@ class PrivateHistory(History):
                 return
             private = partial(os.open, mode=0o600)
             with open(path, "ab", buffering=0, opener=private) as file:
-                if sys.platform != "win32":
-                    fcntl.flock(file, fcntl.LOCK_EX)  # two would rename one after the other
-                    os.fchmod(file.fileno(), 0o600)  # another program may have made it
+                fcntl.flock(file, fcntl.LOCK_EX)  # two would rename one after the other
+                os.fchmod(file.fileno(), 0o600)  # another program may have made it
                 file.write(history_entry(clean(string), datetime.now()))
                 own = os.fstat(file.fileno())
                 if own.st_size > MAX_BYTES and os.path.samestat(own, path.stat()):

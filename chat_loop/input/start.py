@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 import sys
+import termios
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO, TypeVar
 
@@ -17,8 +19,8 @@ from chat_loop import __version__
 PROMPT = "You: "
 PROMPT_STYLE = "1;32"  # SGR numbers: bold, and green where colors are wanted
 DIM = "2"
-ENDING_SIGNALS = ("SIGTERM", "SIGHUP", "SIGQUIT")
-"""The signals that end the program after it has restored the terminal; a system may lack some."""
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+"""The signals that end the program after it has restored the terminal."""
 SIGNAL_EXIT_BASE = 128  # an exit code is this plus the number of the signal that ended the program
 OPTIONS_WITH_VALUE = (
     *("-m", "--model", "--config", "--sessions-dir", "--base-url", "--agent", "--tools"),
@@ -57,9 +59,6 @@ class Terminal:
 
     def __init__(self, descriptor: int) -> None:
         """Raises OSError when `descriptor` is no terminal."""
-        import termios
-
-        self._termios = termios
         self._descriptor = descriptor
         self._saved_settings: list[Any] | None = None
         """The settings to restore; None while nothing is changed."""
@@ -72,7 +71,6 @@ class Terminal:
         """Echo nothing, and keep every key for the editor that reads next. With `signals` Ctrl-C
         still interrupts, and discards nothing that was typed or printed before it.
         """
-        termios = self._termios
         if self._saved_settings is None:
             try:
                 self._saved_settings = termios.tcgetattr(self._descriptor)
@@ -94,13 +92,13 @@ class Terminal:
 
     def discard_keys(self) -> None:
         """Discard the keys that were typed and not read yet."""
-        with contextlib.suppress(self._termios.error):  # the terminal is gone
-            self._termios.tcflush(self._descriptor, self._termios.TCIFLUSH)
+        with contextlib.suppress(termios.error):  # the terminal is gone
+            termios.tcflush(self._descriptor, termios.TCIFLUSH)
 
     def _set(self, settings: list[Any]) -> None:
         # TCSANOW: the other ways discard keys that were typed, or wait until all is printed.
-        with contextlib.suppress(self._termios.error):
-            self._termios.tcsetattr(self._descriptor, self._termios.TCSANOW, settings)
+        with contextlib.suppress(termios.error):
+            termios.tcsetattr(self._descriptor, termios.TCSANOW, settings)
 
 
 class InstantPrompt:
@@ -139,7 +137,7 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
                 next(remaining, None)
         elif argument not in ("--local", "--new-session", "--trust-agent", "--trust-project"):
             return None
-    if os.name == "nt" or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+    if not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
         return None
     try:
         terminal = Terminal(sys.stdin.fileno())

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import fcntl
 import os
 import stat
-import sys
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,18 +15,12 @@ from typing import BinaryIO
 from chat_loop.errors import ChatLoopError, SessionLocked, os_reason
 from chat_loop.values import size_text
 
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
-
 LOCK_FOLDER = ".locks"
 SKIPPED_FOLDERS = frozenset({".git", ".hg", ".svn", ".venv", "node_modules", "__pycache__"})
 """Folders that are not listed or searched unless named explicitly."""
 
-_FLAGS = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-_NONBLOCK = getattr(os, "O_NONBLOCK", 0)
-_flush = getattr(os, "fdatasync", os.fsync)
+_FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
+_flush = getattr(os, "fdatasync", os.fsync)  # macOS has no fdatasync
 
 
 class Files:
@@ -45,7 +39,7 @@ class Files:
 
     def append_to(self, path: Path) -> int:
         """Open an existing regular file for appending; a pipe is not waited for."""
-        return os.open(path, os.O_WRONLY | os.O_APPEND | _NONBLOCK | _FLAGS)
+        return os.open(path, os.O_WRONLY | os.O_APPEND | os.O_NONBLOCK | _FLAGS)
 
     def write(self, descriptor: int, data: bytes) -> int:
         """Write once; return how many bytes were written."""
@@ -55,8 +49,6 @@ class Files:
         _flush(descriptor)
 
     def sync_directory(self, path: Path) -> None:
-        if os.name == "nt":
-            return  # directories cannot be opened there, and renames are journaled
         descriptor = os.open(path, os.O_RDONLY)
         try:
             os.fsync(descriptor)
@@ -101,7 +93,7 @@ class Files:
 @contextlib.contextmanager
 def open_regular(path: Path, buffering: int = 0) -> Iterator[tuple[BinaryIO, os.stat_result]]:
     """Open a regular file for reading, without following links or waiting. Raises OSError."""
-    descriptor = os.open(path, os.O_RDONLY | _NONBLOCK | _FLAGS)
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | _FLAGS)
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
         os.close(descriptor)
@@ -182,10 +174,7 @@ def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
     deadline = time.monotonic() + seconds
     while True:
         try:
-            if sys.platform == "win32":
-                msvcrt.locking(lock.descriptor, msvcrt.LK_NBLCK, 1)
-            else:
-                fcntl.flock(lock.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            fcntl.flock(lock.descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return lock
         except (BlockingIOError, PermissionError) as error:
             if time.monotonic() >= deadline:

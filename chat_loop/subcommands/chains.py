@@ -60,7 +60,7 @@ def compact(actions: SessionActions, options: argparse.Namespace) -> int:
     """Make or remake the summary of a stored session."""
     loaded = actions.load(options.reference)
     header, seal = loaded.session.header, loaded.session.seal
-    if options.late and hasattr(signal, "alarm"):
+    if options.late:
         signal.alarm(LATE_SECONDS)  # whatever hangs
     try:  # before a model is paid for what cannot be kept
         take_lock(loaded.path.parent, loaded.path.stem).close()

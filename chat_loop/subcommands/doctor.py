@@ -10,7 +10,6 @@ import asyncio
 import os
 import platform
 import shutil
-import sys
 import time
 from collections.abc import Iterator
 from functools import partial
@@ -143,7 +142,7 @@ def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:
             yield problem(name, text, f"chmod u+rwx {above}")
         elif above != folder:
             yield passed(name, f"{folder} does not exist yet; it is created when needed")
-        elif sys.platform != "win32" and (mode := folder.stat().st_mode) & private:
+        elif (mode := folder.stat().st_mode) & private:
             act = "changed" if mode & 0o022 else "read"
             yield warning(name, f"{folder} can be {act} by other users.", f"chmod go= {folder}")
         else:

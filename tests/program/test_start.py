@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -375,3 +377,11 @@ def test_the_greeting_names_the_folder_and_the_home_by_its_sign(
     assert welcome == "Welcome. Using a:b. /model to switch."
     assert saved_in == "Conversations are markdown files in ~/x/sessions"
     assert greeting("a:b", "/home/kimberly/x")[1].endswith(" in /home/kimberly/x")
+
+
+def test_windows_gets_one_sentence() -> None:
+    code = "import os; os.name = 'nt'; import chat_loop.cli"
+    command = [sys.executable, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == "chat-loop runs on Linux and macOS; on Windows, run it in WSL.\n"
