@@ -11,8 +11,8 @@ from hypothesis import settings
 
 from benchmarks.support.loopback import Loopback
 
-# How long an example takes is the machine's affair.
-settings.register_profile("tests", deadline=None)
+# How long an example takes is the machine's affair. A failure says how to repeat it.
+settings.register_profile("tests", deadline=None, print_blob=True)
 settings.load_profile("tests")
 
 

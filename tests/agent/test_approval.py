@@ -147,7 +147,7 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
             raise ChatLoopError("There is no third one.")
         return "" if given["n"] == 1 else "the second"
 
-    async def results(approve: Approve) -> list[str]:
+    async def results(approve: Approve | None) -> list[str]:
         tool = Tool(ToolSpec("asks", "It asks.", SCHEMA), run, asks)
         box = Toolbox({"asks": tool}, 100, approve)
         calls = [ToolCall(f"c{n}", "asks", f'{{"n": {n}}}') for n in (1, 2, 3)]
@@ -161,6 +161,8 @@ def test_a_tool_that_need_not_ask_about_a_call_does_not() -> None:
     given = ["done", "[allowed by the user]\ndone", "There is no third one."]
     assert asyncio.run(results(approve)) == given
     assert asked == ["the second"]
+    given[1] = "Not run: the user did not allow it."
+    assert asyncio.run(results(None)) == given, "there is nobody to ask"
 
 
 def question(scope: str) -> str:

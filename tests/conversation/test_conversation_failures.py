@@ -438,6 +438,7 @@ def test_a_summary_that_cannot_be_kept_in_its_session_is_said_and_used(tmp_path:
     async def run() -> None:
         files.sync_error = OSError(errno.EROFS, "Read-only file system")
         await talk.resume(ID)
+        assert files.failures
 
     asyncio.run(run())
     message = f"Not saved: {tmp_path / ID}.md: read-only file system."

@@ -56,6 +56,16 @@ def test_a_chain_is_this_document(form: ExportFormat) -> None:
     assert golden(form).decode() == (GOLDEN / f"chain{SUFFIXES[form]}").read_bytes().decode()
 
 
+def test_no_name_adds_an_element_to_the_page() -> None:
+    hostile = "</title></style><script>alert(1)</script><b id=forged>"
+    header = replace(
+        FIRST.header, agent=hostile, name=hostile, title=hostile, model=hostile, project=hostile
+    )
+    page = export_bytes(loaded(replace(FIRST, header=header)), "html").decode()
+    assert "&lt;script&gt;" in page
+    assert not re.search("<script|<b id|</title></style>", page)
+
+
 def test_the_json_of_an_earlier_version_is_read_for_ever() -> None:
     read = imported((GOLDEN / "chain-of-0.1.json").read_bytes(), "chain")
     assert read == Imported(tuple(without_secrets(session, Redactor()) for session in SESSIONS))

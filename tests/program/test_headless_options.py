@@ -279,6 +279,18 @@ def test_the_document_names_every_option_of_a_question() -> None:
 
 
 @posix
+def test_a_dumb_terminal_is_sent_no_control_characters_of_a_reply(tmp_path: Path) -> None:
+    with Loopback() as server:
+        server.enqueue(Reply(chunks=("\x1b]0;owned\x07\x1b[2J\x9b31m",)))
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
+        command = [sys.executable, "-m", "chat_loop", "--model", "openai:m", "-p", "When?"]
+        home = {"CHAT_LOOP_HOME": str(tmp_path), "TERM": "dumb"}
+        with PtyChat(command, env=ENVIRONMENT | keys | home) as terminal:
+            assert terminal.exit_code() == 0
+            assert terminal.output().strip() == "␛]0;owned␇␛[2J<U+009B>31m"
+
+
+@posix
 def test_a_reply_on_a_terminal_is_rendered(tmp_path: Path) -> None:
     source = "# Tide\n\nIt is **high** at noon, and " + "low " * 30 + "later.\n"
     with Loopback() as server:

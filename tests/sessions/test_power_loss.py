@@ -287,6 +287,7 @@ def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
             one = await scenario(tmp_path / str(number), number)
             live = one.talk.conversation.live
             one.talk.conversation.close()  # the last call may be the one that failed
+            assert one.disk.failures == 1, number
             assert live.is_saved
             found = SessionManager(one.folder).load(live.path).session
             assert texts(found) == texts(whole.talk.conversation.session)
@@ -316,6 +317,17 @@ def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:
         talk.conversation.close()
 
     asyncio.run(run())
+
+
+def test_the_first_entry_of_a_new_file_is_safe_with_its_name(tmp_path: Path) -> None:
+    """Whatever else in the folder is synced later, such as the note of the current session."""
+    disk = Disk(tmp_path)
+    live = SessionManager(tmp_path / "sessions", files=disk).begin(agent="Sally")
+    live.add(Query(number=1, at=START, text="first"))
+    assert live.is_saved
+    name = f"sessions/{live.path.name}"
+    assert all(b"** first\n" in tree[name] for tree in disk.trees())
+    live.close()
 
 
 def test_the_lock_is_taken_again_when_the_folder_was_removed(tmp_path: Path) -> None:

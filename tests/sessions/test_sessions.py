@@ -122,6 +122,10 @@ def test_a_taken_id_gets_a_number(tmp_path: Path) -> None:
         assert session is not None
         assert session.header.id == live.header.id == live.path.stem
         live.close()
+    late = SessionManager(tmp_path, now=lambda: START).begin(agent="A")  # the locks are free
+    exchange(late, "hi", "hello")
+    assert late.header.id == "a_20261121_223015_4"
+    late.close()
 
 
 def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path) -> None:
@@ -135,6 +139,7 @@ def test_disk_full_at_every_byte_loses_nothing_once_there_is_room(tmp_path: Path
         live = manager(tmp_path / f"room{room}", files).begin(agent="A")
         talk(live)
         assert live.is_saved == (room >= size)
+        assert (files.failures > 0) == (room < size)
         if room < size:
             assert isinstance(live.problem, OSError)
         files.room = None
@@ -401,6 +406,7 @@ def test_a_disk_that_is_full_only_in_mid_reply_leaves_no_hole(tmp_path: Path, ro
     files.room = room
     for piece in ("first words, ", "second words, ", "third words, "):
         live.feed(piece)
+    assert files.failures == 1, "it is not tried again before the end of the reply"
     files.room = None
     live.feed("last words")
     live.finish(Reply(number=1, at=START, text=live.reply_text))
@@ -420,6 +426,7 @@ def test_a_piece_that_the_disk_refuses_whole_is_a_tear_and_no_damage(tmp_path: P
     live.feed("first words, ")
     files.room = 0
     live.feed("second words")
+    assert files.failures == 1
     files.room = None
     live.finish(Reply(number=1, at=START, text=live.reply_text))
     live.close()
@@ -434,6 +441,7 @@ def test_the_note_of_the_current_session_is_whole_or_the_one_before(tmp_path: Pa
     sessions.set_current("a_20261121_223015")
     files.room = 3
     sessions.set_current("b_20261121_223016")
+    assert files.failures == 1
     assert sessions.current() == "a_20261121_223015"
 
 

@@ -45,7 +45,7 @@ class Disk(Files):
     """The tree under `root`. `watch` is called after every act, when the power may fail.
 
     `fail_at` is the number of the act (from 1) that fails once with ENOSPC; a write that fails has
-    written its first half.
+    written its first half; `failures` counts them.
     """
 
     def __init__(
@@ -55,6 +55,7 @@ class Disk(Files):
         self.watch = watch
         self.acts = 0
         self.fail_at = fail_at
+        self.failures = 0
         self._names: dict[str, Inode] = {}
         self._safe_names: dict[str, Inode] = {}
         self._changes: list[Change] = []
@@ -164,6 +165,7 @@ class Disk(Files):
     def _act(self) -> None:
         self.acts += 1
         if self.acts == self.fail_at:
+            self.failures += 1
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     def _change(

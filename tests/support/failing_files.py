@@ -8,16 +8,20 @@ from chat_loop.sessions.files import Files
 
 
 class FailingFiles(Files):
-    """Refuses from a given act on, after taking some bytes, until told otherwise."""
+    """Refuses from a given act on, after taking some bytes, until told otherwise; `failures` counts
+    the refusals.
+    """
 
     def __init__(self) -> None:
         self.room: int | None = None
         self.sync_error: OSError | None = None
+        self.failures = 0
 
     def write(self, descriptor: int, data: bytes) -> int:
         if self.room is None:
             return super().write(descriptor, data)
         if not self.room:
+            self.failures += 1
             raise OSError(errno.ENOSPC, "No space left on device")
         taken = super().write(descriptor, data[: self.room])
         self.room -= taken
@@ -25,5 +29,6 @@ class FailingFiles(Files):
 
     def sync(self, descriptor: int) -> None:
         if self.sync_error is not None:
+            self.failures += 1
             raise self.sync_error
         super().sync(descriptor)

@@ -110,6 +110,7 @@ def test_fifty_kills_lose_nothing(tmp_path: Path) -> None:
     told: list[list[str]] = []
     landed = {"in a reply": 0, "in a compaction": 0, "while resuming": 0, "between": 0}
     for run in range(KILLS):
+        print(f"seed {SEED}, run {run}")  # noqa: T201  # shown with a failure
         this = killed_run(folder, run, chance)
         told += this
         assert not [words for words in this if words[0] == "warned"]

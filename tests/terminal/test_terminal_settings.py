@@ -13,6 +13,7 @@ import pytest
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.providers.models.store import CATALOGUE, SMOLLM2
+from tests.support.ports import closed_port
 from tests.support.pty_chat import PtyChat
 from tests.support.real_model import smollm2_path
 from tests.support.real_program import (
@@ -69,13 +70,17 @@ def test_no_echo_in_a_reply_after_a_model_was_chosen(tmp_path: Path) -> None:
 
 
 def test_keys_typed_before_the_choice_of_a_model_are_no_answer_to_it(tmp_path: Path) -> None:
-    with PtyChat([sys.executable, "-m", "chat_loop", "--local"], env=environment(tmp_path)) as chat:
+    """Else they would stand before the answer, and Enter alone would choose the first model."""
+    nowhere = {"PIP_INDEX_URL": f"http://127.0.0.1:{closed_port()}/simple"}
+    with PtyChat(
+        [sys.executable, "-m", "chat_loop", "--local"], env=environment(tmp_path) | nowhere
+    ) as chat:
         chat.wait_for("You:", PATIENCE)
         chat.send("a question\r")
         chat.wait_for("Number [1], or n for none:", PATIENCE)
-        chat.line("n")
+        chat.line("3")
         assert chat.exit_code(PATIENCE) == 2
-        assert "or n for none: n\n" in chat.text()
+        assert "or n for none: 3\nSmolLM2 135M" in chat.text()
 
 
 def test_ctrl_z_in_a_reply_gives_the_terminal_back_and_fg_silences_it_again(tmp_path: Path) -> None:
