@@ -86,7 +86,7 @@ SEAMS = {
     "export": ("chat_loop.export",),
     "tools that change something": ("chat_loop.agent.builtin",),
     "a terminal: pipes need none of it": (
-        *("rich", "termios", "wcwidth", "chat_loop.input", "chat_loop.commands.browsing"),
+        *("rich", "termios", "wcwidth", "chat_loop.input", "chat_loop.browser"),
         "chat_loop.display",
     ),
     "what a part of a conversation needs alone": (

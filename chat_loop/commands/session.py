@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import re
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from chat_loop.agent.builtin import FILE_CHANGES, changed_files
 from chat_loop.commands.chat import Chat
@@ -14,15 +18,18 @@ from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import changed_by
 from chat_loop.display import listings
-from chat_loop.display.rows import name_text, nothing_text
+from chat_loop.display.preview import Preview, preview_of
+from chat_loop.display.rows import cost_of, name_text, nothing_text
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SessionError, SessionNotFound, UsageError
+from chat_loop.input.editor import open_file
 from chat_loop.library.library import filter_of
 from chat_loop.library.lineage import tree
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
+from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.records import Change, Session, Summary
+from chat_loop.sessions.records import Change, Session, SessionRow, Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, dollars_text, plural
 
@@ -60,11 +67,45 @@ async def sessions(chat: Chat, argument: str) -> None:
     await _list(chat, page, wanted=filters, fold=fold, everything="all" in options)
 
 
-async def _browse(chat: Chat, words: str = "") -> None:
-    """Let the user choose a session on the whole screen, and resume it."""
-    from chat_loop.commands.browsing import choose_session  # loads the editor's library
+class BrowsedSessions(Struct):
+    """The saved sessions as the browser wants them."""
 
-    row = await choose_session(chat, words)
+    chat: Chat
+
+    def rows(self) -> Sequence[SessionRow]:
+        """Return the conversations."""
+        return self.chat.library.rows(here=self.chat.here_id)[0]
+
+    def preview(self, row: SessionRow) -> Preview:
+        """Return the facts and the last exchanges of a session."""
+        try:
+            loaded = self.chat.sessions.load(row.path)
+        except SessionError as error:
+            return Preview(about=[("Damage", error.message)])
+        price = cost_of(row.spent, self.chat.conversation.options.cost)
+        return preview_of(loaded.session, loaded.damage, dollars_text(price) if price else "")
+
+    def trash(self, row: SessionRow) -> str:
+        """Move a session to the trash."""
+        return self.chat.sessions.move_to_trash(row.path)
+
+    async def edit(self, row: SessionRow) -> None:
+        """Open a session's file in the editor. Raises SessionLocked while it is open elsewhere."""
+        with contextlib.ExitStack() as stack:
+            with contextlib.suppress(OSError):  # a disk that refuses locks can be looked at
+                stack.enter_context(contextlib.closing(take_lock(row.path.parent, row.id)))
+            await open_file(row.path)
+
+
+async def _browse(chat: Chat, words: str = "") -> None:
+    """Let the user choose a session on the whole screen, filtered by `words`, and resume it."""
+    from chat_loop.browser.app import browse  # loads the editor's library
+
+    await chat.look(lambda library: library.rows(1))  # shows progress, the browser does not
+    if not chat.reader.has_editor:
+        raise UsageError("The browser needs a terminal.", "sessions lists them.")
+    async with chat.reader.release_terminal():
+        row = await browse(BrowsedSessions(chat), now=chat.sessions.now(), words=words)
     if row is not None:
         await resume(chat, f"{row.id} --quick")
 
