@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 from base64 import b64encode
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
@@ -30,7 +31,7 @@ from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import Exchange, Reply, Seal, SealReason
-from chat_loop.values import Message, ToolSpec, Usage
+from chat_loop.values import Message, Usage
 
 if TYPE_CHECKING:
     from chat_loop.agent.mcp_servers import McpServers
@@ -457,14 +458,13 @@ class Conversation:
             self.sessions, self.session, count=self.count, semantic=self.options.semantic
         )
 
-        def tool(name: str) -> Tool:
-            async def run(arguments: Mapping[str, object]) -> str:
-                text = await asyncio.to_thread(archive.call, name, arguments, self.context_refs())
-                return redact_text(text)  # it is recorded in another session's file
+        async def run(name: str, arguments: Mapping[str, object]) -> str:
+            text = await asyncio.to_thread(archive.call, name, arguments, self.context_refs())
+            return redact_text(text)  # it is recorded in another session's file
 
-            return Tool(ToolSpec(name, *archive_tools.TOOLS[name]), run)
-
-        self._archive_tools = tuple(map(tool, archive_tools.TOOLS))
+        self._archive_tools = tuple(
+            Tool(spec, partial(run, name)) for name, spec in archive_tools.TOOLS.items()
+        )
         self.offer_tools(self._server_tools)
 
     @property

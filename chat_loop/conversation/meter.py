@@ -71,7 +71,7 @@ class ContextMeter:
         size = weights[SYSTEM] + weights[MEMORY]
         if agent.provider.calls_tools:
             specs = {tool.spec.name: tool.spec for tool in agent.tools}
-            specs |= {name: ToolSpec(name, *spec) for name, spec in archive_tools.TOOLS.items()}
+            specs |= archive_tools.TOOLS
             size += self._tools_size(tuple(specs.values()))
         if block:
             session, path = self._conversation.session, self._conversation.live.path

@@ -186,12 +186,13 @@ def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
 
 def test_the_tools_as_a_model_is_told_of_them() -> None:
     assert list(TOOLS) == [READ, SEARCH]
-    for description, schema in TOOLS.values():
-        assert "\n" not in description
+    for spec in TOOLS.values():
+        schema = spec.parameters
+        assert "\n" not in spec.description
         assert json.loads(json.dumps(schema)) == schema
         assert (schema["type"], schema["additionalProperties"]) == ("object", False)
-    assert TOOLS[READ][1]["required"] == ["queries"]
-    assert TOOLS[SEARCH][1]["required"] == ["query"]
+    assert TOOLS[READ].parameters["required"] == ["queries"]
+    assert TOOLS[SEARCH].parameters["required"] == ["query"]
 
 
 def said(*pairs: tuple[str, str], depth: int = 2) -> list[Exchange]:
