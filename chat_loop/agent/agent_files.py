@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from hashlib import sha256
 from pathlib import Path
 from types import ModuleType
 from typing import Any, cast
@@ -168,8 +169,14 @@ def short_name(name: str) -> str:
     return plain_line(name, 60)
 
 
-def load_python(file: AgentFile) -> Definition:
-    """Run an approved agent file and return its agent. Raises AgentError, KeyboardInterrupt."""
+def load(file: AgentFile) -> Definition:
+    """Return the agent of an approved file. Raises AgentError, ConfigError, KeyboardInterrupt."""
+    definition = _run_python(file) if file.kind == "python" else file.definition()
+    return replace(definition, digest=sha256(file.source).hexdigest())
+
+
+def _run_python(file: AgentFile) -> Definition:
+    """Run a file and return its agent."""
     path = file.path
     module = ModuleType("agent_file")
     module.__file__ = str(path)

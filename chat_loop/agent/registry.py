@@ -8,15 +8,13 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import msgspec
 from msgspec import Struct
-from msgspec.structs import replace
 
 from chat_loop.agent import agent_files
-from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile, Definition
+from chat_loop.agent.agent_files import KINDS, MAX_BYTES, AgentFile
 from chat_loop.config import Paths, read_yaml
 from chat_loop.errors import AgentError, ConfigError
 from chat_loop.sessions.files import read_part, write_private
@@ -30,10 +28,6 @@ class Question(Struct, frozen=True, kw_only=True):
     file: AgentFile
     permissions: tuple[str, ...]
     lines: tuple[str, ...] = ()
-
-
-Consent = Callable[[Question], bool]
-"""Asks the user about an agent: True approves it, False allows it once; no is an exception."""
 
 
 class NamedAgent(Struct, frozen=True):
@@ -57,16 +51,6 @@ class AgentRegistry:
         if re.match(r"[.~]|.*[/\\]", reference) or reference.endswith((*KINDS,)):
             return agent_files.read_file(Path(reference))
         return agent_files.read_file(self._named(reference).path)
-
-    def open(self, reference: str, consent: Consent) -> Definition:
-        """Return an agent by name or path, with consent. Raises AgentError and ConfigError."""
-        file = self.read(reference)
-        if file.kind == "python" or self.folder not in file.path.parents:
-            question = self.question(file)
-            if question is not None and consent(question):
-                self.approve(file)
-        load = agent_files.load_python if file.kind == "python" else AgentFile.definition
-        return replace(load(file), digest=hashlib.sha256(file.source).hexdigest())
 
     def all(self) -> list[NamedAgent]:
         """Return all named agents, sorted; aliases come before files. Raises AgentError."""
@@ -129,7 +113,11 @@ class AgentRegistry:
         return self._approvals / hashlib.sha256(os.fsencode(path)).hexdigest()[:32]
 
     def question(self, file: AgentFile) -> Question | None:
-        """Return the question to ask first; None without permissions, or when it is approved."""
+        """Return the question to ask first; None without permissions, for a file without code in
+        the user's folder, and for an approved one.
+        """
+        if file.kind != "python" and self.folder in file.path.parents:
+            return None
         permissions, lines = file.permissions(), tuple[str, ...]()
         with contextlib.suppress(OSError):  # there is no approval
             approved, _ = read_part(self.approval_of(file.path), MAX_BYTES)

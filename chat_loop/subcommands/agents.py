@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import argparse
 import sys
+from functools import partial
 from pathlib import Path
 
-from chat_loop.agent.agent_files import Definition
+from chat_loop.agent.agent_files import Definition, load
 from chat_loop.agent.registry import AgentRegistry, Question
 from chat_loop.commands.tools import NO_AGENTS, agent_lines, agent_rows
 from chat_loop.config import Config, Paths
@@ -60,25 +61,24 @@ def open_with_consent(
     """Return the agent with this name or path once the user approved it; a `trusted` one runs this
     time without approval. Raises AgentError, ConfigError, and KeyboardInterrupt when stopped.
     """
-
-    def consent(question: Question) -> bool:
-        path = question.file.path
-        if trusted:
-            return False
-        if not can_ask:
-            state = "has changed since you approved it" if question.lines else "is not approved"
-            hint = f"chat-loop agents approve {path}; --trust-agent runs it this once."
-            raise AgentError(f"The agent {path} {state}.", f"Look at it, then: {hint}")
-        if instant is None:
-            _ask(question)
-        else:
-            instant.lend(lambda: _ask(question), signals=True)
-        return True
-
+    registry = AgentRegistry(paths)
     if instant is not None:
         instant.terminal.silence(signals=True)  # the user may stop what an agent's file does
     try:
-        definition = AgentRegistry(paths).open(reference, consent)
+        file = registry.read(reference)
+        question = None if trusted else registry.question(file)
+        if question is not None:
+            if not can_ask:
+                state = "has changed since you approved it" if question.lines else "is not approved"
+                hint = f"chat-loop agents approve {file.path}; --trust-agent runs it this once."
+                raise AgentError(f"The agent {file.path} {state}.", f"Look at it, then: {hint}")
+            ask = partial(_ask, question)
+            if instant is None:
+                ask()
+            else:
+                instant.lend(ask, signals=True)
+            registry.approve(file)
+        definition = load(file)
     except KeyboardInterrupt:
         if instant is not None:
             instant.erase()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import stat
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -31,7 +32,7 @@ def agent(folder: Path, text: str) -> Path:
 
 
 def load(path: Path) -> Definition:
-    return agent_files.load_python(read_file(path))
+    return agent_files.load(read_file(path))
 
 
 def complaint(path: Path) -> str:
@@ -61,6 +62,7 @@ agent = Agent(system_prompt=" Hi. ", model="m:n", description="Adds", tools=[add
     assert found == Definition(
         name="sally",
         path=str(path),
+        digest=sha256(path.read_bytes()).hexdigest(),
         description="Adds",
         model="m:n",
         system_prompt="Hi.",
@@ -91,7 +93,7 @@ def test_what_was_read_is_what_runs_and_nothing_beside_it(tmp_path: Path) -> Non
     file = read_file(path)
     (tmp_path / "pieces_of_it.py").write_text("raise SystemExit('it was not approved')")
     path.write_text("raise SystemExit('not what was approved')")
-    foreign = agent_files.load_python(file).foreign
+    foreign = agent_files.load(file).foreign
     with pytest.raises(ModuleNotFoundError):
         foreign("")
     assert list(tmp_path.rglob("__pycache__")) == []

@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 
 from benchmarks.support.loopback import Loopback, Reply
-from chat_loop.agent.agent_files import read_file
+from chat_loop.agent.agent_files import load
 from chat_loop.agent.registry import AgentRegistry, Question
 from chat_loop.config import Paths
 from chat_loop.values import ToolCall
@@ -35,16 +35,10 @@ def test_a_plain_prompt(tmp_path: Path) -> None:
 
 
 def test_python_tools_know_the_calendar(tmp_path: Path) -> None:
-    asked: list[Question] = []
-
-    def consent(question: Question) -> bool:
-        asked.append(question)
-        return False
-
     registry = AgentRegistry(Paths(tmp_path / "config.yaml", tmp_path))
-    definition = registry.open(str(EXAMPLES / "tools"), consent)
-    file = read_file(EXAMPLES / "tools")
-    assert asked == [Question(file=file, permissions=("to run",))]
+    file = registry.read(str(EXAMPLES / "tools"))
+    assert registry.question(file) == Question(file=file, permissions=("to run",))
+    definition = load(file)
     assert definition.name == "Planner"
     days_between, working_days = definition.functions
     assert days_between(date(2026, 11, 22), date(2026, 12, 24)) == 32
