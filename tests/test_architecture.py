@@ -55,7 +55,6 @@ DOORS = {
     "markdown_it": {
         *("export/markup.py", "display/markdown/inline.py", "display/markdown/blocks.py"),
     },
-    "filelock": {"providers/models/install.py"},
     "platformdirs": {"config.py"},
     "wcwidth": {"display/text.py", "input/keys.py"},
     "termios": {"input/start.py"},
@@ -258,7 +257,7 @@ import sys
 import chat_loop.cli, chat_loop.interactive, chat_loop.input.composer, chat_loop.agent.builtin
 import chat_loop.providers.anthropic, chat_loop.providers.openai, chat_loop.providers.scripted
 heavy = {
-    'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'filelock', 'genai_prices',
+    'anthropic', 'openai', 'httpx2', 'tiktoken', 'rich', 'xllamacpp', 'yaml', 'genai_prices',
     'sqlite3', 'markdown_it', 'pygments', 'numpy', 'onnxruntime', 'boto3', 'botocore', 'mcp', 'anyio',
     'pydantic', 'docstring_parser',
 }

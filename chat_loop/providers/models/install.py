@@ -13,18 +13,17 @@ import shutil
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import IO
 from urllib.parse import unquote
 
 import httpx2
-from filelock import FileLock, Timeout
 from msgspec import Struct
 
-from chat_loop.errors import ModelError, os_reason
+from chat_loop.errors import ModelError, SessionLocked, os_reason
 from chat_loop.providers.models.store import EmbeddedModel, Part, is_installed, path_of
-from chat_loop.sessions.files import Files
+from chat_loop.sessions.files import Files, take_lock
 
 DEFAULT_INDEX = "https://pypi.org/simple"
 MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
@@ -54,7 +53,7 @@ def install(
     partial = target.with_name(f"{target.name}.partial")
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with FileLock(directory / f".{model.name}.lock", timeout=0, mode=0o600):
+        with closing(take_lock(directory, model.name)):
             if is_installed(directory, model):
                 return target
             with partial.open("a+b") as file:
@@ -72,7 +71,7 @@ def install(
                 partial.replace(target)
                 Files().sync_directory(directory)
             return target
-    except Timeout as error:
+    except SessionLocked as error:
         raise ModelError(
             f"{model.title} is being installed by another process.", "Wait until it is done."
         ) from error

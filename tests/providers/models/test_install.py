@@ -5,15 +5,16 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
-from filelock import FileLock
 from msgspec.structs import replace
 
 from chat_loop.errors import ModelError
 from chat_loop.providers.models.install import install
 from chat_loop.providers.models.store import EmbeddedModel, Part
+from chat_loop.sessions.files import take_lock
 from tests.support.model_server import (
     CONTENT,
     PIECE,
@@ -243,7 +244,7 @@ def test_a_source_that_always_cuts_is_given_up(shop: ModelServer, tmp_path: Path
 
 def test_two_installations_at_a_time_are_refused(shop: ModelServer, tmp_path: Path) -> None:
     with (
-        FileLock(tmp_path / ".fake.lock"),
+        closing(take_lock(tmp_path, "fake")),
         pytest.raises(ModelError, match="installed by another process"),
     ):
         put(fake_model(shop.direct()), tmp_path, shop)
