@@ -5,8 +5,10 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import os
+import re
 import stat
 import threading
+import unicodedata
 from collections.abc import Callable, Sequence
 from difflib import unified_diff
 from fnmatch import fnmatchcase
@@ -34,10 +36,14 @@ MAX_VISITED = 50_000
 MAX_MATCHES = 200
 MAX_LINE = 300
 MAX_COMPARED = 2_000  # lines of a file; a diff of longer ones takes too long to be minimal
+_SENSITIVE_FOLDERS = frozenset((".git", ".github", ".ssh", ".vscode", ".idea", ".config"))
 _SENSITIVE_FILES = """
-memory.md agents.md claude.md gemini.md makefile gnumakefile justfile dockerfile package.json
-setup.py conftest.py sitecustomize.py usercustomize.py
-"""  # files that programs run, or give to a model, by themselves; in lower case
+memory.md agents.md agents.override.md claude.md claude.local.md gemini.md qwen.md skill.md
+makefile gnumakefile justfile dockerfile package.json eslint.config.js eslint.config.mjs
+setup.py conftest.py sitecustomize.py usercustomize.py lefthook.yml mise.toml jenkinsfile
+azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml cloudbuild.yaml buildspec.yml
+"""
+"""Names, in lower case, that programs run, or give to a model, by themselves."""
 SPECS = {
     spec.name: spec
     for spec in msgspec.json.decode(
@@ -87,8 +93,13 @@ def _command_tool(root: Path, seconds: float) -> Tool:
         return await shell.run_command(arguments["command"], root, environment, limit)
 
     def question(arguments: Arguments) -> str:
-        first, *rest = arguments["command"].replace("\r", "␍").split("\n")
-        return "\n".join([f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)])
+        command = arguments["command"]
+        first, *rest = command.replace("\r", "␍").split("\n")
+        lines = [f"In {root}:", f"  $ {first}", *(f"  > {line}" for line in rest)]
+        words = re.sub(r"['\"\\]", "", command).replace(".venv/", "")  # a usual way to programs
+        if any(map(is_sensitive, re.split(r"[\s;|&<>()$`={},:]+", words))):
+            lines.insert(0, f"{tools.COMMAND_PREFIX}:")
+        return "\n".join(lines)
 
     longest = shell.MAX_SECONDS + 2 * shell.TERM_SECONDS
     return Tool(SPECS["run_command"], run, question, seconds=longest)
@@ -228,7 +239,9 @@ class Workspace:
         return Place(real, real.relative_to(self.root).as_posix())
 
     def _protects(self, path: Path) -> bool:
-        return any(path.is_relative_to(own) for own in self._protected)
+        # a file system may fold case
+        folded = Path(str(path).casefold())
+        return any(folded.is_relative_to(str(own).casefold()) for own in self._protected)
 
     def prepare(self, name: str, arguments: Arguments) -> PreparedCall:
         """Return the question about a call, and the action. Raises ChatLoopError."""
@@ -240,10 +253,9 @@ class Workspace:
         changes: list[FileChange] = []
         if name in FILE_CHANGES:
             diff, act = self._prepare_change(name, place, others, changes)
-            parts = Path(place.display_path.lower()).parts or (".",)
-            hidden, sensitive = any(part[0] == "." for part in parts), _SENSITIVE_FILES.split()
-            steers = hidden or parts[-1].endswith(".pth") or parts[-1] in sensitive
-            question = f"{tools.SENSITIVE_PREFIX}:\n{diff}" if steers else diff
+            inside = not _SENSITIVE_FOLDERS.isdisjoint(self.root.parts)
+            asks_again = inside or is_sensitive(place.display_path)
+            question = f"{tools.SENSITIVE_PREFIX}:\n{diff}" if asks_again else diff
         if place.outside:
             question = f"{tools.OUTSIDE_PREFIX} {self.root}:\n{diff or f'read {place.path}'}"
 
@@ -385,6 +397,20 @@ def diff_lines(source: str, target: str, old: str, new: str) -> list[str]:
     place = f"@@ -{start + 1},{len(before)} +{start + 1},{len(after)} @@"
     removed, added = (f"-{line}" for line in before), (f"+{line}" for line in after)
     return [f"--- {source}", f"+++ {target}", place, *removed, *added]
+
+
+def is_sensitive(path: str) -> bool:
+    """Return True for a path of a file that can run code or steer later sessions: a hidden one, or
+    one of certain names, by which file systems that fold case or ignore characters find it, too.
+    """
+    path = "".join(filter(str.isprintable, unicodedata.normalize("NFKC", path).casefold()))
+    parts = [part.rstrip(". ") for part in re.split(r"[/\\]", path)]
+    hidden = any(part.startswith(".") for part in parts)
+    return (
+        hidden
+        or parts[-1] in _SENSITIVE_FILES.split()
+        or parts[-1].endswith((".pth", ".code-workspace"))
+    )
 
 
 def _lines(text: str) -> list[str]:

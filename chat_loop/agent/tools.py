@@ -20,7 +20,9 @@ MAX_RESULT = 50_000  # characters of a result for the model
 MIN_RESULT = 1_000  # characters that it always gets
 OUTSIDE_PREFIX = "Outside of the working directory"
 SENSITIVE_PREFIX = "This file can run code or steer later sessions"
-"""The beginnings of questions about such files; “always” then covers only the same call."""
+COMMAND_PREFIX = "The command names a file that can run code or steer later sessions"
+ASKED_AGAIN = (OUTSIDE_PREFIX, SENSITIVE_PREFIX, COMMAND_PREFIX)
+"""The beginnings of questions of which “always” covers only the same call, and “project” none."""
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
 )

@@ -16,7 +16,7 @@ from chat_loop.agent import shell
 from chat_loop.agent.agent_files import read_file
 from chat_loop.agent.approval import Approval, ProjectApprovals
 from chat_loop.agent.registry import AgentRegistry
-from chat_loop.agent.tools import MAX_RESULT, OUTSIDE_PREFIX, SENSITIVE_PREFIX, Tool, cut
+from chat_loop.agent.tools import ASKED_AGAIN, MAX_RESULT, Tool, cut
 from chat_loop.commands.registry import NextQuery, pick, registry, usage_error
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, UsageError
@@ -246,7 +246,8 @@ class ToolApproval:
     """Ask on the terminal whether a tool may do what it would do.
 
     “Always” covers all calls of the tool; for `run_command`, outside files and files that can run
-    code, only the same call. So does “project”, which is not offered for such files.
+    code, only the same call. So does “project”, which is not offered for such files, nor for a
+    command that names one.
     """
 
     def __init__(self, display: DisplayManager, reader: Reader, kept: ProjectApprovals) -> None:
@@ -255,7 +256,7 @@ class ToolApproval:
 
     async def approve(self, tool: Tool, text: str) -> bool:
         """Return True when the call was allowed before, or is now. Raises ChatLoopError."""
-        name, asks_again = tool.spec.name, text.startswith((OUTSIDE_PREFIX, SENSITIVE_PREFIX))
+        name, asks_again = tool.spec.name, text.startswith(ASKED_AGAIN)
         call = text if asks_again or name == "run_command" else ""
         if (name, call) in self._always:
             return True

@@ -9,13 +9,14 @@ from pathlib import Path
 import pytest
 
 from chat_loop.agent.approval import ProjectApprovals
-from chat_loop.agent.tools import Approve, Tool, Toolbox
+from chat_loop.agent.tools import COMMAND_PREFIX, Approve, Tool, Toolbox
 from chat_loop.errors import ChatLoopError
 from chat_loop.values import ToolCall, ToolSpec
 from tests.support.approvals import User, tool_named
 
 OUT = "Outside of the working directory /home/bob:\nread /etc/passwd"
 POWERFUL = "This file can run code or steer later sessions:\nChange .envrc:"
+NAMING = f"{COMMAND_PREFIX}:\nIn /tmp:\n  $ cat .envrc"
 
 
 @pytest.mark.parametrize(
@@ -67,13 +68,18 @@ def test_always_is_for_all_calls_of_a_tool() -> None:
 
 @pytest.mark.parametrize(
     ("name", "text"),
-    [("run_command", "In /tmp:\n  $ ls"), ("edit_file", OUT), ("edit_file", POWERFUL)],
+    [
+        ("run_command", "In /tmp:\n  $ ls"),
+        ("run_command", NAMING),
+        ("edit_file", OUT),
+        ("edit_file", POWERFUL),
+    ],
 )
 def test_always_is_for_the_same_call_of_what_can_do_harm(name: str, text: str) -> None:
     user = User("a", "n", "n")
     assert [user.approve(name, text), user.approve(name, text)] == [True, True]
     assert [user.approve(name, f"{text} -a"), user.approve("other", text)] == [False, False]
-    project = " / [p]roject" if name == "run_command" else ""
+    project = " / [p]roject" if text.startswith("In ") else ""
     assert f"Run? [y]es / [n]o / [a]lways this session{project} (this exact call) " in user.seen
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from chat_loop.agent.builtin import builtin_tools
 from chat_loop.agent.shell import MAX_BYTES, clean_environment
-from chat_loop.agent.tools import Tool
+from chat_loop.agent.tools import COMMAND_PREFIX, Tool
 from chat_loop.errors import ChatLoopError
 from tests.support.screens import Screen, Script
 from tests.support.scripted_chat import SUMMARY
@@ -22,6 +22,26 @@ from tests.support.scripted_chat import SUMMARY
 def tool(tmp_path: Path) -> Tool:
     [made] = builtin_tools(["run_command"], tmp_path, seconds=20)
     return made
+
+
+@pytest.mark.parametrize(
+    ("command", "names_one"),
+    [
+        ("cat .envrc", True), ("echo x >>~/.bashrc", True), ("echo x > .g'i't/config", True),
+        ("cp a $HOME/.ssh/authorized_keys", True), ('x="${HOME}/.profile";cat $x', True), ("dd of=.git/config", True),
+        ("cat <<E >src/AGENTS.md\nx\nE", True), ("tee Jenkinsfile <a", True), ("echo 'MEM'ORY.MD", True),
+        ("ls -la . ..", False), (".venv/bin/pytest -q --cov=.", False), ("make test", False),
+        ("cd ../x && grep -rn foo .", False), ("git -C ../x status", False), ("find . -name '*.py'", False),
+    ],
+)  # fmt: skip
+def test_a_command_that_names_a_file_that_runs_code_is_said(
+    tool: Tool, command: str, names_one: bool
+) -> None:
+    assert tool.preview is not None
+    question = tool.preview({"command": command})
+    assert isinstance(question, str)
+    assert question.startswith(COMMAND_PREFIX) == names_one
+    assert command.partition("\n")[0] in question
 
 
 def run(tool: Tool, command: str, **given: object) -> str:

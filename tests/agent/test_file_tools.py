@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from chat_loop.agent import builtin
 from chat_loop.agent.builtin import SPECS, Workspace, builtin_tools
-from chat_loop.agent.tools import Tool, Toolbox
+from chat_loop.agent.tools import SENSITIVE_PREFIX, Tool, Toolbox
 from chat_loop.errors import ConfigError
 from chat_loop.values import ALLOWED, ToolCall
 from tests.support.approvals import User
@@ -394,14 +394,19 @@ def test_outside_of_the_working_directory_is_asked_about(bench: Bench, tmp_path:
     "path",
     [
         ".git/config", ".git/hooks/pre-commit", "MEMORY.md", "memory.md", "docs/AGENTS.md", "CLAUDE.md", ".envrc",
-        ".vscode/tasks.json", ".github/workflows/x.yml", "Makefile", "package.json", "src/conftest.py", "x.pth",
-        "hooks/config",
+        ".vscode/tasks.json", ".idea/runConfigurations/x.xml", ".ssh/config", ".bashrc", "src/.zshrc",
+        ".github/workflows/x.yml", ".gitlab-ci.yml", "Jenkinsfile", "Makefile", "package.json", "src/conftest.py",
+        "x.pth", "a.code-workspace", "CLAUDE.local.md",
+        "hooks/config", "hooks2/config", "src/../.git/config", "src/deep/../../.envrc", ".GIT/config", "agents.MD",
+        "AGENTſ.md", "MEMORY.md.", "MEM\u200cORY.md", "\u200c.envrc", f"/proc/{os.getpid()}/cwd/MEMORY.md",
     ],
 )  # fmt: skip
 def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
-    bench: Bench, path: str
+    bench: Bench, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.chdir(bench.root)
     (bench.root / "hooks").symlink_to(".git")
+    (bench.root / "hooks2").symlink_to("hooks")
     user = User("always", "no")
 
     async def calls() -> list[bool]:
@@ -415,6 +420,22 @@ def test_always_does_not_cover_files_that_run_code_or_steer_later_sessions(
     assert asyncio.run(calls()) == [False, False, True]
     asked = [text.partition("session ")[2] for text in user.seen if text.startswith("Run? ")]
     assert asked == ["/ [p]roject (write_file) ", "(this exact call) "]
+
+
+@pytest.mark.parametrize("folder", [".git/hooks", ".github/workflows", ".ssh"])
+def test_in_such_a_folder_every_file_is_one(tmp_path: Path, folder: str) -> None:
+    root = tmp_path / folder
+    root.mkdir(parents=True)
+    bench = Bench(root)
+    bench.use("write_file", path="plain", text="x")
+    assert bench.asked[0].startswith(SENSITIVE_PREFIX)
+
+
+def test_a_hard_link_to_such_a_file_gets_a_text_of_its_own(bench: Bench) -> None:
+    (bench.root / "notes.txt").hardlink_to(bench.root / ".git" / "config")
+    bench.use("edit_file", path="notes.txt", old="secret", new="fsmonitor")
+    assert (bench.root / "notes.txt").read_text() == "fsmonitor"
+    assert (bench.root / ".git" / "config").read_text() == "secret"
 
 
 def test_calls_on_one_file_outside_that_come_together_each_run_once_allowed(
@@ -463,7 +484,14 @@ def test_the_program_s_own_files_are_not_touched(tmp_path: Path) -> None:
     (tmp_path / "config.yaml").write_text("key: what")
     (tmp_path / "way").symlink_to(sessions)
     bench = Bench(tmp_path, sessions, tmp_path / "config.yaml")
-    for path in ("sessions/one.md", "config.yaml", "way/one.md", str(sessions / "one.md")):
+    ways = (
+        "sessions/one.md",
+        "config.yaml",
+        "way/one.md",
+        "Sessions/One.md",
+        str(sessions / "one.md"),
+    )
+    for path in ways:  # some file systems fold case
         refused = f"!{path} belongs to chat-loop itself; tools cannot use it."
         assert bench.use("read_file", path=path) == refused
         assert bench.use("write_file", path=path, text="x") == refused
