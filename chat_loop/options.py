@@ -270,7 +270,7 @@ def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     _flag(made, "--one", "only this session, without those before it")
     _flag(made, "--secrets", "keep keys and passwords")
 
-    made = add("import", "import exports, or a folder of basic-agent-chat-loop")
+    made = add("import", "import exports, also those of Claude, ChatGPT, codex and llm")
     _value(made, "files", "FILE|FOLDER", "what to read; - is standard input", nargs="+")
 
     made = add("trash", "move sessions to the trash; without any, list it", "trash 4 5")

@@ -58,7 +58,7 @@ DOORS = {
     "platformdirs": {"config.py"},
     "wcwidth": {"display/text.py", "input/keys.py"},
     "termios": {"input/start.py"},
-    "sqlite3": {"library/index.py"},
+    "sqlite3": {"library/index.py", "export/histories.py"},
     "numpy": {"library/vectors.py"},
     "onnxruntime": {"library/vectors.py"},
     "tokenizers": {"library/vectors.py"},

@@ -114,7 +114,7 @@ async def export(chat: Chat, argument: str) -> None:
 
 @registry.command("import FILE|FOLDER", "Sessions")
 async def import_(chat: Chat, argument: str) -> None:
-    """Import an export, or a folder of basic-agent-chat-loop; existing sessions are kept."""
+    """Import exports, also of Claude, ChatGPT, codex and llm; existing sessions are kept."""
     if not argument:
         raise usage_error("import")
     path = importing.file_path(argument.strip("\"'"))

@@ -1,7 +1,8 @@
 """Import sessions from documents that somebody else may have made.
 
-They are our JSON, our markdown, and transcripts of basic-agent-chat-loop. A session is taken only
-when a transcript can hold all of it. Nothing that is there is changed.
+They are our JSON, our markdown, transcripts of basic-agent-chat-loop, and what other chat programs
+export or keep. A session is taken only when a transcript can hold all of it. Nothing that is there
+is changed.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from chat_loop.sessions.records import ID_PATTERN, Attachment, Restoration, Sess
 from chat_loop.sessions.writer import render
 from chat_loop.values import size_text
 
+_HISTORIES = ("rollout-*.jsonl", "conversations*.json", "logs.db")  # other programs' files
 MAX_BYTES = 256 << 20  # the bytes of a document; a larger one is refused
 _MAX_COMPLAINTS = 50  # complaints about one document that are shown one by one
 
@@ -55,16 +57,21 @@ class Importer:
         self.sessions: list[Session] = []
         self.complaints: list[str] = []
         self._images: dict[str, bytes] = {}  # those that came along, by `Attachment.file`
+        self._once: set[str] = set()  # ids of sessions that are not stored beside an older copy
 
     def add_path(self, path: Path) -> None:
-        """Read a file, or every `*.md` in a folder; what cannot be read is a complaint."""
+        """Read a file, or the transcripts and histories in a folder; what cannot be read is a
+        complaint.
+        """
         before, is_folder = len(self.sessions), os.path.isdir(path)  # noqa: PTH112
         files = sorted(path.glob("*.md")) if is_folder else [Path(os.path.realpath(path))]
+        if is_folder:
+            files += sorted(file for name in _HISTORIES for file in path.rglob(name))
         if not files:
-            self._complain(path.name, ["The folder has no .md files."])
+            self._complain(path.name, ["The folder has no transcripts."])
         for file in files:
             try:
-                self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name)
+                self.add_document(read_part(file, MAX_BYTES + 1)[0], file.name, file)
             except OSError as error:
                 self._complain(file.name, [f"It cannot be read: {os_reason(error)}."])
         store = ImageStore(path if is_folder else files[0].parent, Files())
@@ -72,11 +79,11 @@ class Importer:
             with contextlib.suppress(ImageUnavailable):
                 self._images[entry.file] = store.data(entry.file)
 
-    def add_document(self, data: bytes, name: str) -> None:
-        """Read what a document called `name` holds; no file is opened. Never raises."""
+    def add_document(self, data: bytes, name: str, path: Path | None = None) -> None:
+        """Read what a document called `name` holds. Only a database is opened by its path."""
         problems: list[str] = []
         try:
-            sessions = self._read(data.removeprefix(b"\xef\xbb\xbf"), name, problems)
+            sessions = self._read(data.removeprefix(b"\xef\xbb\xbf"), name, path, problems)
         except ImportRefused as error:
             sessions, problems = [], [str(error)]
         for session in sessions:
@@ -96,12 +103,25 @@ class Importer:
             listed.append(f"{more:,} more problems.")
         self.complaints += (f"{encode_line(name)[:100]}: {problem}" for problem in listed)
 
-    def _read(self, data: bytes, name: str, problems: list[str]) -> list[Session]:
+    def _read(
+        self, data: bytes, name: str, path: Path | None, problems: list[str]
+    ) -> list[Session]:
         """Return the sessions of a document, with valid ids. Raises ImportRefused."""
+        from chat_loop.export import histories  # loads SQLite, which the first prompt does not need
+
         start = data[:1024].lstrip()
+        if path is not None and start.startswith(b"SQLite format 3\0"):
+            return self._history(histories.read_llm(path, problems), name)
         if len(data) > MAX_BYTES:
             raise ImportRefused(f"It is larger than {size_text(MAX_BYTES)} and is not read.")
-        if start.startswith((b"{", b"[")):
+        if start.startswith(b"PK\x03\x04"):
+            return self._history(histories.read_zip(data, MAX_BYTES, problems), name)
+        if start.startswith(b"{") and b'"session_meta"' in data.partition(b"\n")[0]:
+            return self._history(histories.read_codex(data, problems), name)
+        is_export = b'"chat_messages"' in data or b'"current_node"' in data
+        if start.startswith(b"[") or (is_export and b'"format"' not in start):
+            return self._history(histories.read_export(data, problems), name)
+        if start.startswith(b"{"):
             sessions, images = documents.read_json(data, problems)
             self._images |= images
         elif start.startswith(marker.PREFIX) or b"\n" + marker.PREFIX in data:
@@ -109,17 +129,23 @@ class Importer:
         else:
             session, damage = legacy.read(data, Path(f"{as_id(name) or 'session'}.md"))
             if session is None:
-                raise ImportRefused("It is neither a JSON or markdown export nor a transcript.")
+                raise ImportRefused("It is neither an export nor a transcript.")
             problems += damage
             sessions = [session]
         return [with_valid_ids(session, name) for session in sessions]
 
+    def _history(self, sessions: Sequence[Session], name: str) -> list[Session]:
+        """Return the sessions of another program, with valid ids."""
+        valid = [with_valid_ids(session, name) for session in sessions]
+        self._once.update(session.header.id for session in valid)
+        return valid
+
     def store(self, manager: SessionManager) -> list[StoredImport]:
         """Write the sessions, parents first, and their images; return what became of each.
 
-        A session that is there with the same content is not written again. An id that another
-        session has gets a number, and links follow. A file's time is that of the last event. Raises
-        SaveError; what was written until then stays.
+        A session that is there with the same content, or that came from another program before, is
+        not written again. An id that another session has gets a number, and links follow. A file's
+        time is that of the last event. Raises SaveError; what was written until then stays.
         """
         now = manager.now().timestamp()
         stored: list[StoredImport] = []
@@ -132,6 +158,9 @@ class Importer:
             original_id = identity = session.header.id
             changed = max(0.0, min(now, _last_used(session, now)))
             try:
+                if identity in self._once and manager.session_file(identity).exists():
+                    stored.append(StoredImport(original_id, identity, is_new=False))
+                    continue
                 while (is_new := manager.insert(session, changed)) is None:
                     identity = next(free_ids.setdefault(original_id, records.free_ids(original_id)))
                     session = replace(session, header=replace(session.header, id=identity))

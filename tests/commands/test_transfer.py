@@ -118,9 +118,9 @@ def test_another_session_its_chain_and_a_page(tmp_path: Path) -> None:
         ("/import a\0b", "✗ That is not a file name."),
         (
             "/import taken.md",
-            "⚠️  taken.md: It is neither a JSON or markdown export nor a transcript.",
+            "⚠️  taken.md: It is neither an export nor a transcript.",
         ),
-        ("/import .", "⚠️  taken.md: It is neither a JSON or markdown export nor a transcript."),
+        ("/import .", "⚠️  taken.md: It is neither an export nor a transcript."),
     ],
 )
 def test_what_cannot_be_done_is_said_and_changes_nothing(
@@ -201,10 +201,7 @@ def test_complaints_are_shown(tmp_path: Path) -> None:
     found = screen(tmp_path, '/import "old"', "/import old")
     lines = shown(found, '/import "old"')
     assert len(lines) == 9
-    assert (
-        lines[0]
-        == "⚠️  note0⟦U+001B⟧[2J.md: It is neither a JSON or markdown export nor a transcript."
-    )
+    assert lines[0] == "⚠️  note0⟦U+001B⟧[2J.md: It is neither an export nor a transcript."
     assert lines[8:] == ["Imported 1 session."]
     assert shown(found, "/import old")[-1].startswith("Imported 0 sessions; 1 there already.")
     assert "\x1b[2J" not in found.text

@@ -392,7 +392,7 @@ def test_import_of_several_things_at_once(home: Path, tmp_path: Path) -> None:
     assert len(lines) == 5
     assert result.stderr.decode() == (
         "nowhere.json: It cannot be read: no such file or directory.\n"
-        "talk.html: It is neither a JSON or markdown export nor a transcript.\n"
+        "talk.html: It is neither an export nor a transcript.\n"
     )
     assert load(other, SECOND.header.id).header.parent == f"{FIRST.header.id}_2"
     assert load(other, FIRST.header.id) == taken
