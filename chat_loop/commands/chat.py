@@ -54,9 +54,8 @@ class Chat(Struct, kw_only=True):
     config: Config = field(default_factory=Config)
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""
-    listed: list[str] = field(default_factory=list)  # the ids behind the numbers of the last list
-    hits: list[tuple[str, int]] = field(default_factory=list)
-    """The ids and queries behind them when that list was a search."""
+    listed: list[tuple[str, int | None]] = field(default_factory=list)
+    """The sessions behind the numbers of the last list; of a search's hits also the queries."""
     quotes: list[str] = field(default_factory=list)  # texts that go with the next message
     replacing: Exchange | None = None  # the exchange that the next entry replaces
 
@@ -88,7 +87,7 @@ class Chat(Struct, kw_only=True):
 
     def number_rows(self, rows: Iterable[SessionRow]) -> None:
         """Make the numbers that the user types next refer to these rows; the open one has none."""
-        self.listed, self.hits = [row.id for row in rows if not row.current], []
+        self.listed = [(row.id, None) for row in rows if not row.current]
 
     def path(self, reference: str) -> Path:
         """Return the file of a session, `.` for the open one; list those that fit when several do.
@@ -103,8 +102,8 @@ class Chat(Struct, kw_only=True):
         def listed() -> list[str]:
             if not self.listed:
                 ids = self.library.listed()
-                self.listed = [identity for identity in ids if identity != self.here_id]
-            return self.listed
+                self.listed = [(identity, None) for identity in ids if identity != self.here_id]
+            return [identity for identity, _ in self.listed]
 
         try:
             return find_session(self.sessions, self.library, reference, listed, self.here_id)

@@ -131,7 +131,7 @@ class CommandCompleter(Completer):
             row.id: f"{name_text(row, 50)} ({when_text(row.updated, now)})" for row in self._rows()
         }
         if chat.listed and (not typed or typed.isdigit()):
-            numbered = enumerate([*chat.listed], 1)
+            numbered = enumerate((identity for identity, _ in chat.listed), 1)
             rows = ((str(number), names.get(identity, identity)) for number, identity in numbered)
             return _with_prefix(typed, rows)
         names.pop(chat.own_id, None)

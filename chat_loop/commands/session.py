@@ -277,7 +277,7 @@ async def show_tree(chat: Chat, argument: str) -> None:
         raise SessionError(f"Session {identity} is not saved yet.")
     nodes = tree(identity, links)
     rows = chat.library.rows_of(node.id for node in nodes)
-    chat.listed, chat.hits = [node.id for node in nodes], []
+    chat.listed = [(node.id, None) for node in nodes]
     drawn = [(rows[node.id], node.stem, node.again) for node in nodes]
     listings.show_tree(chat.display, drawn, chat.own_id, chat.sessions.now())
 
@@ -417,8 +417,7 @@ async def search(chat: Chat, argument: str) -> None:
     problem = chat.semantic.problem if chat.semantic is not None else ""
     for sentence in filter(None, (trouble, problem)):
         chat.display.warn(sentence)
-    chat.hits = [(hit.row.id, hit.exchange.query.number) for hit in hits]
-    chat.listed = [identity for identity, _ in chat.hits]
+    chat.listed = [(hit.row.id, hit.exchange.query.number) for hit in hits]
     marked = [word for word in words.split() if len(word) > 1]
     shown = [(hit.row, hit.exchange.query, hit.related, excerpts_of(hit, estimate)) for hit in hits]
     listings.show_hits(chat.display, shown, marked, chat.sessions.now())
@@ -467,6 +466,6 @@ def _place(chat: Chat, argument: str) -> tuple[str, int | None]:
     """Return what names a session, and the number of a query, if one is meant."""
     if match := re.fullmatch(r"(.*\S)\s+([0-9]{1,9})", argument):
         return match[1], int(match[2])
-    if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.hits):
-        return chat.hits[int(argument) - 1]
+    if re.fullmatch(r"[0-9]{1,9}", argument) and 0 < int(argument) <= len(chat.listed):
+        return chat.listed[int(argument) - 1]
     return argument, None

@@ -79,7 +79,7 @@ def test_sessions_by_id_and_name_before_anything_was_listed(screen: Screen) -> N
 
 
 def test_sessions_by_the_numbers_of_what_was_listed(screen: Screen) -> None:
-    screen.chat.listed = [OLD.header.id, SECOND.header.id]
+    screen.chat.listed = [(OLD.header.id, None), (SECOND.header.id, None)]
     found = choices(screen, "/quote ")
     assert [(choice.text, choice.display_meta_text.partition(" (")[0]) for choice in found] == [
         ("1", "What is a monad?"),
