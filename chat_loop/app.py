@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
-import shlex
 from collections.abc import Callable, Iterable
 from functools import partial
 from importlib import import_module
@@ -206,17 +205,21 @@ class App:
         self._memory = ProjectMemory(place, show)
         return self._memory
 
-    def resume_command(self, agent: Agent) -> str:
-        """Return the command that goes on with a session under the same options."""
+    def resume_command(self, agent: Agent, model: str = "") -> list[str]:
+        """Return the words of the command that continues a session under the same options, or with
+        another `model`.
+        """
         options = self.options
         command = ["chat-loop"]
-        command += [f"--{flag}" for flag in ("plain", "local") if getattr(options, flag)]
+        command += ["--plain"] if options.plain else []
+        command += ["--local"] if options.local and not model else []
         if reference := options.agent_reference:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
+        values = {**vars(options), "model": model or options.model}
         for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):
-            if value := getattr(options, name.replace("-", "_")):
+            if value := values[name.replace("-", "_")]:
                 command += [f"--{name}", str(value)]
-        return shlex.join(command)
+        return command
 
     @property
     def chooses_first(self) -> bool:

@@ -23,7 +23,7 @@ from chat_loop.commands.chat import Chat
 from chat_loop.commands.completing import CommandCompleter
 from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
-from chat_loop.commands.tools import ToolApproval, resuming_with
+from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
 from chat_loop.conversation.compaction import MAKING
 from chat_loop.conversation.conversation import Conversation
@@ -63,11 +63,11 @@ class Interactive:
 
     def __init__(self, app: App, agent: Agent) -> None:
         config, sessions = app.config, app.sessions
-        self._app, self._first_commands = app, app.first_commands
+        self._app, self._first_agent, self._first_commands = app, agent, app.first_commands
         self._counter = TokenCounter()
         self._display = DisplayManager(
             agent=agent.name,
-            resume_command=app.resume_command(agent),
+            resume_command=self._resume_command,
             show_blocks=config.auto_compact.show_summary_markers,
             markdown=config.display.markdown,
             theme=config.display.theme,
@@ -219,15 +219,20 @@ class Interactive:
         if isinstance(event, SessionSealed):
             self._indexer.wake()
 
+    def _resume_command(self) -> str:
+        """Return the command that continues a session, with the model that was switched to."""
+        first, model = self._first_agent, self._conversation.agent.model
+        is_switched = model != first.model and not first.own_tools
+        return shlex.join(self._app.resume_command(first, model if is_switched else ""))
+
     def _summarize_behind(self, identity: str) -> None:
         """Start a process that makes the summary of a session after the exit. Raises OSError.
 
         It inherits a lock that a resume checks, so that the summary is never paid for twice.
         """
-        agent, options = self._conversation.agent, self._display.resume_command
-        if not agent.own_tools:
-            options = resuming_with(agent.model, options)
-        command = [sys.executable, "-P", "-m", "chat_loop", *shlex.split(options)[1:]]
+        agent = self._conversation.agent
+        _, *words = self._app.resume_command(agent, "" if agent.own_tools else agent.model)
+        command = [sys.executable, "-P", "-m", "chat_loop", *words]
         if agent.own_tools and "--agent" not in command:
             command += ["--agent", agent.path]
         null = subprocess.DEVNULL

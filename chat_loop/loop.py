@@ -63,7 +63,7 @@ class ChatLoop:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
                     display.prose("  Nothing was added since: no session was saved.", indent=2)
-                    display.line(f"  Resume with: {display.resume_command} --resume {parent}")
+                    display.line(f"  Resume with: {display.resume_command()} --resume {parent}")
         except asyncio.CancelledError:
             if not self._quits:
                 raise

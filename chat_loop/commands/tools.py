@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import shlex
 import signal
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -60,11 +59,7 @@ async def model(chat: Chat, argument: str) -> None:
     except BaseException:
         await provider.close()
         raise
-    had_own_model = conversation.agent.own_tools
     await conversation.switch(provider)
-    if not had_own_model:
-        command = display.resume_command
-        display.resume_command = resuming_with(conversation.agent.model, command)
     if chat.memory is not None and chat.memory.fit(provider.window.tokens):
         conversation.remember()
     budget = conversation.budget
@@ -84,15 +79,6 @@ async def _list_models(chat: Chat, now: str) -> None:
         width = min(max(map(len, others)), 60)
     for name, note in others.items():
         chat.display.line(f"  {one_line(name, 100):<{width}}  {note}".rstrip())
-
-
-def resuming_with(model: str, command: str) -> str:
-    """Return the command that resumes a session with another model."""
-    words = [word for word in shlex.split(command) if word != "--local"]
-    if "--model" not in words:
-        return shlex.join([*words, "--model", model])
-    words[words.index("--model") + 1] = model
-    return shlex.join(words)
 
 
 @registry.command("tools [revoke N]", "Model and tools")

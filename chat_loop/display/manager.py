@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any, TextIO, cast
@@ -41,7 +41,7 @@ MAX_VALUE = 60
 class DisplayManager:
     """Writes to `out`; pipes and `plain` terminals get plain text.
 
-    `resume_command` is what the exit lines name. `show_blocks`: a compaction shows the summary
+    `resume_command()` is what the exit lines name. `show_blocks`: a compaction shows the summary
     block. `markdown`: replies are rendered in the colors of `theme`; `wraps`: between words.
     """
 
@@ -50,7 +50,7 @@ class DisplayManager:
         out: TextIO | None = None,
         *,
         agent: str = "",
-        resume_command: str = "chat-loop",
+        resume_command: Callable[[], str] = lambda: "chat-loop",
         show_blocks: bool = False,
         markdown: bool = True,
         theme: str = "auto",
@@ -386,7 +386,7 @@ class DisplayManager:
             if event.restoration_tokens.total:
                 self.prose(f"  Restoration: {tokens_text(event.restoration_tokens)}", indent=4)
                 self.line(f"  Combined Total: {total:,}")
-            self.line(f"  Resume with: {self.resume_command} --resume {event.id}")
+            self.line(f"  Resume with: {self.resume_command()} --resume {event.id}")
         elif not event.saved:
             self.line("NOT saved.", "bold red")
         elif event.reason != "automatic":

@@ -89,7 +89,7 @@ def crossing() -> Iterator[Crossed]:
 
 def chat_over(directory: Path, server: Loopback, line: str) -> ChatLoop:
     out, clock = io.StringIO(), Clock()
-    display = DisplayManager(out, agent="Sally", resume_command="chat-loop")
+    display = DisplayManager(out, agent="Sally", resume_command=lambda: "chat-loop")
     conversation = Conversation(
         Agent(
             name="Sally",

@@ -8,13 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from chat_loop.commands.tools import resuming_with
+from benchmarks.support.loopback import Loopback
+from chat_loop.agent.agent import Agent
+from chat_loop.app import App
+from chat_loop.config import Config, Paths
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed
 from chat_loop.memory import MemoryLocation, ProjectMemory
+from chat_loop.options import parse
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.records import ModelChange
 from chat_loop.values import Usage, Window
+from tests.support.headless import run
 from tests.support.screens import Screen
 from tests.support.scripted_chat import Model, Says, said
 
@@ -43,10 +48,6 @@ def test_another_model_answers_with_all_that_was_said(tmp_path: Path) -> None:
     assert (other.warmed, other.closed, screen.talk.model.closed) == (1, 0, 1)
     assert "Switched to scripted:small; context ~0% of 8K.\n" in screen.text
     assert "You: /model\nUsing scripted:small.\n" in screen.text
-    assert (
-        f"Resume with: chat-loop --model scripted:small --resume {sessions(tmp_path)[0]}"
-        in screen.text
-    )
     assert "Cost of the session: $0.7500\n" in screen.text
     assert (
         "Model            In  Out  Cached     Cost\n"
@@ -131,18 +132,27 @@ def test_the_list_of_others(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("command", "after"),
+    ("options", "after"),
     [
-        ("chat-loop", "chat-loop --model local:a"),
-        (
-            "chat-loop --model x:y --config 'my file'",
-            "chat-loop --model local:a --config 'my file'",
-        ),
-        ("chat-loop --local --tools read_file", "chat-loop --tools read_file --model local:a"),
+        ("", "--model local:a"),
+        ("--config my.yaml --model x:y", "--config my.yaml --model local:a"),
+        ("--local --tools read_file", "--model local:a --tools read_file"),
     ],
 )
-def test_the_line_that_goes_on_names_the_model(command: str, after: str) -> None:
-    assert resuming_with("local:a", command) == after
+def test_the_command_that_continues_has_the_model(tmp_path: Path, options: str, after: str) -> None:
+    app = App(parse(options.split()), Config(), Paths(tmp_path / "config.yaml", tmp_path), None)
+    agent = Agent(name="Sally", system_prompt="", provider=Model())
+    assert app.resume_command(agent) == ["chat-loop", *options.split()]
+    assert app.resume_command(agent, "local:a") == ["chat-loop", *after.split()]
+
+
+def test_the_exit_names_the_model_that_was_switched_to(tmp_path: Path) -> None:
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: false}\n")
+    with Loopback() as server:
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
+        lines = b"Hi\n/model openai:b\nexit\n"
+        done = run(tmp_path, "--model", "openai:a", stdin=lines, keys=keys)
+    assert b"Resume with: chat-loop --model openai:b --resume" in done.stdout
 
 
 def test_the_memory_fits_the_new_window(tmp_path: Path) -> None:

@@ -50,7 +50,7 @@ def _plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def shown(events: Sequence[Event], out: io.StringIO | None = None, agent: str = "Sally") -> str:
     out = out or io.StringIO()
-    display = DisplayManager(out, agent=agent, resume_command="chat-loop --local")
+    display = DisplayManager(out, agent=agent, resume_command=lambda: "chat-loop --local")
     for event in events:
         display.show(event)
     return out.getvalue()

@@ -197,7 +197,7 @@ class CountedChat:
     async def _run(self) -> Numbers:
         out, clock = io.StringIO(), Clock()
         clock.seconds = 3600.0 * self.hours
-        display = DisplayManager(out, agent="Sally", resume_command="chat-loop")
+        display = DisplayManager(out, agent="Sally", resume_command=lambda: "chat-loop")
         agent = Agent(
             name="Sally",
             system_prompt="You are Sally, and you are kind.",

@@ -158,7 +158,7 @@ class Screen:
             memory=project_memory.block if project_memory else str,
         )
         display = DisplayManager(
-            out, agent=agent, resume_command="chat-loop", show_blocks=show_blocks
+            out, agent=agent, resume_command=lambda: "chat-loop", show_blocks=show_blocks
         )
         reader = self.reader = Script(lines, out, answers, self.talk)
         reader.offered = [] if line_editor else None
