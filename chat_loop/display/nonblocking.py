@@ -32,7 +32,6 @@ class NonblockingTerminal(io.RawIOBase):
             raise OSError("the terminal's name belongs to another one here")
         self._changed = threading.Condition()
         self._buffer = bytearray()
-        self._frame: bytearray | None = None
         self._problem: OSError | None = None
 
     def fileno(self) -> int:
@@ -50,9 +49,8 @@ class NonblockingTerminal(io.RawIOBase):
         with self._changed:
             if self._problem is not None:
                 raise self._problem
-            waiting = self._buffer if self._frame is None else self._frame
-            if waiting or self._frame is not None:
-                waiting += data
+            if self._buffer:
+                self._buffer += data
                 return len(data)
             written = 0
             with contextlib.suppress(BlockingIOError):
@@ -61,16 +59,6 @@ class NonblockingTerminal(io.RawIOBase):
                 self._buffer += data[written:]
                 threading.Thread(target=self._write_rest, daemon=True, name="terminal").start()
         return len(data)
-
-    def begin_frame(self) -> None:
-        """Collect what is written: a terminal must not show half of it."""
-        self._frame = self._frame or bytearray()
-
-    def end_frame(self) -> None:
-        """Write what was collected, as one piece."""
-        frame, self._frame = self._frame, None
-        if frame:
-            self.write(frame)
 
     def drain(self) -> None:
         """Wait until the terminal has taken everything, or is gone."""

@@ -16,6 +16,7 @@ import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
+from typing import cast
 
 from msgspec import Struct
 from prompt_toolkit import filters
@@ -30,11 +31,10 @@ from prompt_toolkit.filters import Always, Condition, Filter, is_searching
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.input.typeahead import get_typeahead
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent, merge_key_bindings
-from prompt_toolkit.output import Output
 from prompt_toolkit.output.vt100 import Vt100_Output
 from prompt_toolkit.styles import Style
 
-from chat_loop.display.nonblocking import NonblockingTerminal, drain
+from chat_loop.display.nonblocking import drain
 from chat_loop.display.screen import Screen
 from chat_loop.display.text import cut_to, printable, wrapped
 from chat_loop.errors import ChatLoopError
@@ -61,6 +61,16 @@ TWICE_SECONDS = 1.5
 """Ctrl-C pressed again within this time quits."""
 STATUS_SECONDS = 1.0
 MULTILINE_HINT = "several lines: an empty one ends them, Ctrl-C gives up"
+
+
+class _Output(Vt100_Output):
+    """Sends all that is drawn at a time as one piece: a terminal must not show half of it."""
+
+    is_drawing = False
+
+    def flush(self) -> None:
+        if not self.is_drawing:
+            super().flush()
 
 
 class Entry(Struct):
@@ -101,8 +111,8 @@ class Composer(Reader):
             with contextlib.suppress(OSError):
                 self._terminal = Terminal(sys.stdin.fileno())
                 self._terminal.silence(signals=False)  # else keys typed before are echoed twice
-        raw = getattr(sys.stdout, "buffer", None)
-        self._frames = raw if isinstance(raw, NonblockingTerminal) else None
+        self._output = cast(_Output, _Output.from_pty(sys.stdout, term=os.environ.get("TERM")))
+        self._output.enable_cpr = False  # nobody needs the cursor's position; some never answer
         self._entries: deque[Entry | EOFError | KeyboardInterrupt] = deque()
         self._arrived = asyncio.Event()
         self._last_entry = Entry("", [])
@@ -150,7 +160,7 @@ class Composer(Reader):
                 [bindings(self._mode, self._pastes, edit=self._edit_line), self._bindings()]
             ),
             input=BurstInput(sys.stdin, takes_text=~filters.vi_navigation_mode),
-            output=_output(),
+            output=self._output,
             erase_when_done=True,
             reverse_vi_search_direction=True,
         )
@@ -178,7 +188,7 @@ class Composer(Reader):
             await asyncio.gather(self._running, return_exceptions=True)
             for timer in filter(None, (self._timer, self._menu_timer)):
                 timer.cancel()
-            self._end_frame()
+            self._output.is_drawing = False
             with contextlib.suppress(OSError):  # the terminal is gone
                 self._screen.detach()
         if self._terminal is not None:
@@ -435,8 +445,7 @@ class Composer(Reader):
         text = self._screen.take()
         if not (text or self._instant):
             return
-        if self._frames is not None:
-            self._frames.begin_frame()
+        self._output.is_drawing = True
         if self._instant is not None:
             self._instant.erase()
             self._instant = None
@@ -444,7 +453,8 @@ class Composer(Reader):
         self._app.output.write_raw(text)
 
     def _after_render(self) -> None:
-        self._end_frame()
+        self._output.is_drawing = False
+        self._output.flush()
         self._ready()
         seconds = self._screen.waiting.next_turn() if self._busy else None
         if seconds is None and self._refreshes():
@@ -455,13 +465,3 @@ class Composer(Reader):
         if self._timer is not None:
             self._timer.cancel()
         self._timer = loop.call_later(seconds, self._app.invalidate)
-
-    def _end_frame(self) -> None:
-        if self._frames is not None:
-            self._frames.end_frame()
-
-
-def _output() -> Output:
-    output = Vt100_Output.from_pty(sys.stdout, term=os.environ.get("TERM"))
-    output.enable_cpr = False  # nobody needs the cursor's position; some terminals never answer
-    return output
