@@ -127,10 +127,13 @@ class SummaryEnded(Event, frozen=True, kw_only=True):
 
 
 class SummaryPrepared(Event, frozen=True, kw_only=True):
-    """A summary was prepared in the background; the next exit or compaction needs no other."""
+    """A summary was prepared in the background. Its `use`: the next exit or compaction (empty), it
+    is the `restored` block of a resumed session, or it came too `late` for that.
+    """
 
     usage: Usage | None
     cost: float | None
+    use: str = ""
 
 
 class Compacted(Event, frozen=True, kw_only=True):

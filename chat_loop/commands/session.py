@@ -160,8 +160,9 @@ async def resume(chat: Chat, argument: str) -> None:
     planner = conversation.planner(quick=quick)
     plan = await planner.resume(loaded, last=last, whole=whole)
     exchanges = plural(len(plan.carried), "exchange") if plan.carried else ""
-    parts = filter(None, ("the summary" if plan.block else "", exchanges))
-    confirmed = not (quick or planner.model_failed)
+    block = "an extract" if planner.extracted else "the summary"
+    parts = filter(None, (block if plan.block else "", exchanges))
+    confirmed = not (quick or planner.model_failed or planner.extracted)
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
@@ -175,6 +176,9 @@ async def resume(chat: Chat, argument: str) -> None:
     elif not plan.block and plan.carried:
         newest = one_line(plan.carried[-1].query.text, 200)
         display.prose(f"  Last message: {newest}", "dim", indent=2)
+    if chat.reader.has_editor and planner.summarize_extracted():
+        text = "The model writes the summary in the background."
+        display.prose(text, "dim", symbol="📝")
 
 
 def _show_beginnings(chat: Chat, summary: Summary) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import closing
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,9 +16,10 @@ from msgspec.structs import replace
 from chat_loop.context import budget
 from chat_loop.context.budget import Draft, Outcome, Plan
 from chat_loop.context.messages import Thread
-from chat_loop.errors import SaveError, UsageError
+from chat_loop.errors import SaveError, SessionError, UsageError
 from chat_loop.events import Compacted, SummaryPrepared, Warned
 from chat_loop.sessions import records, summary_block
+from chat_loop.sessions.files import Lock
 from chat_loop.sessions.live import LiveSession
 from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import title
@@ -56,6 +58,17 @@ async def run_to_completion(work: Coroutine[Any, Any, T]) -> T:
                 continue
         task.result()
         raise
+
+
+class LateBlock(Struct, frozen=True, kw_only=True):
+    """A summary of an ended session, `parent`, and why it could not be written into its file."""
+
+    parent: str
+    summary: Summary
+    problem: SessionError | None = None
+
+
+Deliver = Callable[[Outcome], LateBlock | None]
 
 
 class ChildPlan(Struct, frozen=True, kw_only=True):
@@ -121,7 +134,7 @@ class Compaction:
         self._not_below = 0.0  # tokens below which a compaction would gain nothing
         self._task: asyncio.Task[None] | None = None
         self._prepared: Outcome | None = None
-        self._deliver_to: Callable[[Outcome], None] | None = None  # takes a summary that comes late
+        self._deliver_to: Deliver | None = None  # takes the running summary, of an ended session
         self._failures = 0  # of summaries in the background, in a row
 
     @property
@@ -146,8 +159,12 @@ class Compaction:
         """Allow summaries in the background again."""
         self._failures = 0
 
-    async def cancel(self) -> None:
-        """Cancel the summary in the background, and drop the one that is ready."""
+    async def cancel(self, *, own: bool = False) -> None:
+        """Cancel the summary in the background, and drop the one that is ready; when `own`, only
+        those of the open session.
+        """
+        if own and self._deliver_to is not None:
+            return
         self._prepared = self._deliver_to = None
         task, self._task = self._task, None
         if task is not None:
@@ -168,6 +185,16 @@ class Compaction:
             self._deliver_to = None
             self._task = asyncio.ensure_future(self._summarize(thread, end, idle=idle))
 
+    def summarize_parent(self, thread: Thread, deliver: Deliver, lock: Lock) -> None:
+        """Begin the summary of the session that this one continues; `lock` is held meanwhile."""
+
+        async def summarize() -> None:
+            with closing(lock):
+                await self._summarize(thread, len(thread.fresh), idle=True)
+
+        self._deliver_to = deliver
+        self._task = asyncio.ensure_future(summarize())
+
     async def _summarize(self, thread: Thread, end: int, *, idle: bool) -> None:
         """Have the model summarize what is not prepared yet, and show the cost if nobody waits."""
         before = self.prepared(thread.fresh)
@@ -179,17 +206,21 @@ class Compaction:
                 self._failures += 1
                 return
             self._failures = 0
-            if idle:
-                conversation, usage = self._conversation, result.usage
-                price = conversation.options.cost
-                cost = await asyncio.to_thread(price, result.model, usage) if usage else None
-                conversation.show(SummaryPrepared(usage=usage, cost=cost))
+            conversation, usage, use = self._conversation, result.usage, ""
             result = self.summaries.join(before, result)
             if self._deliver_to is None:
                 self._prepared = result
             else:
                 delivery = asyncio.to_thread(self._deliver_to, result)
-                await asyncio.gather(delivery, return_exceptions=True)
+                [late] = await asyncio.gather(delivery, return_exceptions=True)
+                if isinstance(late, LateBlock):
+                    use = conversation.note_late_block(late.parent, late.summary)
+                    if late.problem is not None:
+                        conversation.show(Warned(late.problem.message, late.problem.hint))
+            if idle:
+                price = conversation.options.cost
+                cost = await asyncio.to_thread(price, result.model, usage) if usage else None
+                conversation.show(SummaryPrepared(usage=usage, cost=cost, use=use))
         finally:
             if self._task is asyncio.current_task():
                 self._task = None
@@ -310,6 +341,8 @@ class Compaction:
     async def take(self, draft: Draft) -> bool:
         """Seal the session as drafted and begin its child. Return False when the disk refuses."""
         conversation, summaries = self._conversation, self.summaries
+        if self._deliver_to is not None:  # a summary of the session before is too late now
+            await self.cancel()
         thread, parent, keep = conversation.thread, conversation.session, draft.plan.keep
         compacted = draft.plan.compact
         own = [said.query.number for said in compacted if said.depth == parent.depth]

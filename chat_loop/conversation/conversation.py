@@ -26,7 +26,7 @@ from chat_loop.conversation.turn import Turn
 from chat_loop.library import archive_tools
 from chat_loop.providers import Provider
 from chat_loop.redact import redact_text
-from chat_loop.sessions import records
+from chat_loop.sessions import records, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.live import LiveSession, save_error
 from chat_loop.sessions.manager import SessionManager
@@ -116,10 +116,17 @@ class Conversation:
         """Return the references of the exchanges that are in the context verbatim."""
         return frozenset(exchange.ref for exchange in self.thread.exchanges)
 
-    def note_late_block(self, parent: str, block: records.Summary) -> None:
-        """Compact from a block that the parent got after this session began."""
-        if self.live.header.parent == parent:
-            self._late_block = block
+    def note_late_block(self, parent: str, block: records.Summary) -> str:
+        """Begin with a block that the parent got after this session was planned, or, once the file
+        is begun, compact from it. Return the use: `restored`, `late`, or empty.
+        """
+        if self.live.header.parent != parent:
+            return ""
+        if self.live.is_empty:
+            self.live.change_restoration(summary_block.render(block))
+            return "restored"
+        self._late_block = block
+        return "late"
 
     async def files(self, typed: str) -> tuple[QueryFile, ...]:
         """Read the files that a query names with `@`. Raises UsageError if one cannot be sent."""
@@ -351,7 +358,7 @@ class Conversation:
     async def undo(self) -> Exchange:
         """Undo the last exchange and return it. Its words stay in the file. Raises UsageError."""
         last = self.last()
-        await self.compaction.cancel()
+        await self.compaction.cancel(own=True)
         self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
         return last
 

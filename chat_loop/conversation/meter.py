@@ -44,7 +44,8 @@ class ContextMeter:
         agent, window = conversation.agent, conversation.agent.provider.window
         encoding = self._count("0123456789")  # another number once the encoding is loaded
         length, limits = len(session.entries), conversation.options.limits
-        state = (session.header.id, length, agent, window, limits, encoding)
+        restored = session.restoration
+        state = (session.header.id, length, restored, agent, window, limits, encoding)
         if self._budget is None or self._budget[0] != state:
             used = reported = self._reported()
             if used is None:

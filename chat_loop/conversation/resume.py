@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
-from chat_loop.conversation.compaction import ChildPlan, uncancel
+from chat_loop.conversation.compaction import ChildPlan, LateBlock, uncancel
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.errors import SaveError, SessionError, SessionLocked, UsageError
 from chat_loop.events import SessionFound, SummaryEnded, Warned
@@ -24,7 +24,10 @@ from chat_loop.values import Usage
 
 
 class ChildPlanner:
-    """Plans children of stored sessions; when `quick`, it asks no model and writes nothing."""
+    """Plans children of stored sessions; when `quick`, it asks no model and writes nothing.
+
+    A missing summary is not waited for: the child begins with an extract of what is `extracted`.
+    """
 
     def __init__(self, conversation: Conversation, *, quick: bool = False) -> None:
         self._conversation = conversation
@@ -33,6 +36,7 @@ class ChildPlanner:
         self._covers_all = False
         self._summaries = conversation.compaction.summaries
         self.model_failed = False  # at a summary: it is not asked to acknowledge one either
+        self.extracted: tuple[LoadedSession, Thread] | None = None
 
     async def resume(
         self, loaded: LoadedSession, *, last: int = 0, whole: bool = False
@@ -64,28 +68,55 @@ class ChildPlanner:
                 full_cost=full_cost,
             )
         )
+        is_missing = _stored_summary(session) is None
+        if is_missing and not self._quick:
+            self._quick = True  # nobody waits for a summary
+            self._warn_if_locked(session)
         # A fork in which nothing was said yet: its words are what it is.
         untouched = session.seal is None and thread.carried and not session.exchanges
         if whole or untouched:
             return await self._whole(loaded, thread)
-        if _stored_summary(session) is None and (self._quick or self._must_be_quick(session)):
-            self._quick = True
-            # no model tells of the last ones
+        if is_missing:  # no model tells of the last ones
             last = max(last, conversation.options.limits.preserve_recent // 2)
-            if full_tokens and len(thread.exchanges) <= last:
+            if full_tokens and 0 < len(thread.exchanges) <= last:
                 return await self._whole(loaded, thread)  # an extract would only repeat it
         return await self._summarized(loaded, thread, last)
 
-    def _must_be_quick(self, session: Session) -> bool:
-        """Return True, and say so, when a process that an exit started still makes the summary."""
+    def _warn_if_locked(self, session: Session) -> None:
+        """Warn when another process has the session open, or still makes its summary."""
         try:
             with suppress(OSError):
                 self._sessions.lock_summary(session.header.id).close()
-        except SessionLocked:
-            text = "The summary of that session is still being made."
-            self._conversation.show(Warned(text, "Continuing from an extract instead."))
-            return True
-        return False
+        except SessionLocked as error:
+            hint = "Continuing in a new session with what is saved so far."
+            self._conversation.show(Warned(error.message, hint))
+
+    def summarize_extracted(self) -> bool:
+        """Begin the summary that the resumed session lacks in the background: the child gets it if
+        it comes in time, and the session's file in any case. Return False when none is begun.
+        """
+        conversation = self._conversation
+        can_keep = conversation.options.use_ai_summary and self._sessions.saves
+        if self.extracted is None or not can_keep:
+            return False
+        loaded, thread = self.extracted
+        identity = loaded.session.header.id
+
+        def deliver(outcome: Outcome) -> LateBlock:
+            summary, problem = self._summaries.cover(thread, outcome), None
+            if loaded.is_sealable:
+                try:
+                    self._seal(loaded, "resume", summary, outcome)
+                except SessionError as error:
+                    problem = error
+            return LateBlock(parent=identity, summary=summary, problem=problem)
+
+        try:
+            lock = self._sessions.lock_summary(identity)
+        except (SessionLocked, OSError):
+            return False
+        conversation.compaction.summarize_parent(thread, deliver, lock)
+        return True
 
     async def fork(self, loaded: LoadedSession, number: int) -> ChildPlan:
         """Continue from query `number` of a session, verbatim. Raises UsageError."""
@@ -169,12 +200,13 @@ class ChildPlanner:
 
     def _fitting(self, words: Sequence[Exchange], summary: Summary) -> tuple[Exchange, ...]:
         """Return the newest of `words` that stay below the trigger beside a block."""
-        conversation = self._conversation
-        free = conversation.trigger
-        free -= conversation.meter.child_size(summary_block.render(summary), ())
-        start = len(words)
+        conversation, count = self._conversation, self._conversation.count
+        # with the sentence that introduces them
+        around = conversation.meter.child_size(summary_block.render(summary), words[-1:])
+        free, start = conversation.trigger - around, len(words)
+        free += sum(budget.exchange_size(word, count, tools=False) for word in words[-1:])
         while start:
-            free -= budget.exchange_size(words[start - 1], conversation.count, tools=False)
+            free -= budget.exchange_size(words[start - 1], count, tools=False)
             if free < 0:
                 break
             start -= 1
@@ -208,6 +240,8 @@ class ChildPlanner:
                 uncancel()
                 show(SummaryEnded(source="extracted", problem="Summary skipped."))
                 is_final = False
+        if thread.fresh and self._quick:
+            self.extracted = loaded, thread
         summary = self._summaries.cover(thread, outcome)
         if is_final and loaded.is_sealable:
             try:

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from chat_loop.context import budget, ledger, summary
 from chat_loop.context.budget import Draft, Outcome
 from chat_loop.context.messages import Thread, shorten_block
-from chat_loop.conversation.compaction import run_to_completion
+from chat_loop.conversation.compaction import LateBlock, run_to_completion
 from chat_loop.conversation.options import FEEDBACK
 from chat_loop.errors import SessionError
 from chat_loop.events import Event, SummaryEnded
@@ -159,7 +159,9 @@ class SummaryWriter:
 
         return await run_to_completion(asyncio.to_thread(build))
 
-    def add_late(self, path: Path, thread: Thread, draft: Draft, outcome: Outcome) -> None:
+    def add_late(
+        self, path: Path, thread: Thread, draft: Draft, outcome: Outcome
+    ) -> LateBlock | None:
         """Write a late narrative into the session that `draft` sealed, unless it was edited."""
         sessions = self._conversation.sessions
         span = thread.uncovered(draft.plan.compact)
@@ -171,4 +173,5 @@ class SummaryWriter:
                 usage, seconds = outcome.usage, outcome.seconds
                 seal = replace(seal, source="model", summary=late, usage=usage, seconds=seconds)
                 sessions.seal_stored(loaded, seal)
-                self._conversation.note_late_block(loaded.session.header.id, late)
+                return LateBlock(parent=loaded.session.header.id, summary=late)
+        return None

@@ -37,6 +37,11 @@ MAX_CALL = 160
 MAX_VALUE = 60
 """Characters of one argument, and of a result; the size of a longer result is shown as well."""
 
+_SUMMARY_USES = {
+    "restored": " It replaces the extract.",
+    "late": " It came after your message: the next compaction uses it.",
+}
+
 
 class DisplayManager:
     """Writes to `out`; pipes and `plain` terminals get plain text.
@@ -124,10 +129,7 @@ class DisplayManager:
             case events.SummaryEnded():
                 self._summary_ended(event)
             case events.SummaryPrepared():
-                parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
-                parts += [dollars_text(event.cost)] if event.cost is not None else []
-                text = f"Summary prepared in the background: {', '.join(parts)}."
-                self.prose(text, "dim", symbol="📝")
+                self._summary_prepared(event)
             case events.SessionSealed():
                 self._session_sealed(event)
             case events.Warned():
@@ -368,6 +370,14 @@ class DisplayManager:
         else:
             self._write(" ✓\n")
             self._line_open = False
+
+    def _summary_prepared(self, event: events.SummaryPrepared) -> None:
+        """Show what a summary cost that nobody waited for, and its use."""
+        parts = [f"{compact_number(event.usage.total)} tokens"] if event.usage else []
+        parts += [dollars_text(event.cost)] if event.cost is not None else []
+        text = f"Summary prepared in the background: {', '.join(parts)}."
+        text += _SUMMARY_USES.get(event.use, "")
+        self.prose(text, "dim", symbol="📝")
 
     def _session_sealed(self, event: events.SessionSealed) -> None:
         """Show one line in mid-conversation, the whole accounting at the exit."""

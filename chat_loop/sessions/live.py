@@ -90,6 +90,14 @@ class LiveSession:
         self.session = self.session.with_entry(entry)
         self._held = len(self.session.entries)
 
+    def change_restoration(self, block: str) -> None:
+        """Change the restored block before it is written."""
+        entries = (
+            replace(entry, block=block) if isinstance(entry, records.Restoration) else entry
+            for entry in self.session.entries
+        )
+        self.session = replace(self.session, entries=tuple(entries))
+
     def add(self, entry: records.Entry) -> None:
         """Append a whole entry and sync it. A failure sets `problem`."""
         self.session = self.session.with_entry(entry)

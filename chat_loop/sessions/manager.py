@@ -78,7 +78,7 @@ class SessionManager:
         self.now = now
         self._monotonic = monotonic
         self._files = files or Files()
-        self._saves = saves
+        self.saves = saves
         self.images = ImageStore(directory, self._files if saves else None)
 
     def begin(
@@ -117,7 +117,7 @@ class SessionManager:
             mode=self.mode if after is None or after.header.mode else "",
         )
         return LiveSession(
-            header, self.directory, files=self._files, monotonic=self._monotonic, saves=self._saves
+            header, self.directory, files=self._files, monotonic=self._monotonic, saves=self.saves
         )
 
     def session_file(self, identity: str) -> Path:
@@ -165,7 +165,11 @@ class SessionManager:
 
     def lock_summary(self, identity: str) -> Lock:
         """Lock the making of an ended session's summary. Raises SessionLocked and OSError."""
-        return take_lock(self.directory, f"{identity}.summary")
+        take_lock(self.directory, identity).close()
+        try:
+            return take_lock(self.directory, f"{identity}.summary")
+        except SessionLocked as error:
+            raise SessionLocked("The summary of that session is still being made.") from error
 
     def describe(
         self, loaded: LoadedSession, *, name: str | None = None, tags: Sequence[str] | None = None
@@ -180,7 +184,7 @@ class SessionManager:
         """Replace the file of a session that has ended."""
         loaded.check_sealable()
         path = loaded.path
-        if not self._saves:
+        if not self.saves:
             return
         try:
             with closing(take_lock(path.parent, path.stem)):
@@ -245,7 +249,7 @@ class SessionManager:
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
-        for pattern in (".*.md.*.tmp", f".{_CURRENT}.*.tmp") if self._saves else ():
+        for pattern in (".*.md.*.tmp", f".{_CURRENT}.*.tmp") if self.saves else ():
             for path in self.directory.glob(pattern):
                 identity = path.name.lstrip(".").partition(".")[0]
                 with suppress(OSError, SessionLocked), closing(take_lock(self.directory, identity)):
@@ -254,7 +258,7 @@ class SessionManager:
     def set_current(self, identity: str) -> None:
         """Note the current session, and the last resumable one: the current may stay empty."""
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
-        if self._saves:
+        if self.saves:
             with suppress(OSError):  # only a convenience
                 note = "".join(f"{identity}\n" for identity in ids)
                 self._files.replace(self.directory / _CURRENT, note.encode())

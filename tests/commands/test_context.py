@@ -246,8 +246,8 @@ def test_resume_says_what_it_will_cost(tmp_path: Path) -> None:
     Screen(tmp_path, QUERIES, *[ANSWER] * 8, options=QUIET)
     options = replace(QUIET, cost=priced)
     lines = ["/resume 1 --last 3", "/resume 1 --last x", "/resume 1 2"]
-    screen = Screen(tmp_path, lines, SUMMED, hours=1, options=options)
-    assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: the summary and 3 exchanges\n", screen.text)
+    screen = Screen(tmp_path, lines, hours=1, options=options)
+    assert re.search(r"\n  \d+ tokens, \$0\.\d{4}: an extract and 5 exchanges\n", screen.text)
     assert "✗ Usage: /resume [N|ID|WORDS]" in screen.text
     assert "✗ No session named 1 2." in screen.text
 

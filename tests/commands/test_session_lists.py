@@ -11,7 +11,7 @@ import pytest
 from chat_loop.conversation.options import Options
 from tests.support.library_screens import in_zone
 from tests.support.screens import Screen
-from tests.support.scripted_chat import SUMMARY, names
+from tests.support.scripted_chat import names
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +37,7 @@ def shelf(folder: Path) -> None:
 
 def test_the_list_is_numbered_as_resume_takes_it(tmp_path: Path) -> None:
     shelf(tmp_path)
-    screen = Screen(tmp_path, ["sessions", "resume 2"], SUMMARY, "Ready.", hours=9)
+    screen = Screen(tmp_path, ["sessions", "resume 2"], hours=9)
     assert "\n".join(line.rstrip() for line in screen.text.splitlines()).startswith(
         """\
 You: sessions
@@ -50,7 +50,7 @@ You: resume 2
 ✓ Found: Sally - Nov 21, 16:30 (1 query, 110 tokens; --full: 16 tokens)
 """
     )
-    assert "(Session ID: sally_20261121_163015, " in screen.talk.sent[1][0].text
+    assert screen.talk.conversation.live.header.parent == "sally_20261121_163015"
 
 
 def test_the_list_on_a_narrow_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

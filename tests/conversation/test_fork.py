@@ -395,7 +395,7 @@ def test_what_does_not_fit_is_summarised(tmp_path: Path) -> None:
     asyncio.run(run())
 
 
-def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(
+def test_a_fork_that_was_left_at_once_is_resumed_with_its_words(
     tmp_path: Path,
 ) -> None:
     talk = Talk(tmp_path, options=QUIET)
@@ -406,17 +406,14 @@ def test_a_fork_that_was_left_at_once_is_resumed_with_a_summary_of_its_words(
         talk.conversation.pin("Quiet, please.")  # it has a file for that
         identity = talk.conversation.live.header.id
         await talk.conversation.leave("exit")
-        talk.model.steps.append(SUMMARY)
         await talk.resume(identity)
         [found] = [event for event in talk.events if isinstance(event, SessionFound)]
         assert found.queries == 3, "those of its parent, as it has none of its own"
         given = talk.conversation.session.restoration
         assert given is not None
-        assert "shelf 2" in given.block
-        assert "- Stay polite [1]" in given.block
-        assert "3003" not in given.block
-        asked = talk.model.requests[-1].messages[-1].text
-        assert ("Item 2002" in asked, "Item 3003" in asked) == (True, False)
+        assert given.block == ""
+        sent = "".join(message.text for message in talk.conversation.meter.messages())
+        assert ("Item 2002" in sent, "Item 3003" in sent) == (True, False)
         talk.conversation.close()
 
     asyncio.run(run())

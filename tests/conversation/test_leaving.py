@@ -174,8 +174,9 @@ def test_a_process_that_cannot_be_started_is_said(tmp_path: Path) -> None:
 def test_an_embedded_model_summarizes_when_the_session_is_resumed(tmp_path: Path) -> None:
     talk = Talk(tmp_path, "Yes.", options=Options(attach_from_archive=False))
     talk.model.name = "local"
-    left(talk, "Hi", idle=True, detached=[])
+    left(talk, LONG, idle=True, detached=[])
     again = Talk(tmp_path, SUMMARY, options=Options(attach_from_archive=False))
+    again.model.window = replace(again.model.window, tokens=15_000)
     again.model.name = "local"
     asyncio.run(again.resume(talk.conversation.live.header.id))
     assert again.model.steps == []  # made now, and no acknowledgment is asked for

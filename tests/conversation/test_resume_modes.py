@@ -88,22 +88,19 @@ def test_a_compacted_session_is_resumed_with_the_words_that_its_summary_does_not
     assert restoration(later.conversation.session).verbatim_from == "1.7"
 
 
-@pytest.mark.parametrize("last", [1, 3, 8, 20])
-def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int) -> None:
+@pytest.mark.parametrize(("last", "most"), [(1, 5), (3, 5), (7, 7)])
+def test_a_session_is_resumed_with_its_last_exchanges(tmp_path: Path, last: int, most: int) -> None:
     before = talk_of(tmp_path, *EIGHT)
     before.conversation.close()
     later = Talk(tmp_path, SUMMED, ANSWER, SUMMED, options=QUIET)
 
     async def run() -> None:
-        loaded = later.sessions.load(before.path)
-        plan = await later.conversation.planner().resume(loaded, last=last)
-        assert plan.left_out == 0
-        await later.conversation.accept(plan)
+        await later.resume(before.path.stem, last=last)
         await later.conversation.ask("again")
         assert await later.conversation.compact()
 
     asyncio.run(run())
-    assert queries_of(later.sent[1]) == [*EIGHT[-last:], "again"]
+    assert queries_of(later.sent[1]) == [*EIGHT[-most:], "again"], "at least the last five"
     spoken = later.sent[2][0].text
     assert "[2.1] User: again" in spoken, "what is new is summarized"
     assert "[1.8]" not in spoken, (
@@ -139,11 +136,14 @@ def test_full_replay_gives_the_same_words_and_the_same_block(tmp_path: Path) -> 
     assert later.conversation.session.depth == 4
 
 
-def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block(tmp_path: Path) -> None:
+def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block_and_words(
+    tmp_path: Path,
+) -> None:
     before = talk_of(tmp_path, *EIGHT)
     before.conversation.close()
-    between = Talk(tmp_path, SUMMED, "Ready.", options=replace(QUIET, acknowledge=True))
+    between = Talk(tmp_path, SUMMED, options=QUIET)
     asyncio.run(between.resume(before.conversation.session.header.id))
+    between.conversation.describe(name="Words")
     child = between.conversation.session.header.id
     block = restoration(between.conversation.session).block
     asyncio.run(between.conversation.end())
@@ -157,7 +157,7 @@ def test_full_replay_of_a_child_in_which_nothing_was_said_is_its_block(tmp_path:
         await later.conversation.ask("again")
 
     asyncio.run(run())
-    assert queries_of(later.sent[0]) == ["again"]
+    assert queries_of(later.sent[0]) == [*EIGHT[3:], "again"]
     assert block in later.sent[0][0].text
     assert later.conversation.session.header.parent == child
 

@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+import threading
 from pathlib import Path
 
 import pytest
 
-from benchmarks.support.loopback import Loopback, failing
+from benchmarks.support.loopback import (
+    PATIENCE_SECONDS,
+    Loopback,
+    Received,
+    Reply,
+    failing,
+    talk,
+)
 from chat_loop.sessions.manager import SessionManager
 from tests.support.headless import run
 from tests.support.piped_chat import QUESTION, begun, chat, files, keys, session
@@ -157,12 +165,53 @@ def test_a_session_without_a_summary_is_gone_on_with_without_a_model(tmp_path: P
         assert asked.texts[0] == QUESTION
         assert asked.query == "Which port?"
         server.requests.clear()
-        chat(
-            tmp_path, server, f"resume {crashed}", "exit"
-        )  # typed: a model makes the summary, as ever
-        assert [
-            request.system.startswith("Task: session summary") for request in server.requests
-        ] == [True, False]
+        chat(tmp_path, server, f"resume {crashed}", "exit")
+        assert server.requests == []  # there is nothing to summarize or to confirm
+
+
+@pytest.mark.parametrize("how", ["-c", "resume 1"])
+def test_a_resume_takes_keys_at_once_and_gets_its_summary_behind(tmp_path: Path, how: str) -> None:
+    released = threading.Event()
+
+    def answer(request: Received) -> Reply:
+        if request.system.startswith("Task: session summary"):
+            assert released.wait(PATIENCE_SECONDS)
+        return talk(request)
+
+    (tmp_path / "config.yaml").write_text("summary: {on_exit: later}\n")
+    with Loopback(answer) as server:
+        chat(tmp_path, server, QUESTION, *[f"Number {number}?" for number in range(5)], "exit")
+        [parent] = files(tmp_path)
+        server.requests.clear()
+        options = ("--model", "openai:test-model", *([how] if how == "-c" else []))
+        with started(
+            tmp_path, *options, OPENAI_API_KEY="k", OPENAI_BASE_URL=f"{server.url}/v1"
+        ) as terminal:
+            if how != "-c":
+                terminal.line(how)
+            terminal.wait_for("The model writes the summary in the background.")
+            terminal.wait_for("summary in progress")
+            assert not released.is_set()
+            terminal.send("Which port?")
+            terminal.wait_for("Which port?")
+            assert session(tmp_path, parent).seal.summary is None  # type: ignore[union-attr]
+            released.set()
+            terminal.wait_for("It replaces the extract.")
+            terminal.send("\r")
+            terminal.wait_for("You said: ")
+            terminal.line("exit")
+            terminal.wait_for("Conversation saved successfully!")
+            assert terminal.exit_code() == 0
+    assert [request.query[-11:] for request in server.requests[1:]] == ["Which port?"]
+    sent = server.requests[1].texts[0]
+    assert "- Our port is 8443." in sent
+    seal = session(tmp_path, parent).seal
+    assert seal is not None
+    assert seal.source == "model"
+    [child] = set(files(tmp_path)) - {parent}
+    restoration = session(tmp_path, child).restoration
+    assert restoration is not None
+    assert restoration.block in sent
 
 
 def test_the_block_is_shown_as_it_reads(tmp_path: Path) -> None:

@@ -216,12 +216,13 @@ async def seal(root: Path, fail_at: int = 0) -> Failing:
 
 async def resume(root: Path, fail_at: int = 0) -> Failing:
     """A session that the power took, summarized, sealed, and continued in a child."""
-    before = Talk(root / "disk" / "sessions", "Hello")
-    await before.conversation.ask("first")
+    before = Talk(root / "disk" / "sessions", *["Hello"] * 6)
+    for _ in range(6):
+        await before.conversation.ask("first")
     before.conversation.close()
     with before.path.open("ab") as file:
-        file.write(b"\n<!-- chat:query n=2 at=2026-11-21T22:31:15+01:00 -->\n**You:** sec")
-    replies = (SUMMARY, "Understood.", "Again")
+        file.write(b"\n<!-- chat:query n=7 at=2026-11-21T22:31:15+01:00 -->\n**You:** sec")
+    replies = (SUMMARY, "Again")
     one = said(Failing(root, *replies, fail_at=fail_at), "first", "Hello", "second", *replies)
     parent = before.path.stem
     one.acknowledged = facts(one.talk.sessions.load(before.path).session)

@@ -199,9 +199,14 @@ class Talk:
         events, self.events[:] = list(self.events), []
         return events
 
-    async def resume(self, identity: str) -> None:
+    async def resume(self, identity: str, *, last: int = 0) -> None:
+        """Resume as the command does, and wait for a summary that is made behind it."""
         loaded = self.sessions.load(self.sessions.directory / f"{identity}.md")
-        await self.conversation.accept(await self.conversation.planner().resume(loaded))
+        planner = self.conversation.planner()
+        plan = await planner.resume(loaded, last=last)
+        await self.conversation.accept(plan, acknowledge=not planner.extracted)
+        planner.summarize_extracted()
+        await self.conversation.compaction.wait()
 
     async def interrupt(self, work: Coroutine[Any, Any, object]) -> None:
         """Run `work`, cancel it once the model has fallen silent, and let it end."""
