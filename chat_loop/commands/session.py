@@ -166,7 +166,7 @@ async def resume(chat: Chat, argument: str) -> None:
     tokens = conversation.meter.child_size(plan.block, plan.carried, acknowledged=confirmed)
     price = conversation.options.cost(conversation.agent.model, Usage(input=tokens))
     costs = f", {dollars_text(price)}" if price else ""
-    display.line(f"  {tokens:,} tokens{costs}: {' and '.join(parts)}", "dim")
+    display.prose(f"  {tokens:,} tokens{costs}: {' and '.join(parts)}", "dim", indent=2)
     if plan.left_out:
         text = f"  {plural(plan.left_out, 'exchange')} would not fit and stay summarized."
         display.prose(text, "dim", indent=2)
