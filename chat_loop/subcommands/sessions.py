@@ -250,7 +250,7 @@ class SessionActions:
             raise SessionError(f"Session {identity} has no summary.")
         empty = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
         self.sessions.seal_stored(loaded, empty)
-        out(f"The summary of {identity} is deleted; resuming the session makes a new one.\n")
+        out(f"The summary of {identity} is deleted; sessions compact makes a new one.\n")
         return 0
 
     def trash(self, options: argparse.Namespace) -> int:

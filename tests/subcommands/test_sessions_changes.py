@@ -195,20 +195,22 @@ def test_a_server_that_fails_leaves_the_summary_that_is_there(home: Path, server
         assert path.read_bytes() == before
 
 
-def test_delete_summary_and_resume_makes_it_anew(home: Path, server: Loopback) -> None:
-    told = f"The summary of {SECOND.header.id} is deleted; resuming the session makes a new one.\n"
+def test_delete_summary_and_compact_makes_it_anew(home: Path, server: Loopback) -> None:
+    told = f"The summary of {SECOND.header.id} is deleted; sessions compact makes a new one.\n"
     assert done(home, "delete-summary", "2") == told
     deleted = load(home, SECOND.header.id)
     assert deleted.seal is not None
     assert (deleted.seal.summary, deleted.entries) == (None, SECOND.entries)
     assert f"Session {SECOND.header.id} has no summary." in failure(home, "delete-summary", "2")
-    server.enqueue(Reply(chunks=(SUMMARY,)))
     (home / "config.yaml").write_text("agent: {name: Sally}\n")
-    typed = f"/resume {SECOND.header.id}\nand now?\nexit\n"
+    typed = f"/resume {SECOND.header.id}\nand now?\n"
     chat = run(home, *compatible(server), stdin=typed.encode())
     assert chat.returncode == 0
-    assert server.requests[0].system.startswith("Task: session summary")
-    assert "Monads made anew" in "\n".join(server.requests[1].texts)
+    assert server.requests[1].query == "and now?", "a resume goes on without one"
+    server.enqueue(Reply(chunks=(SUMMARY,)))
+    made = run(home, *compatible(server), "sessions", "compact", SECOND.header.id)
+    assert made.returncode == 0
+    assert "Monads made anew" in (home / "sessions" / f"{SECOND.header.id}.md").read_text()
     again = load(home, SECOND.header.id).seal
     assert again is not None
     assert again.summary is not None
