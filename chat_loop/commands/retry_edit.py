@@ -9,6 +9,7 @@ from chat_loop.conversation.mentions import mentions
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.text import one_line
 from chat_loop.errors import UsageError
+from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.naming import MAX_NAME
 from chat_loop.sessions.records import Exchange
 from chat_loop.values import ALLOWED
@@ -66,7 +67,7 @@ async def _last(chat: Chat) -> Exchange | None:
     """Return the newest exchange; None when its tools changed something and the user says no.
     Raises UsageError when there is none to ask again.
     """
-    last = chat.conversation.last()
+    last = exchange_of(chat.conversation.session, 0)
     names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
     if names:
         chat.display.warn(f"{names} ran for the first answer; its changes are not undone.")

@@ -351,13 +351,9 @@ class Conversation:
         for note in self.session.metadata_notes(self.sessions.now(), **values):
             self.add(note)
 
-    def last(self) -> Exchange:
-        """Return the newest exchange. Raises UsageError when nothing was said in this session."""
-        return exchange_of(self.session, 0)
-
     async def undo(self) -> Exchange:
         """Undo the last exchange and return it. Its words stay in the file. Raises UsageError."""
-        last = self.last()
+        last = exchange_of(self.session, 0)
         await self.compaction.cancel(own=True)
         self.add(records.Undo(number=last.query.number, at=self.sessions.now()))
         return last
@@ -465,7 +461,7 @@ class Conversation:
             self.sessions, self.session, count=self.count, semantic=self.options.semantic
         )
 
-        async def run(name: str, arguments: Mapping[str, object]) -> str:
+        async def run(name: str, arguments: Mapping[str, str]) -> str:
             text = await asyncio.to_thread(archive.call, name, arguments, self.context_refs())
             return redact_text(text)  # it is recorded in another session's file
 

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec.structs import replace
 
 from chat_loop.errors import SessionError
-from chat_loop.library.archive_tools import READ, SEARCH
+from chat_loop.library.archive_tools import READ
 from chat_loop.library.index import Index
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import texts
@@ -95,15 +95,11 @@ class Archive:
         """Return what to attach to a new query, as `recall_text` does."""
         return recall_text(self.search(text, without), self._count, room, known)
 
-    def call(
-        self, name: str, arguments: Mapping[str, object], without: Collection[str] = ()
-    ) -> str:
-        """Run one of TOOLS for a model; errors are returned as sentences."""
-        parameter = {READ: "queries", SEARCH: "query"}[name]
-        value = arguments.get(parameter)
-        if not isinstance(value, str | int) or isinstance(value, bool) or not str(value).strip():
-            return f"{name} needs the argument “{parameter}”, a text."
-        text = str(value)
+    def call(self, name: str, arguments: Mapping[str, str], without: Collection[str] = ()) -> str:
+        """Run one of TOOLS for a model, with arguments of its schema; errors are returned as
+        sentences.
+        """
+        text = arguments["queries" if name == READ else "query"]
 
         def answer(index: Index) -> str:
             ancestors = self._ancestors(index)

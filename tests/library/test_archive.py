@@ -156,18 +156,10 @@ Assistant: Fine."""
         "search for other words."
     )
     friday = "[2.1] 2026-11-21 22:30\nUser: Which day?\nAssistant: Friday."
-    assert archive.call(READ, {"queries": "1"}) == archive.call(READ, {"queries": 1}) == friday
-    assert archive.call(READ, {"queries": "[2.1]", "more": 7}) == friday
+    assert archive.call(READ, {"queries": "1"}) == friday
+    assert archive.call(READ, {"queries": "[2.1]"}) == friday
     assert archive.call(READ, {"queries": "1-2"}).startswith(f"{friday}\n\n[2.2]")
-    for arguments in (
-        {},
-        {"queries": None},
-        {"queries": True},
-        {"queries": ["1"]},
-        {"query": "1"},
-        {"queries": " "},
-    ):
-        assert archive.call(READ, arguments) == f"{READ} needs the argument “queries”, a text."
+    assert archive.call(READ, {"queries": " "}).startswith("Give the number of a query")
 
 
 def test_the_tools_of_a_conversation_without_ancestors(tmp_path: Path) -> None:
