@@ -57,7 +57,7 @@ def test_a_theme_does_not_switch_rendering_on(tmp_path: Path) -> None:
 
 
 def test_the_config_knows_the_same_themes() -> None:
-    assert get_args(get_type_hints(DisplayConfig)["theme"]) == THEMES
+    assert get_args(get_type_hints(DisplayConfig)["theme"]) == (*THEMES,)
     with pytest.raises(
         ConfigError, match=r"c: display\.theme: invalid enum value 'blue'\."
     ) as caught:

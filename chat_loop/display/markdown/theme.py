@@ -7,7 +7,6 @@ import os
 from msgspec import Struct, field
 
 BOLD, DIM, ITALIC, UNDERLINED, STRUCK = "1", "2", "3", "4", "9"
-THEMES = ("auto", "dark", "light")
 
 
 class Theme(Struct, frozen=True, kw_only=True):
@@ -27,7 +26,7 @@ def _colored(main: str, keyword: str, string: str, number: str, comment: str, na
     return Theme(name=f"1;{main}", headings=headings, code=main, marks=main, words=words)
 
 
-_COLORED = {
+THEMES = {
     "auto": _colored("36", "35", "32", "36", "2", "34"),
     "dark": _colored("96", "95", "92", "93", "90", "94"),
     "light": _colored("34", "35", "32", "31", "90", "34"),
@@ -37,4 +36,4 @@ PLAIN = Theme(name=BOLD, headings=("1;4", "1", "1"), code=UNDERLINED, marks="")
 
 def theme_of(name: str) -> Theme:
     """Return the theme `name`, one of `THEMES`; with `NO_COLOR` one that has only attributes."""
-    return PLAIN if os.environ.get("NO_COLOR") else _COLORED[name]
+    return PLAIN if os.environ.get("NO_COLOR") else THEMES[name]
