@@ -77,6 +77,8 @@ class Interactive:
         self._loader = threading.Thread(target=self._load, daemon=True, name="loader")
         self._is_used = threading.Event()
         """Set when the user first waits for something: slow things may load then."""
+        self._needs_encoding = threading.Event()
+        """Set when the server's numbers and the estimate are no longer enough."""
         self._reader: Reader = LineReader()
         if sys.stdin.isatty() and sys.stdout.isatty() and app.instant is None:
             self._display.prose(banner(), "dim")
@@ -210,7 +212,12 @@ class Interactive:
         return agrees
 
     def _status(self) -> str:
-        status = status_of(self._conversation, self._conversation.options.cost)
+        conversation = self._conversation
+        budget, session = conversation.budget, conversation.session
+        unreported = budget.estimated and (session.answered or session.restoration is not None)
+        if unreported or budget.used >= conversation.trigger // 2:
+            self._needs_encoding.set()
+        status = status_of(conversation, conversation.options.cost)
         return status_line(status, self._chat.config.status, columns() - 2)
 
     def _show(self, event: Event) -> None:
@@ -268,9 +275,11 @@ class Interactive:
         if self._chat.servers is not None and agent.provider.calls_tools:
             self._chat.servers.start()
         self._indexer.start()
-        self._is_used.wait()  # the tokenizer holds up every other thread for 0.1 s
+        self._is_used.wait()
         agent = self._conversation.agent
-        self._counter.load()
         if "cost" in self._chat.config.status:
             self._conversation.options.cost(agent.model, Usage())  # loads the prices
         self._app.sessions.remove_leftovers()
+        if self._reader.has_editor:  # else nobody sees a status line
+            self._needs_encoding.wait()  # it takes 45 MB
+        self._counter.load()

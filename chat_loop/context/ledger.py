@@ -200,7 +200,7 @@ def _is_worth_keeping(part: Sentence, sentence: ParsedSentence, borrowed: bool) 
     return (exact or sentence.label not in ("", "other")) and not sentence.text.endswith(":")
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=2048)  # of a block and a compacted span; a large session's would take 50 MB
 def read(text: str) -> ParsedSentence:
     """Read the first 1,000 characters of a sentence: its values, its words, its label."""
     text = text[:1_000]

@@ -64,8 +64,9 @@ class Files:
         path.unlink(missing_ok=True)
 
     def write_new(self, path: Path, data: bytes) -> None:
-        """Write a new file, completely or not at all. Raises FileExistsError."""
+        """Write a new file, completely or, also on Ctrl-C, not at all. Raises FileExistsError."""
         descriptor = self.create(path)
+        written = False
         try:
             try:
                 rest = memoryview(data)
@@ -74,9 +75,10 @@ class Files:
                 self.sync(descriptor)
             finally:
                 os.close(descriptor)
-        except OSError:
-            self.remove(path)
-            raise
+            written = True
+        finally:
+            if not written:
+                self.remove(path)
 
     def replace(self, path: Path, data: bytes) -> None:
         """Replace the file at `path` atomically: a crash leaves the old or the new file."""

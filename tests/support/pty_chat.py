@@ -147,6 +147,12 @@ class PtyChat:
         visible = self.screen()
         return "\n".join([*self._screen.above, *visible])
 
+    @property
+    def pid(self) -> int:
+        """The id of the program's process."""
+        assert self._child.pid
+        return self._child.pid
+
     def mark(self) -> None:
         """From here on counts what `output` gives and `wait_for(…, output=True)` looks at."""
         self._mark = len(self.raw)

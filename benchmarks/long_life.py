@@ -1,0 +1,160 @@
+"""What a chat costs that lives long: `python -m benchmarks.long_life [--exchanges N] [--json FILE]`;
+exit code 1 when something grows.
+
+One process holds a conversation with a model that is a script, in a small window, so that it is
+compacted again and again; the files are real. At even distances it is counted what the process
+holds: descriptors, threads, tasks, objects that the garbage collector tracks, bytes that Python
+allocated (with `--trace`, which slows it down), resident memory, and the processor time of an
+exchange. Judged is the growth from the second fifth, when the block of the first compactions is
+full, to the last one, by their medians, since a session's entries come and go with its compactions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import gc
+import re
+import sys
+import tempfile
+import threading
+import time
+import tracemalloc
+from pathlib import Path
+from statistics import median
+
+from msgspec import Struct
+
+from benchmarks.support.results import Results, parser
+from chat_loop.agent.agent import Agent
+from chat_loop.agent.ask import CallLimits
+from chat_loop.context import exact, ledger
+from chat_loop.conversation.conversation import Conversation
+from chat_loop.conversation.options import Options
+from chat_loop.providers.scripted import EchoProvider
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.values import Message, Request, Window
+
+EXCHANGES, STEPS = 5_000, 100
+WINDOW = 4_000
+WORDS = 100  # of a query
+OPTIONS = Options(acknowledge=False)
+GROWTH = 1.1
+
+
+class Sample(Struct, frozen=True):
+    """What the process holds after an exchange, and the median time of the ones before it."""
+
+    exchanges: int
+    compactions: int
+    descriptors: int
+    threads: int
+    tasks: int
+    objects: int
+    kilobytes: int
+    mebibytes: float
+    milliseconds: float
+
+
+GROWING = ("descriptors", "threads", "tasks", "objects", "kilobytes", "mebibytes", "milliseconds")
+NOISE = {"objects": 2_000, "kilobytes": 500, "mebibytes": 8, "milliseconds": 2}
+"""What may come on top of the factor; the small counts have neither."""
+
+
+class BriefProvider(EchoProvider):
+    """Answers in one word, so that the time is that of the exchange and not of its display."""
+
+    def reply(self, request: Request) -> Message:
+        is_summary = request.grammar is not None
+        return super().reply(request) if is_summary else Message("assistant", "Noted.")
+
+
+def words(text: str) -> int:
+    """Count tokens as the script's model does."""
+    return len(text.split())
+
+
+async def live(folder: Path, exchanges: int, step: int, options: Options = OPTIONS) -> list[Sample]:
+    """Hold a conversation of so many exchanges; return a sample for each `step` of them."""
+    sessions = SessionManager(folder)
+    provider = BriefProvider(Window(WINDOW))
+    conversation = Conversation(
+        Agent(name="Assistant", system_prompt="Be brief.", provider=provider, limits=CallLimits()),
+        sessions,
+        count=words,
+        show=lambda event: None,
+        options=options,
+    )
+    samples, taken, ids = [], [], {conversation.live.header.id}
+    for number in range(1, exchanges + 1):
+        text = f"Port {number} is open, says host-{number % 77}. " + f"word{number % 13} " * WORDS
+        started = time.process_time()
+        await conversation.ask(text)
+        taken.append(time.process_time() - started)
+        await conversation.compaction.wait()
+        ids.add(conversation.live.header.id)
+        if number % step == 0:
+            samples.append(sample(number, len(ids) - 1, median(taken)))
+            taken.clear()
+    await conversation.end()
+    conversation.close()
+    return samples
+
+
+def sample(number: int, compactions: int, seconds: float) -> Sample:
+    """Return what the process holds now."""
+    for cache in (ledger.read, exact.normalize):  # they are bounded
+        cache.cache_clear()
+    re.purge()
+    gc.collect()
+    status = Path("/proc/self/status").read_text("ascii")
+    return Sample(
+        exchanges=number,
+        compactions=compactions,
+        descriptors=len([*Path("/proc/self/fd").iterdir()]),
+        threads=threading.active_count(),
+        tasks=len(asyncio.all_tasks()),
+        objects=len(gc.get_objects()),
+        kilobytes=tracemalloc.get_traced_memory()[0] // 1000,
+        mebibytes=int(status.partition("VmRSS:")[2].split()[0]) / 1024,
+        milliseconds=seconds * 1000,
+    )
+
+
+def growth(samples: list[Sample]) -> dict[str, tuple[float, float]]:
+    """Return the median of each count in the second fifth of the samples, and in the last one."""
+    part = max(1, len(samples) // 5)
+    return {
+        name: (
+            median(getattr(sample, name) for sample in samples[part : 2 * part]),
+            median(getattr(sample, name) for sample in samples[-part:]),
+        )
+        for name in GROWING
+    }
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    options = parser("long_life", __doc__)
+    options.add_argument("--exchanges", type=int, default=EXCHANGES, metavar="N")
+    options.add_argument(
+        "--trace", action="store_true", help="count the bytes that Python allocates"
+    )
+    given = options.parse_args()
+    results = Results("long_life")
+    if given.trace:
+        tracemalloc.start()
+    step = max(1, given.exchanges // STEPS)
+    with tempfile.TemporaryDirectory() as name:
+        samples = asyncio.run(live(Path(name), given.exchanges, step))
+    for each in samples[:: max(1, len(samples) // 10)]:
+        print(each, file=sys.stderr)
+    for name in ("exchanges", "compactions", *GROWING):
+        results.add(name, [getattr(each, name) for each in samples], "")
+    for name, (before, after) in growth(samples).items():
+        factor = GROWTH if name in NOISE else 1.0
+        results.judge(f"{name} at the end", after, before * factor + NOISE.get(name, 0), "")
+    return results.finish(given.json)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())

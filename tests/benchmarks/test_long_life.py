@@ -1,0 +1,34 @@
+"""A chat that lives long holds no more than a young one, through all its compactions."""
+
+from __future__ import annotations
+
+import asyncio
+import tracemalloc
+from pathlib import Path
+
+from benchmarks.long_life import Sample, growth, live
+from chat_loop.conversation.options import Options
+
+EXCHANGES, STEP = 250, 10
+OPTIONS = Options(acknowledge=False, attach_from_archive=False)
+OBJECTS, KILOBYTES = 600, 200  # a leak of one object in each exchange is about as large
+
+
+def test_nothing_grows_from_exchange_to_exchange(tmp_path: Path) -> None:
+    tracemalloc.start()
+    try:
+        samples = asyncio.run(live(tmp_path, EXCHANGES, STEP, OPTIONS))
+    finally:
+        tracemalloc.stop()
+    assert samples[-1].compactions > 5
+    grown = {name: after - before for name, (before, after) in growth(samples).items()}
+    assert grown["descriptors"] == grown["tasks"] == 0, samples
+    assert grown["threads"] <= 4, "the threads of asyncio's pool, and no others"
+    assert grown["objects"] < OBJECTS, samples
+    assert grown["kilobytes"] < KILOBYTES, samples
+
+
+def test_growth_is_between_the_second_fifth_and_the_last() -> None:
+    samples = [Sample(number, 0, 10, 1, 1, 100 * number, 5, 9.0, 1.0) for number in range(1, 11)]
+    assert growth(samples)["objects"] == (350, 950)
+    assert growth(samples)["descriptors"] == (10, 10)
