@@ -54,6 +54,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             gc.disable()  # until everything is loaded there is no garbage, only time to lose
             for number in start.ENDING_SIGNALS:
                 signal.signal(number, _leave)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, start.PROMPT_SIGNALS)
         code = _run(arguments, instant)
     except KeyboardInterrupt:
         code = INTERRUPTED
@@ -120,9 +121,13 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
     except errors.ChatLoopError as failure:
         error = failure
     except OSError as failure:
-        if failure.filename is not None or failure.errno not in REFUSED:
-            raise
-        error = errors.OutputError(failure)
+        if failure.filename is None and failure.errno in REFUSED:
+            error = errors.OutputError(failure)
+        else:
+            place, reason = failure.filename or "A file", errors.os_reason(failure)
+            error = errors.ChatLoopError(f"{place} cannot be used: {reason}.")
+    except MemoryError:
+        error = errors.ChatLoopError("No memory is left.", "What was said is saved.")
     if isinstance(error, errors.OutputError):
         sys.stdout = None  # what it did not take is not tried again
     elif instant is not None:

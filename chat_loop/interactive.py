@@ -8,6 +8,7 @@ import errno
 import gc
 import os
 import shlex
+import signal
 import subprocess
 import sys
 import threading
@@ -25,14 +26,14 @@ from chat_loop.commands.registry import registry
 from chat_loop.commands.templates import Templates
 from chat_loop.commands.tools import ToolApproval
 from chat_loop.commands.view import status_of
-from chat_loop.conversation.compaction import MAKING
+from chat_loop.conversation.compaction import MAKING, run_to_completion
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import options_of
 from chat_loop.display.manager import DisplayManager
 from chat_loop.display.nonblocking import drain, nonblocking_output
 from chat_loop.display.status import greeting, offer, status_line
 from chat_loop.display.text import one_line, wrapped
-from chat_loop.errors import ChatLoopError
+from chat_loop.errors import ChatLoopError, os_reason
 from chat_loop.events import Event, SessionSealed
 from chat_loop.input.lines import LineReader, Reader
 from chat_loop.input.start import DIM, ENDING_SIGNALS, SIGNAL_EXIT_BASE, banner, columns, styled
@@ -144,27 +145,36 @@ class Interactive:
         assert task is not None
         received = cancel_on(task, ENDING_SIGNALS)
         try:
-            self._begin()
-            await self._reader.start()
-            commands, message = self._first_commands, app.options.message
-            if self._asks_about_files:
-                commands = ["/memory ask", *commands]
-            return await loop(chat).run(*commands, message=message, chooses=app.chooses_first)
+            try:
+                self._begin()
+                await self._reader.start()
+                commands, message = self._first_commands, app.options.message
+                if self._asks_about_files:
+                    commands = ["/memory ask", *commands]
+                return await loop(chat).run(*commands, message=message, chooses=app.chooses_first)
+            finally:
+                await run_to_completion(self._close())  # also when a signal comes now
         except asyncio.CancelledError:
             if not received:
                 raise
             return SIGNAL_EXIT_BASE + received[0]
-        except OSError as error:
-            if error.errno != errno.EIO:
-                raise
-            return TERMINAL_GONE
-        finally:
-            await self._reader.close()
-            chat.library.close()
-            self._indexer.close()
-            if chat.servers is not None:
-                await chat.servers.close()
-            await self._conversation.agent.provider.close()
+        except (OSError, MemoryError) as error:
+            if isinstance(error, OSError) and error.filename is None:  # of the terminal
+                if error.errno != errno.EIO:
+                    raise
+                return TERMINAL_GONE
+            reason = os_reason(error) if isinstance(error, OSError) else "no memory is left"
+            hint = f"What is saved is in {self._conversation.live.path}."
+            raise ChatLoopError(f"The chat cannot go on: {reason}.", hint) from error
+
+    async def _close(self) -> None:
+        await self._reader.close()
+        self._chat.library.close()
+        self._indexer.close()
+        if self._chat.servers is not None:
+            await self._chat.servers.close()
+        await self._conversation.agent.provider.close()
+        signal.set_wakeup_fd(-1)  # a loop that closes reports a late signal with a traceback
 
     def _begin(self) -> None:
         """Write the lines before the first prompt; load everything for a first command."""

@@ -20,6 +20,7 @@ PROMPT = "You: "
 PROMPT_STYLE = "1;32"  # SGR numbers: bold, and green where colors are wanted
 DIM = "2"
 ENDING_SIGNALS = (signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
+PROMPT_SIGNALS = (*ENDING_SIGNALS, signal.SIGINT)
 """The signals that end the program after it has restored the terminal."""
 SIGNAL_EXIT_BASE = 128  # an exit code is this plus the number of the signal that ended the program
 OPTIONS_WITH_VALUE = (
@@ -143,6 +144,7 @@ def draw(arguments: Sequence[str]) -> InstantPrompt | None:
         terminal = Terminal(sys.stdin.fileno())
     except OSError:  # a pipe or a file
         return None
+    signal.pthread_sigmask(signal.SIG_BLOCK, PROMPT_SIGNALS)  # until `main` handles them
     terminal.silence(signals=False)
     prompt = styled(PROMPT, PROMPT_STYLE)
     sys.stdout.write(f"{styled(banner(columns()), DIM)}\n{prompt}")

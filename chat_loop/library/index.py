@@ -178,7 +178,7 @@ class Index:
         """Return the links of all sessions, last used first, undated last."""
         rows = self.ask("SELECT CAST(link AS TEXT) FROM sessions ORDER BY used DESC, id DESC")
         with _translate_errors(self.path):
-            decoded = _LINKS.decode(f"[{','.join(link for (link,) in rows)}]")
+            decoded = _LINKS.decode(f"[{','.join(link or '' for (link,) in rows)}]")
         if len(decoded) != len(rows):
             raise self.damage()
         return {link.id: link for link in decoded}
@@ -191,7 +191,7 @@ class Index:
             (json.dumps(ids),),
         )
         with _translate_errors(self.path):
-            rows = [_ROWS.decode(text) for _, text in found]
+            rows = [_ROWS.decode(text or "") for _, text in found]
         if [row.id for row in rows] != [identity for identity, _ in found]:
             raise self.damage()
         return {row.id: replace(row, path=self.directory / f"{row.id}.md") for row in rows}

@@ -59,6 +59,12 @@ class Files:
         """Rename a file, replacing `target` if it exists."""
         source.replace(target)
 
+    def move(self, source: Path, target: Path) -> None:
+        """Move a file to a free name in another directory, and sync both."""
+        self.rename(source, target)
+        self.sync_directory(target.parent)
+        self.sync_directory(source.parent)
+
     def remove(self, path: Path) -> None:
         """Remove a file, if it exists."""
         path.unlink(missing_ok=True)

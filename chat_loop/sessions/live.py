@@ -168,7 +168,7 @@ class LiveSession:
 
     def seal(self, seal: records.Seal) -> None:
         """Write the totals and the summary block; the session ends. Raises SaveError."""
-        if self.is_empty or not self._saves:
+        if not self._saves or (self.is_empty and not self.header.parent):
             return
         try:
             for _ in range(3):
@@ -180,6 +180,8 @@ class LiveSession:
             raise OSError(errno.EBUSY, "Another program changes it all the time")
         except OSError as error:
             self.problem = error
+            with suppress(OSError):  # it may be sealed already, and is written again
+                self._lossy = self._lossy or not self._is_current()
             raise save_error(self.path, error) from error
 
     def close(self) -> None:
@@ -283,6 +285,8 @@ class LiveSession:
             data, status = read_part(self.path)
             parsed = parse(data)
             session = parsed.session
+            if parsed.torn and not self._torn:  # the last record may lack its end
+                session = parse(data + TORN_FENCE).session
         except OSError as error:
             fault = "was deleted" if isinstance(error, FileNotFoundError) else fault
         rest = iter(session.entries if session else ())  # it may hold more, in between as well

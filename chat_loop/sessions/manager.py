@@ -215,9 +215,10 @@ class SessionManager:
         folder = path.parent / _TRASH
         try:
             with closing(take_lock(path.parent, path.stem)):
-                folder.mkdir(mode=0o700, exist_ok=True)
+                self._files.make_directory(folder)
                 targets = (folder / f"{identity}.md" for identity in records.free_ids(path.stem))
-                gone = path.rename(next(file for file in targets if not os.path.lexists(file)))
+                gone = next(file for file in targets if not os.path.lexists(file))
+                self._files.move(path, gone)
         except FileNotFoundError as error:
             raise SessionNotFound(f"Session {path.stem} is gone.") from error
         except OSError as error:
@@ -235,9 +236,10 @@ class SessionManager:
         if os.path.lexists(target):
             raise SaveError(f"Session {identity} exists already.", "Rename one of the files.")
         try:
-            return source.rename(target)
+            self._files.move(source, target)
         except OSError as error:
             raise SaveError(f"{source} cannot be moved: {os_reason(error)}.") from error
+        return target
 
     def trash(self) -> list[records.SessionRow]:
         """Return the sessions in the trash, last used first. Raises SessionError."""
@@ -249,11 +251,12 @@ class SessionManager:
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
-        for pattern in (".*.md.*.tmp", f".{_CURRENT}.*.tmp") if self.saves else ():
+        patterns = ".*.md.*.tmp", f".{_CURRENT}.*.tmp", f"{records.IMAGE_FOLDER}/.*.tmp"
+        for pattern in patterns if self.saves else ():
             for path in self.directory.glob(pattern):
                 identity = path.name.lstrip(".").partition(".")[0]
                 with suppress(OSError, SessionLocked), closing(take_lock(self.directory, identity)):
-                    path.unlink()
+                    self._files.remove(path)
 
     def set_current(self, identity: str) -> None:
         """Note the current session, and the last resumable one: the current may stay empty."""

@@ -7,98 +7,67 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
 
 from chat_loop.errors import SaveError, SessionError
 from chat_loop.events import Event, TextDelta
+from chat_loop.library.index import FILE
+from chat_loop.library.library import Library
 from chat_loop.sessions.live import SYNC_SECONDS
 from chat_loop.sessions.manager import SessionManager
-from chat_loop.sessions.records import Query, Reply, Seal, Session, Undo
-from chat_loop.values import Request
+from chat_loop.sessions.partial import rows
+from chat_loop.sessions.records import Query, Reply, Seal, Session
 from tests.support.disk import Disk, Tree
-from tests.support.scripted_chat import START, SUMMARY, Says, Talk
-
-Fact = tuple[str, ...]
-"""Something that a file says, such as ("query", ID, "Hello")."""
+from tests.support.scenarios import (
+    SCENARIOS,
+    STORED,
+    Fact,
+    Run,
+    Scenario,
+    before,
+    facts,
+    facts_in,
+    facts_of_tree,
+    texts,
+)
+from tests.support.scripted_chat import START, SUMMARY, Talk
 
 TORN_ESCAPE = re.compile(r"\\(<!?-?)?\Z")
 """The beginning of an escaped line, of which too little is there to see what it is."""
-
-
-def facts(session: Session) -> set[Fact]:
-    """Return everything in a session that a user may rely on once it was acknowledged."""
-    identity = session.header.id
-    found: set[Fact] = {("pin", identity, pin) for pin in session.pins}
-    found |= {("tag", identity, tag) for tag in session.tags}
-    for entry in session.entries:
-        match entry:
-            case Query():
-                found.add(("query", identity, entry.text))
-            case Reply():
-                found.add(("reply", identity, entry.text, entry.stop))
-            case Undo():
-                found.add(("undone", identity, str(entry.number)))
-    if found and session.header.parent:
-        found.add(("parent", identity, session.header.parent))
-    if session.name:
-        found.add(("name", identity, session.name))
-    if session.seal is not None:
-        found.add(("seal", identity, session.seal.reason, session.seal.source))
-    return found
 
 
 def _pass() -> None:
     """Look at nothing."""
 
 
-class Failing:
+class PowerLoss(Run):
     """A conversation on a disk that may lose power after any act."""
 
-    def __init__(self, root: Path, *steps: str | Says, fail_at: int = 0) -> None:
+    def __init__(self, root: Path, *, fail_at: int = 0) -> None:
         self.root = root
-        self.folder = root / "disk" / "sessions"
-        (root / "disk").mkdir(parents=True, exist_ok=True)
+        before(root / "disk" / "sessions")
         watch = _pass if fail_at else self.check  # words that a disk refused may be lost
         self.disk = Disk(root / "disk", watch, fail_at=fail_at)
         self.without_note = b"\n" if fail_at else b""
         """The note of the current session where there is none: it is not tried again."""
-        self.talk = Talk(self.folder, *steps, files=self.disk)
-        self.acknowledged: set[Fact] = set()
         self.shown: list[tuple[float, int]] = []
         """When a piece of the reply that streams was shown, and the reply's length until then."""
-        self.words = ["**You:** ", "**Sally:** "]
-        """Everything that was said, and the labels, of which a torn record may hold the beginning."""
         self.trees = 0
         self._facts: dict[tuple[str, bytes], set[Fact]] = {}
         self._checked: set[tuple[frozenset[tuple[str, bytes]], int, int]] = set()
-        self._stream = self.talk.model.stream
-        self.talk.model.stream = self._watched  # type: ignore[method-assign]
-        self.talk.screen = self._shown
+        super().__init__(root / "disk" / "sessions", self.disk)
+        self.acknowledged = facts_in(self.folder)
+        self.words += ["first", "Hello", f"About {STORED.header.id}", "So."]
 
-    async def ask(self, text: str) -> None:
-        self.words.append(text)
-        await self.talk.conversation.ask(text)
-        self.acknowledge()
-
-    async def act(self, act: Callable[[], Awaitable[object] | None]) -> None:
-        """Do something that is acknowledged when it returns."""
-        waiting = act()
-        if waiting is not None:
-            await waiting
-        self.acknowledge()
-
-    def acknowledge(self) -> None:
-        """Remember that the user was told that the live session is saved as it is in memory."""
+    def acknowledge(self, *others: Fact) -> None:
         self.shown.clear()
-        live = self.talk.conversation.live
-        if live.is_empty or live.problem is not None:
-            return
-        self.acknowledged |= facts(live.session)
-        self.check()
+        super().acknowledge(*others)
+        if not self.disk.fail_at:
+            self.check()
 
     def check(self) -> None:
         """Open every tree that a power failure could leave now."""
@@ -108,12 +77,8 @@ class Failing:
         for tree in self.disk.reordered():
             self._check(tree, torn=False)
 
-    async def _watched(self, request: Request) -> AsyncIterator[Event]:
-        self.acknowledge()  # the query that leaves now
-        async for event in self._stream(request):
-            yield event
-
     def _shown(self, event: Event) -> None:
+        super()._shown(event)
         if isinstance(event, TextDelta):
             clock = self.talk.clock
             before = self.shown[-1][1] if self.shown else 0
@@ -126,13 +91,11 @@ class Failing:
             return
         self._checked.add(key)
         self.trees += 1
-        found: set[Fact] = set()
-        for name, data in tree.items():
-            if name.startswith("sessions/") and name.endswith(".md") and "/." not in name:
-                found |= self._read(name, data, torn=torn)
+        below = {name.removeprefix("sessions/"): data for name, data in tree.items()}
+        found = facts_of_tree(below, lambda name, data: self._read(name, data, torn=torn))
         assert self.acknowledged <= found, "what was acknowledged is lost"
-        if self.acknowledged and torn:
-            assert tree.get("sessions/.current", self.without_note).endswith(b"\n")
+        if torn and any(fact[1].startswith("sally_20261121") for fact in self.acknowledged):
+            assert below.get(".current", self.without_note).endswith(b"\n")
         self._check_stream(found)
 
     def _check_stream(self, found: set[Fact]) -> None:
@@ -161,145 +124,100 @@ class Failing:
         return self._facts.setdefault((name, data), facts(loaded.session))
 
 
-LONG = tuple(f"word{number}\n<!-- is not a marker" for number in range(12))
-
-
-def said(failing: Failing, *texts: str) -> Failing:
-    """Name the replies of a scenario."""
-    failing.words += texts
-    return failing
-
-
-async def chat(root: Path, fail_at: int = 0) -> Failing:
-    """Two exchanges, and notes between them."""
-    one = said(Failing(root, "Hello", "Again", fail_at=fail_at), "Hello", "Again")
-    conversation = one.talk.conversation
-    await one.ask("first")
-    await one.act(lambda: conversation.pin("Keep this."))
-    await one.act(lambda: conversation.describe(name="A name"))
-    await one.act(lambda: conversation.describe(tags=("work", "home")))
-    await one.ask("second\n<!-- chat:end -->\nstill the query")
+async def power_loss(scenario: Scenario, root: Path, fail_at: int = 0) -> PowerLoss:
+    """Run a scenario on such a disk."""
+    one = PowerLoss(root, fail_at=fail_at)
+    for step in scenario.steps:
+        await step(one)
     return one
 
 
-async def stream(root: Path, fail_at: int = 0) -> Failing:
-    """A long reply in pieces, and one after it."""
-    one = Failing(root, Says(LONG), "Again", fail_at=fail_at)
-    said(one, "".join(LONG), "Again")
-    await one.ask("first")
-    await one.ask("second")
-    return one
-
-
-async def compact(root: Path, fail_at: int = 0) -> Failing:
-    """A compaction, and an exchange in the child."""
-    replies = ("Hello", SUMMARY, "Understood.", "Again")
-    one = said(Failing(root, *replies, fail_at=fail_at), *replies)
-    await one.ask("first")
-    parent = one.talk.path.stem
-    assert await one.talk.conversation.compact()
-    one.acknowledged.add(("seal", parent, "compact", "model"))
-    one.acknowledge()
-    await one.ask("second")
-    return one
-
-
-async def seal(root: Path, fail_at: int = 0) -> Failing:
-    """An exchange, and the end with a summary."""
-    one = said(Failing(root, "Hello", SUMMARY, fail_at=fail_at), "Hello")
-    await one.ask("first")
-    await one.talk.conversation.end()
-    one.acknowledged.add(("seal", one.talk.path.stem, "exit", "model"))
-    one.check()
-    return one
-
-
-async def resume(root: Path, fail_at: int = 0) -> Failing:
-    """A session that the power took, summarized, sealed, and continued in a child."""
-    before = Talk(root / "disk" / "sessions", *["Hello"] * 6)
-    for _ in range(6):
-        await before.conversation.ask("first")
-    before.conversation.close()
-    with before.path.open("ab") as file:
-        file.write(b"\n<!-- chat:query n=7 at=2026-11-21T22:31:15+01:00 -->\n**You:** sec")
-    replies = (SUMMARY, "Again")
-    one = said(Failing(root, *replies, fail_at=fail_at), "first", "Hello", "second", *replies)
-    parent = before.path.stem
-    one.acknowledged = facts(one.talk.sessions.load(before.path).session)
-    await one.talk.resume(parent)
-    one.acknowledged.add(("seal", parent, "resume", "model"))
-    one.acknowledge()
-    await one.ask("second")
-    assert one.talk.path.stem != parent
-    return one
-
-
-async def undo(root: Path, fail_at: int = 0) -> Failing:
-    """An exchange that is taken back, and another one in its place."""
-    replies = ("Hello", "Wrong", "Right")
-    one = said(Failing(root, *replies, fail_at=fail_at), *replies)
-    await one.ask("first")
-    await one.ask("second")
-    await one.act(one.talk.conversation.undo)
-    await one.ask("third")
-    return one
-
-
-SCENARIOS = (chat, stream, compact, seal, resume, undo)
-EXPECTED: dict[str, set[str]] = {
-    "chat": {"query", "reply", "pin", "name", "tag"},
-    "stream": {"query", "reply"},
-    "compact": {"query", "reply", "seal", "parent"},
-    "seal": {"query", "reply", "seal"},
-    "resume": {"query", "reply", "seal", "parent"},
-    "undo": {"query", "reply", "undone"},
+STATES = {
+    "chat": 800,
+    "stream": 1200,
+    "compact": 1400,
+    "seal": 400,
+    "resume": 500,
+    "fork": 1400,
+    "undo": 900,
+    "rename": 700,
+    "import": 800,
+    "index": 400,
+    "trash": 600,
+    "attachments": 1300,
 }
+"""At least so many different states of the disk are opened in each scenario."""
+by_scenario = pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.name)
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=lambda scenario: scenario.__name__)
+def test_at_least_ten_thousand_states_are_opened() -> None:
+    assert STATES.keys() == {scenario.name for scenario in SCENARIOS}
+    assert len(STATES) == 12
+    assert sum(STATES.values()) >= 10_000
+
+
+@by_scenario
 def test_what_was_acknowledged_survives_a_power_loss_at_every_call(
-    tmp_path: Path, scenario: Callable[[Path], Awaitable[Failing]]
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     async def run() -> None:
-        one = await scenario(tmp_path)
+        one = await power_loss(scenario, tmp_path)
         one.talk.conversation.close()
         one.check()
-        kinds = {fact[0] for fact in one.acknowledged}
-        assert kinds == EXPECTED[scenario.__name__]
+        kinds = {fact[0] for fact in one.acknowledged - facts_in_start}
+        assert kinds >= scenario.kinds
         assert one.disk.acts > 8
-        assert one.trees > 50
+        assert one.trees >= STATES[scenario.name]
 
+    before(tmp_path / "start")
+    facts_in_start = facts_in(tmp_path / "start")
     asyncio.run(run())
 
 
-@pytest.mark.parametrize("scenario", [chat, stream, undo], ids=lambda scenario: scenario.__name__)
+@pytest.mark.parametrize(
+    "scenario",
+    [scenario for scenario in SCENARIOS if scenario.name in ("chat", "stream", "undo")],
+    ids=lambda scenario: scenario.name,
+)
 def test_a_disk_that_is_full_for_one_call_leaves_no_hole(
-    tmp_path: Path, scenario: Callable[[Path, int], Awaitable[Failing]]
+    tmp_path: Path, scenario: Scenario
 ) -> None:
     """Each call fails once, in its own run: everything is on the disk in the end."""
 
     async def run() -> None:
-        for number in range(200):
-            (tmp_path / str(number) / "disk" / "sessions").mkdir(parents=True)
-        whole = await scenario(tmp_path / "0", 0)
+        whole = await power_loss(scenario, tmp_path / "0")
         acts = whole.disk.acts
         whole.talk.conversation.close()
         for number in range(1, acts + 1):
-            one = await scenario(tmp_path / str(number), number)
+            one = await power_loss(scenario, tmp_path / str(number), number)
             live = one.talk.conversation.live
             one.talk.conversation.close()  # the last call may be the one that failed
+            one.check()
             assert one.disk.failures == 1, number
             assert live.is_saved
             found = SessionManager(one.folder).load(live.path).session
             assert texts(found) == texts(whole.talk.conversation.session)
-            assert one.acknowledged <= facts(found)
+            assert one.acknowledged <= facts_in(one.folder)
 
     asyncio.run(run())
 
 
-def texts(session: Session) -> list[tuple[str, str]]:
-    """Return the exchanges of a session as the words of both sides."""
-    return [(one.query.text, one.reply.text if one.reply else "") for one in session.exchanges]
+def test_an_index_that_lost_its_bytes_is_made_again(tmp_path: Path) -> None:
+    """It is derived: whatever a power failure left of it, the sessions are listed."""
+    [index] = (scenario for scenario in SCENARIOS if scenario.name == "index")
+    one = asyncio.run(power_loss(index, tmp_path))
+    path = one.folder / FILE
+    for extra in one.folder.glob(f"{FILE}-*"):
+        extra.unlink()
+    data, expected = path.read_bytes(), {row.id for row in rows(one.folder)}
+    parts = [data[: len(data) * part // 20] for part in range(20)]
+    zeros = [part + bytes(len(data) - len(part)) for part in parts]
+    holes = [bytes(len(part)) + data[len(part) :] for part in parts[1:]]
+    for left in (*parts, *zeros, *holes):
+        path.write_bytes(left)
+        with closing(Library(one.folder)) as library:
+            assert {row.id for row in library.rows(fold=False, everything=True)[0]} == expected
+    one.talk.conversation.close()
 
 
 def test_what_was_put_into_a_new_file_is_safe_there(tmp_path: Path) -> None:

@@ -17,8 +17,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from collections.abc import Coroutine
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -29,136 +28,13 @@ from chat_loop.errors import SessionError
 from chat_loop.events import SessionSealed, Warned
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Query, Reply, Session
+from tests.support.disturbances import OLD, WAYS, Way, replaced
 from tests.support.scripted_chat import SUMMARY, Says, Talk
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and links of POSIX")
 
 PATIENCE = 30
 PROMPT, NEVER = r"You: \Z", r"(?!)"
-OLD = "old"
-"""The copy of the file as it was after the first exchange, beside the sessions folder."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """A disturbance. `moves`: what was said goes on in another file. `anew`: the file is written
-    again in its place.
-    """
-
-    name: str
-    act: Callable[[Path, Path], object]
-    moves: bool = True
-    anew: bool = False
-
-
-def beside(path: Path) -> Path:
-    """A place for a copy, on the same file system and outside the sessions folder."""
-    return path.parent.parent / f"{path.name}.copy"
-
-
-def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
-    """Change the file in place: the inode stays."""
-    data = path.read_bytes()
-    with path.open("r+b") as file:
-        file.truncate(0)
-        file.write(change(data))
-
-
-def unnoticed(path: Path, change: Callable[[bytes], bytes]) -> None:
-    """Change bytes in place; the size and the time of the file stay."""
-    status, data = path.stat(), path.read_bytes()
-    changed = change(data)
-    assert len(changed) == len(data)
-    with path.open("r+b") as file:
-        file.write(changed)
-    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
-
-
-def replaced(path: Path, data: bytes) -> None:
-    """Put another file in its place, as most editors do."""
-    copy = beside(path)
-    copy.write_bytes(data)
-    copy.replace(path)
-
-
-def in_place_of(path: Path, make: Callable[[], object]) -> None:
-    path.unlink()
-    make()
-
-
-def linked(path: Path) -> None:
-    path.rename(beside(path))
-    path.symlink_to(beside(path))
-
-
-def without_folder(path: Path) -> None:
-    path.parent.rename(path.parent.with_name("elsewhere"))
-
-
-def without_exchange(data: bytes) -> bytes:
-    start = data.index(b"\n<!-- chat:query n=2 ")
-    after = data.find(b"\n<!-- chat:query n=3 ")
-    return data[:start] + (data[after:] if after > 0 else b"")
-
-
-def appended(path: Path) -> None:
-    with path.open("ab") as file:
-        file.write(b"\na line of another program\n")
-
-
-def without_words(data: bytes) -> bytes:
-    return data.replace(b"second words", b"words")
-
-
-WAYS = [
-    Way("old copy in place", lambda path, old: rewritten(path, lambda _: old.read_bytes())),
-    Way("old copy by rename", lambda path, old: replaced(path, old.read_bytes())),
-    Way("cut to half", lambda path, old: rewritten(path, lambda data: data[: len(data) // 2])),
-    Way("emptied", lambda path, old: rewritten(path, lambda _: b"")),
-    Way(
-        "first line dropped",
-        lambda path, old: rewritten(path, lambda data: data.partition(b"\n")[2]),
-    ),
-    Way(
-        "byte order mark",
-        lambda path, old: rewritten(path, lambda data: b"\xef\xbb\xbf" + data),
-        moves=False,
-    ),
-    Way(
-        "CRLF",
-        lambda path, old: replaced(path, path.read_bytes().replace(b"\n", b"\r\n")),
-        moves=False,
-    ),
-    Way("UTF-16", lambda path, old: rewritten(path, lambda data: data.decode().encode("utf-16"))),
-    Way(
-        "same content, other inode",
-        lambda path, old: replaced(path, path.read_bytes()),
-        moves=False,
-    ),
-    Way("deleted", lambda path, old: path.unlink(), moves=False, anew=True),
-    Way("renamed away", lambda path, old: path.rename(beside(path)), moves=False, anew=True),
-    Way("folder gone", lambda path, old: without_folder(path), moves=False, anew=True),
-    Way("a folder", lambda path, old: in_place_of(path, path.mkdir)),
-    Way("a pipe", lambda path, old: in_place_of(path, lambda: os.mkfifo(path))),
-    Way("a symbolic link", lambda path, old: linked(path)),
-    Way("words removed", lambda path, old: replaced(path, without_words(path.read_bytes()))),
-    Way("exchange removed", lambda path, old: rewritten(path, without_exchange)),
-    Way(
-        "end marker removed",
-        lambda path, old: rewritten(path, lambda data: data.replace(b"<!-- chat:end n=2", b"x")),
-    ),
-    Way("line appended", lambda path, old: appended(path), moves=False),
-    Way(
-        "NUL bytes",
-        lambda path, old: rewritten(path, lambda data: data.replace(b"second words", bytes(12))),
-    ),
-    Way(
-        "other words, same size and time",
-        lambda path, old: unnoticed(path, lambda data: data.swapcase()),
-    ),
-    Way("not readable", lambda path, old: path.chmod(0), moves=os.geteuid() != 0),
-    Way("touched", lambda path, old: os.utime(path, (1, 1)), moves=False),
-]
 by_name = pytest.mark.parametrize("way", WAYS, ids=lambda way: way.name)
 IN_A_PROCESS = {"old copy by rename", "cut to half", "CRLF", "deleted", "a pipe"}
 some_by_name = pytest.mark.parametrize(

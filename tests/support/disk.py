@@ -132,13 +132,13 @@ class Disk(Files):
         """Yield every tree of files that a power failure could leave now.
 
         Of the changes of names any subset is done. Of the unsafe bytes none are there, all, or any
-        number of the first ones.
+        number of the first ones, of a long piece about every hundredth part.
         """
         for names in self._possible_names():
             yield {name: inode.safe for name, inode in names.items()}
             yield {name: inode.safe + inode.unsafe for name, inode in names.items()}
         longest = max((len(inode.unsafe) for inode in self._names.values()), default=0)
-        for count in range(1, longest):
+        for count in range(1, longest, 1 + longest // 100):
             yield {name: inode.safe + inode.unsafe[:count] for name, inode in self._names.items()}
 
     def reordered(self) -> Iterator[Tree]:

@@ -1,0 +1,201 @@
+"""The ways in which a session's file is disturbed from outside while the session lives."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+LINE = b"\na line of another program\n"
+UNNOTICED = "other words, same size and time"
+OLD = "old"
+"""The copy of the file as it was after the first exchange, beside the sessions folder."""
+
+
+@dataclass(frozen=True)
+class Way:
+    """A disturbance. `moves`: what was said goes on in another file. `anew`: the file is written
+    again in its place.
+    """
+
+    name: str
+    act: Callable[[Path, Path], object]
+    moves: bool = True
+    anew: bool = False
+
+
+def beside(path: Path) -> Path:
+    """A place for a copy, on the same file system and outside the sessions folder."""
+    return path.parent.parent / f"{path.name}.copy"
+
+
+def rewritten(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change the file in place: the inode stays."""
+    data = path.read_bytes()
+    with path.open("r+b") as file:
+        file.truncate(0)
+        file.write(change(data))
+
+
+def unnoticed(path: Path, change: Callable[[bytes], bytes]) -> None:
+    """Change bytes in place; the size and the time of the file stay."""
+    status, data = path.stat(), path.read_bytes()
+    changed = change(data)
+    assert len(changed) == len(data)
+    with path.open("r+b") as file:
+        file.write(changed)
+    os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
+
+
+def replaced(path: Path, data: bytes) -> None:
+    """Put another file in its place, as most editors do."""
+    copy = beside(path)
+    copy.write_bytes(data)
+    copy.replace(path)
+
+
+def in_place_of(path: Path, make: Callable[[], object]) -> None:
+    path.unlink()
+    make()
+
+
+def linked(path: Path) -> None:
+    path.rename(beside(path))
+    path.symlink_to(beside(path))
+
+
+def without_folder(path: Path) -> None:
+    path.parent.rename(path.parent.with_name("elsewhere"))
+
+
+def without_exchange(data: bytes) -> bytes:
+    start = data.index(b"\n<!-- chat:query n=2 ")
+    after = data.find(b"\n<!-- chat:query n=3 ")
+    return data[:start] + (data[after:] if after > 0 else b"")
+
+
+def without_words(data: bytes) -> bytes:
+    return data.replace(b"second words", b"words")
+
+
+def in_turn(path: Path, old: Path) -> None:
+    """One saves the file with a note, then the other one what it had read before."""
+    replaced(path, path.read_bytes() + b"\nnote of the first\n")
+    replaced(path, old.read_bytes() + b"\nnote of the second\n")
+
+
+def with_line(data: bytes) -> bytes:
+    return data.replace(b"\n---\n", b"\n---\na line by hand\n", 1)
+
+
+def away_and_back(path: Path) -> None:
+    without_folder(path)
+    path.parent.with_name("elsewhere").rename(path.parent)
+
+
+def another_folder(path: Path) -> None:
+    without_folder(path)
+    path.parent.mkdir()
+
+
+def bound(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as one:
+        place = Path.cwd()
+        os.chdir(path.parent)  # a socket's path is short
+        one.bind(path.name)
+        os.chdir(place)
+
+
+def added(path: Path, data: bytes) -> None:
+    with path.open("ab") as file:
+        file.write(data)
+
+
+def stripped(data: bytes) -> bytes:
+    return b"\n".join(line.rstrip(b" ") for line in data.split(b"\n"))
+
+
+def conflicted(path: Path) -> None:
+    """What sync tools leave beside a file that two machines changed."""
+    for name in (f"{path.stem} (conflicted copy 2026-11-21)", f"{path.stem}.sync-conflict-1"):
+        path.with_name(f"{name}.md").write_bytes(path.read_bytes())
+
+
+def newer_beside(path: Path, old: Path) -> None:
+    conflicted(path)
+    replaced(path, old.read_bytes())
+
+
+WAYS = [
+    Way("old copy in place", lambda path, old: rewritten(path, lambda _: old.read_bytes())),
+    Way("old copy by rename", lambda path, old: replaced(path, old.read_bytes())),
+    Way("cut to half", lambda path, old: rewritten(path, lambda data: data[: len(data) // 2])),
+    Way("emptied", lambda path, old: rewritten(path, lambda _: b"")),
+    Way(
+        "first line dropped",
+        lambda path, old: rewritten(path, lambda data: data.partition(b"\n")[2]),
+    ),
+    Way(
+        "byte order mark",
+        lambda path, old: rewritten(path, lambda data: b"\xef\xbb\xbf" + data),
+        moves=False,
+    ),
+    Way(
+        "CRLF",
+        lambda path, old: replaced(path, path.read_bytes().replace(b"\n", b"\r\n")),
+        moves=False,
+    ),
+    Way("UTF-16", lambda path, old: rewritten(path, lambda data: data.decode().encode("utf-16"))),
+    Way(
+        "same content, other inode",
+        lambda path, old: replaced(path, path.read_bytes()),
+        moves=False,
+    ),
+    Way("deleted", lambda path, old: path.unlink(), moves=False, anew=True),
+    Way("renamed away", lambda path, old: path.rename(beside(path)), moves=False, anew=True),
+    Way("folder gone", lambda path, old: without_folder(path), moves=False, anew=True),
+    Way("a folder", lambda path, old: in_place_of(path, path.mkdir)),
+    Way("a pipe", lambda path, old: in_place_of(path, lambda: os.mkfifo(path))),
+    Way("a symbolic link", lambda path, old: linked(path)),
+    Way("words removed", lambda path, old: replaced(path, without_words(path.read_bytes()))),
+    Way("exchange removed", lambda path, old: rewritten(path, without_exchange)),
+    Way(
+        "end marker removed",
+        lambda path, old: rewritten(path, lambda data: data.replace(b"<!-- chat:end n=2", b"x")),
+    ),
+    Way("line appended", lambda path, old: added(path, LINE), moves=False),
+    Way(
+        "NUL bytes",
+        lambda path, old: rewritten(path, lambda data: data.replace(b"second words", bytes(12))),
+    ),
+    Way(
+        UNNOTICED,
+        lambda path, old: unnoticed(path, lambda data: data.swapcase()),
+    ),
+    Way("not readable", lambda path, old: path.chmod(0), moves=os.geteuid() != 0),
+    Way("touched", lambda path, old: os.utime(path, (1, 1)), moves=False),
+    Way("two editors in turn", in_turn),
+    Way("a line in the middle", lambda path, old: rewritten(path, with_line), moves=False),
+    Way(
+        "name in capitals",
+        lambda path, old: path.rename(path.with_name(path.name.upper())),
+        moves=False,
+        anew=True,
+    ),
+    Way("a second name", lambda path, old: os.link(path, beside(path)), moves=False),
+    Way("volume away and back", lambda path, old: away_and_back(path), moves=False),
+    Way("another volume in place", lambda path, old: another_folder(path), moves=False, anew=True),
+    Way("a socket", lambda path, old: in_place_of(path, lambda: bound(path))),
+    Way("NUL bytes at the end", lambda path, old: added(path, bytes(512)), moves=False),
+    Way("zeros", lambda path, old: rewritten(path, lambda data: bytes(len(data)))),
+    Way("spaces at line ends removed", lambda path, old: rewritten(path, stripped), moves=False),
+    Way("conflict copies beside it", lambda path, old: conflicted(path), moves=False),
+    Way(
+        "the newer one is the conflict copy",
+        newer_beside,
+    ),
+    Way("a time to come", lambda path, old: os.utime(path, (1 << 33, 1 << 33)), moves=False),
+    Way("read-only", lambda path, old: path.chmod(0o400), moves=False),
+]
