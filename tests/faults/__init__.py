@@ -1,0 +1,1 @@
+"""Fault trials: `python -m tests.faults --trials N --seed S`. docs/reliability.md has the results."""

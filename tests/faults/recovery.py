@@ -1,0 +1,35 @@
+"""The start after a crash: leftovers are removed, and the conversation goes on."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from chat_loop.errors import SessionError
+from chat_loop.sessions.files import Files
+from chat_loop.sessions.manager import SessionManager
+from tests.support import scenarios
+from tests.support.scenarios import Run, facts_in
+
+
+def problem_after(folder: Path) -> str:
+    """Resume the last session and ask once more; return what is wrong, or an empty string."""
+    sessions = SessionManager(folder)
+    sessions.remove_leftovers()
+    if left := [path.name for path in folder.rglob(".*.tmp")]:
+        return f"temporary files are left: {left}"
+    run = Run(folder, Files())
+    asyncio.run(_go_on(run))
+    return str(sorted(run.acknowledged - facts_in(folder))).removeprefix("[]")
+
+
+async def _go_on(run: Run) -> None:
+    identity = run.talk.sessions.current()
+    if identity:
+        loaded = run.talk.sessions.load(run.talk.sessions.session_file(identity))
+        with suppress(SessionError):  # nothing was said in it yet
+            plan = await run.talk.conversation.planner(quick=True).resume(loaded)
+            await run.talk.conversation.accept(plan, acknowledge=False)
+    await scenarios.ask(run)
+    run.talk.conversation.close()
