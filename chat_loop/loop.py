@@ -127,7 +127,7 @@ class ChatLoop:
                     near = get_close_matches(name.lower(), names, 1, 0.75)
                     hint = f"Did you mean /{near[0]}?" if near else "/help lists the commands."
                     hint += " To send it as text, start with a space."
-                    self._display.warn(f"There is no command /{name}.", hint)
+                    self._display.warn(f"Unknown command /{name}.", hint)
                 case None:
                     await self._send(line)
         except ChatLoopError as error:

@@ -386,6 +386,8 @@ def check(options: argparse.Namespace) -> None:
         "-p asks one question: it does not go with a command.": asks and command,
         "--continue and --resume start a chat: they do not go with a command.": resume and command,
         "--name starts a chat: it does not go with a command.": options.title and command,
+        "The tour has a model of its own: --model and --local do not go with it.": command == "tour"
+        and (options.model or options.local),
         "--no-save does not go with --continue and --resume.": resume and not options.save,
         "Which session? With -p --resume needs one.": asks and resume == BROWSE,
         "The browser needs a terminal.": chooses and not on_terminal,

@@ -119,7 +119,7 @@ You: /help /pin
 /pin TEXT
   Keep a text word for word through every compaction and resume.
 You: /help nothing
-✗ There is no command /nothing.
+✗ Unknown command /nothing.
   /help lists the commands.
 Goodbye!
 """
@@ -153,8 +153,8 @@ def test_an_unknown_command_sends_nothing(tmp_path: Path) -> None:
     screen = Screen(tmp_path, ["/compct now", "/xyzzy", "", "  \n "])
     sends = "To send it as text, start with a space."
     assert screen.text == (
-        f"You: /compct now\n⚠️  There is no command /compct. Did you mean /compact? {sends}\n"
-        f"You: /xyzzy\n⚠️  There is no command /xyzzy. /help lists the commands. {sends}\n"
+        f"You: /compct now\n⚠️  Unknown command /compct. Did you mean /compact? {sends}\n"
+        f"You: /xyzzy\n⚠️  Unknown command /xyzzy. /help lists the commands. {sends}\n"
         "You: \nYou:   \n \nGoodbye!\n"
     )
     assert screen.talk.sent == []

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
+
 from chat_loop.agent.agent import Agent
+from chat_loop.agent.builtin import FILE_CHANGES, changed_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import NextQuery, registry
 from chat_loop.conversation.mentions import mentions
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.display.text import one_line
-from chat_loop.errors import UsageError
+from chat_loop.errors import ChatLoopError, UsageError
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.naming import MAX_NAME
-from chat_loop.sessions.records import Exchange
-from chat_loop.values import ALLOWED
+from chat_loop.sessions.records import Change, Exchange, Session
+from chat_loop.values import ALLOWED, plural
 
 
 @registry.command("retry", "Conversation")
 async def retry(chat: Chat, argument: str) -> NextQuery | None:
     """Send the last message again; the first answer stays in the file.
 
-    Its files go along as they were. It also works after an error or an interrupted reply. Where a
-    tool has changed something for the first answer you are asked first: changes are not undone.
+    Its files go along as they were. It also works after an error or an interrupted reply. If a tool
+    changed something for the first answer, you are asked first; files are restored if you say yes.
     """
     last = await _last(chat)
     return None if last is None else await _replace(chat, last, last.query.text)
@@ -70,7 +74,7 @@ async def _last(chat: Chat) -> Exchange | None:
     last = exchange_of(chat.conversation.session, 0)
     names = ", ".join(one_line(name, 60) for name in changed_by(last, chat.conversation.agent))
     if names:
-        chat.display.warn(f"{names} ran for the first answer; its changes are not undone.")
+        chat.display.warn(f"{names} ran for the first answer.")
         if not await chat.confirm("Send again anyway? [y/N] ", "Not sent."):
             return None
     return last
@@ -101,10 +105,42 @@ async def _replace(chat: Chat, last: Exchange, text: str) -> NextQuery | None:
         if new_files and not await chat.confirm(f"Send {described} along? [y/N] ", "Not sent."):
             return None
         files += new_files
+    session = chat.conversation.session
     await chat.conversation.undo()
+    await offer_files(chat, session, last.query.number)
     title = "Again" if is_same else f"Instead of “{one_line(before, MAX_NAME)}”"
     chat.display.prose(f"{title}: “{one_line(text, MAX_NAME)}”", "dim")
     return text, tuple(files)
+
+
+async def offer_files(chat: Chat, session: Session, number: int) -> None:
+    """Name the files that tools changed from query `number` on, and offer to restore them."""
+    entries = (entry for entry in session.entries if isinstance(entry, Change))
+    changes = [entry for entry in entries if entry.number >= number]
+    root, copies = Path(chat.sessions.project), chat.sessions.images
+    files = await asyncio.to_thread(changed_files, changes, root, copies)
+    for file in files:
+        note = "new: it would be removed" if file.before is None else "changed"
+        note = f"stays: {file.problem}" if file.problem else note
+        chat.display.prose(f"  {one_line(file.place.display_path, 200)} ({note})", indent=4)
+    later = (exchange for exchange in session.exchanges if exchange.query.number >= number)
+    ran = {name for exchange in later for name in changed_by(exchange, chat.conversation.agent)}
+    if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
+        chat.display.prose(f"What {others} changed stays as it is.", "dim")
+    ready = [file for file in files if not file.problem]
+    if not ready:
+        return
+    question = f"Restore {plural(len(ready), 'file')}? [y/N] "
+    if not (chat.can_ask and await chat.confirm(question)):
+        chat.display.line("Nothing is restored.", "dim")
+        return
+    for file in ready:
+        try:
+            await asyncio.to_thread(file.restore)
+            done = "Removed" if file.before is None else "Restored"
+            chat.display.prose(f"{done} {one_line(file.place.display_path, 200)}.", "dim")
+        except ChatLoopError as error:
+            chat.display.error(error)
 
 
 def changed_by(exchange: Exchange, agent: Agent) -> tuple[str, ...]:

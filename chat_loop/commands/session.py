@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import re
 import shlex
@@ -12,16 +11,15 @@ from typing import Any
 
 from msgspec import Struct
 
-from chat_loop.agent.builtin import FILE_CHANGES, changed_files
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
-from chat_loop.commands.retry_edit import changed_by
+from chat_loop.commands.retry_edit import offer_files
 from chat_loop.display import listings
 from chat_loop.display.preview import Preview, preview_of
 from chat_loop.display.rows import cost_of, name_text, nothing_text
 from chat_loop.display.text import one_line
-from chat_loop.errors import ChatLoopError, SessionError, SessionNotFound, UsageError
+from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.editor import open_file
 from chat_loop.library.library import filter_of
 from chat_loop.library.lineage import tree
@@ -29,7 +27,7 @@ from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import exchange_of
 from chat_loop.sessions.files import take_lock
 from chat_loop.sessions.manager import LoadedSession
-from chat_loop.sessions.records import Change, Session, SessionRow, Summary
+from chat_loop.sessions.records import Session, SessionRow, Summary
 from chat_loop.tokens import estimate
 from chat_loop.values import Usage, dollars_text, plural
 
@@ -308,7 +306,7 @@ async def rewind(chat: Chat, argument: str) -> None:
         raise UsageError("That is the first message of this session.", hint)
     before = session.exchanges[place - 1].query.number
     await _branch(chat, chat.load("."), before, f"Back to before query {number}")
-    await _offer_files(chat, session, number)
+    await offer_files(chat, session, number)
 
 
 def _query_number(name: str, argument: str) -> int:
@@ -351,37 +349,7 @@ async def undo(chat: Chat, argument: str) -> None:
     session = chat.conversation.session
     exchange = await chat.conversation.undo()
     chat.display.prose(f"Undone: “{one_line(exchange.query.text, naming.MAX_NAME)}”", "dim")
-    await _offer_files(chat, session, exchange.query.number)
-
-
-async def _offer_files(chat: Chat, session: Session, number: int) -> None:
-    """Name the files that tools changed from query `number` on, and offer to restore them."""
-    entries = (entry for entry in session.entries if isinstance(entry, Change))
-    changes = [entry for entry in entries if entry.number >= number]
-    root, copies = Path(chat.sessions.project), chat.sessions.images
-    files = await asyncio.to_thread(changed_files, changes, root, copies)
-    for file in files:
-        note = "new: it would be removed" if file.before is None else "changed"
-        note = f"stays: {file.problem}" if file.problem else note
-        chat.display.prose(f"  {one_line(file.place.display_path, 200)} ({note})", indent=4)
-    later = (exchange for exchange in session.exchanges if exchange.query.number >= number)
-    ran = {name for exchange in later for name in changed_by(exchange, chat.conversation.agent)}
-    if others := ", ".join(one_line(name, 60) for name in sorted(ran - {*FILE_CHANGES})):
-        chat.display.prose(f"What {others} changed stays as it is.", "dim")
-    ready = [file for file in files if not file.problem]
-    if not ready:
-        return
-    question = f"Restore {plural(len(ready), 'file')}? [y/N] "
-    if not (chat.can_ask and await chat.confirm(question)):
-        chat.display.line("Nothing is restored.", "dim")
-        return
-    for file in ready:
-        try:
-            await asyncio.to_thread(file.restore)
-            done = "Removed" if file.before is None else "Restored"
-            chat.display.prose(f"{done} {one_line(file.place.display_path, 200)}.", "dim")
-        except ChatLoopError as error:
-            chat.display.error(error)
+    await offer_files(chat, session, exchange.query.number)
 
 
 @registry.command("merge A [B]", "Branches")

@@ -127,7 +127,7 @@ def _help_about(chat: Chat, name: str) -> None:
         for line in template.text.split("\n"):
             display.line(f"  {line}")
     else:
-        raise UsageError(f"There is no command /{name[:40]}.", "/help lists the commands.")
+        raise UsageError(f"Unknown command /{name[:40]}.", "/help lists the commands.")
 
 
 def families() -> list[tuple[str, list[Command]]]:

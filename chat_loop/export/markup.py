@@ -12,6 +12,7 @@ from markdown_it import MarkdownIt
 from markdown_it.token import Token
 
 from chat_loop.display.markdown.code import CodeColors
+from chat_loop.display.markdown.inline import without_open_item
 
 _NESTING = 20  # quotes and lists within each other; text with deeper ones is shown as typed
 
@@ -30,7 +31,7 @@ def _markdown(breaks: bool) -> MarkdownIt:
 def prose(text: str, breaks: bool = False) -> str:
     """Return markdown as HTML; `breaks` keeps single newlines, as people type them in a prompt."""
     reader = _markdown(breaks)
-    tokens = reader.parse(text)
+    tokens = reader.parse(without_open_item(text))
     if any(token.level >= _NESTING - 1 for token in tokens):
         typed = text.replace("\r\n", "\n")  # the reader leaves out what is nested deeper
         return f'<pre class="typed">\n{escape(typed)}</pre>\n'

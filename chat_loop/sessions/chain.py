@@ -123,7 +123,7 @@ def exchange_of(session: Session, number: int) -> Exchange:
     """Return the exchange of a query, the last one for 0. Raises UsageError when there is none."""
     if not session.exchanges:
         hint = "/tree shows the sessions before it; /fork and /uncompact go back to them."
-        raise UsageError("There is no message in this session.", hint * bool(session.header.parent))
+        raise UsageError("No messages in this session yet.", hint * bool(session.header.parent))
     for exchange in session.exchanges if number else session.exchanges[-1:]:
         if number in (0, exchange.query.number):
             return exchange

@@ -1,4 +1,6 @@
-"""Files that tools changed come back with /undo and /rewind, if nobody else changed them."""
+"""Files that tools changed come back with /undo, /rewind, /retry and /edit, if nobody else changed
+them.
+"""
 
 from __future__ import annotations
 
@@ -80,6 +82,23 @@ def test_undo_puts_files_back_after_a_yes(tmp_path: Path, server: Loopback) -> N
         assert script.read_bytes() == b"one\r\ntwo\r\n"
         assert script.stat().st_mode & 0o777 == 0o755
         assert not (project / "new" / "b.txt").exists()
+
+
+@pytest.mark.parametrize("command", ["/retry", "/edit Write it better"])
+def test_a_message_that_is_sent_again_finds_the_files_as_they_were(
+    tmp_path: Path, server: Loopback, command: str
+) -> None:
+    (tmp_path / "project").mkdir()
+    file = tmp_path / "project" / "a.txt"
+    file.write_text("old\n")
+    with chatting(tmp_path, server) as chat:
+        ask(chat, server, write("a.txt", "new\n"))
+        server.enqueue(Reply(chunks=("Once more.",)))
+        chat.line(command)
+        chat.wait_for("Send again anyway? [y/N]", PATIENCE, output=True)
+        undo(chat, "y", "y")
+        chat.wait_for("Once more.", PATIENCE)
+        assert file.read_text() == "old\n"
 
 
 @pytest.mark.parametrize("answer", ["", "n", "yess", "\x03"])

@@ -131,7 +131,7 @@ def test_a_bare_word_with_more_after_it_is_text(name: str, more: str) -> None:
 )
 def test_an_unknown_command_names_the_nearest(tmp_path: Path, typed: str, nearest: str) -> None:
     hint = f"Did you mean /{nearest}?" if nearest else "/help lists the commands."
-    assert f"There is no command /{typed}. {hint}" in run(tmp_path, f"/{typed}", hours=0)
+    assert f"Unknown command /{typed}. {hint}" in run(tmp_path, f"/{typed}", hours=0)
 
 
 @pytest.mark.parametrize("command", registry.commands, ids=lambda command: str(command.name))

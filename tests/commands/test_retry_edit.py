@@ -85,7 +85,7 @@ def test_retry_takes_the_files_along_as_they_were(
 
 def test_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["/retry", "/edit", "/retry now"])
-    nothing = "✗ There is no message in this session.\n"
+    nothing = "✗ No messages in this session yet.\n"
     assert screen.text == (
         f"You: /retry\n{nothing}You: /edit\n{nothing}"
         "You: /retry now\n✗ /retry takes no argument.\n"
@@ -134,7 +134,7 @@ def test_an_edit_that_names_a_missing_file_changes_nothing(
 def test_right_after_a_compaction_there_is_nothing_to_ask_again(tmp_path: Path) -> None:
     screen = run(tmp_path, ["Hi", "/compact", "/retry"], "Hello.", SUMMARY)
     assert screen.text.partition("You: /retry\n")[2].startswith(
-        "✗ There is no message in this session.\n"
+        "✗ No messages in this session yet.\n"
     )
 
 
@@ -186,7 +186,7 @@ def test_a_reply_whose_tools_changed_something_is_asked_about(tmp_path: Path, an
         live.finish(Reply(number=1, at=START, text="Done."))
 
     again = run(tmp_path, [written, "/retry"], "Again.", answers=[answer])
-    warned = "⚠️  write_file ran for the first answer; its changes are not undone.\n"
+    warned = "⚠️  write_file ran for the first answer.\n"
     assert f"{warned}Send again anyway? [y/N] {answer}\n" in again.text
     assert len(again.talk.sent) == (answer == "y")
     assert ("Not sent.\n" in again.text) == (answer == "n")

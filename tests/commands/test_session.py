@@ -258,7 +258,7 @@ You: /fork 1
 🔄 Restoring context...
 Forked after query 1: 2 exchanges in the context. The original is saved: /resume sally_20261122_053015
 You: /undo
-✗ There is no message in this session.
+✗ No messages in this session yet.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /fork 1.x
 ✗ Usage: /fork [QUERY]
@@ -348,7 +348,7 @@ Sally: Noted.
 You: /undo
 Undone: “The lamp has 40 watts.”
 You: /undo
-✗ There is no message in this session.
+✗ No messages in this session yet.
   /tree shows the sessions before it; /fork and /uncompact go back to them.
 You: /undo 3
 ✗ /undo takes no argument.
@@ -406,7 +406,7 @@ You: /fork
 ✗ This conversation has no messages yet.
   Send a message first, or name a session.
 You: /undo
-✗ There is no message in this session.
+✗ No messages in this session yet.
 You: /tree
 ✗ This conversation has no messages yet.
   Send a message first, or name a session.
@@ -697,9 +697,9 @@ def test_rewind_goes_back_to_before_a_message(tmp_path: Path) -> None:
         "/rewind",
     )
     shown = run(tmp_path, "/rewind", *lines, hours=0)
-    assert shown.startswith("You: /rewind\n✗ There is no message in this session.")
+    assert shown.startswith("You: /rewind\n✗ No messages in this session yet.")
     assert "Back to before query 2: 1 exchange in the context. The original is saved: " in shown
-    assert "You: /rewind\n✗ There is no message in this session." in shown.partition("/rewind 2")[2]
+    assert "You: /rewind\n✗ No messages in this session yet." in shown.partition("/rewind 2")[2]
     assert "✗ No query 9 in this session: it has 2 queries." in shown
     assert "Back to before query 2: 2 exchanges in the context." in shown
 

@@ -84,8 +84,8 @@ def test_a_command_keeps_its_name_and_an_unknown_one_sends_nothing(tmp_path: Pat
         SUMMARY,
         prompts=prompts,
     )
-    assert "There is no command /xyzzy. /help lists the commands." in screen.text
-    assert "There is no command /explan. Did you mean /explain?" in screen.text
+    assert "Unknown command /xyzzy. /help lists the commands." in screen.text
+    assert "Unknown command /explan. Did you mean /explain?" in screen.text
     assert [messages[-1].text for messages in screen.talk.sent[:-1]] == ["#explain x"]
     assert Templates(prompts, ["pins"]).names(ignored=True) == ["pins"]
     assert Templates(prompts).names(ignored=True) == []

@@ -265,7 +265,7 @@ def test_undo_right_after_a_compaction_a_resume_or_a_fork(tmp_path: Path) -> Non
         await conversation.accept(plan, acknowledge=False)
         with pytest.raises(UsageError) as caught:
             await conversation.undo()
-        assert caught.value.message == "There is no message in this session."
+        assert caught.value.message == "No messages in this session yet."
         assert caught.value.hint.startswith("/tree shows the sessions before it; /fork")
         assert await conversation.compact()
         with pytest.raises(UsageError) as caught:

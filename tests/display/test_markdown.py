@@ -19,6 +19,7 @@ from chat_loop.display.markdown.stream import MarkdownStream
 from chat_loop.display.markdown.theme import THEMES, theme_of
 from chat_loop.display.reply import ReplyText
 from chat_loop.events import Event, ReplyEnded, TextDelta, ToolCalled, Warned
+from chat_loop.export.markup import prose
 from chat_loop.values import ToolCall
 from tests.support.rendered import SGR, cut, painter, plain, sent
 from tests.support.screens import Terminal
@@ -560,3 +561,11 @@ def test_a_reply_is_read_at_most_thirty_times_a_second() -> None:
         reply.finish()
 
     asyncio.run(stream())
+
+
+@pytest.mark.parametrize("end", ["-", " - "])
+def test_an_item_that_a_stop_cut_off_makes_no_heading(end: str) -> None:
+    text = f"These are left:\n{end}"
+    assert sent([*text]) == sent(["These are left:"])
+    assert prose(text) == prose("These are left:")
+    assert "<h" in prose("Title\n---"), "a line of several dashes is an underline"

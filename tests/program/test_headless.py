@@ -95,7 +95,7 @@ def test_lines_from_a_pipe_are_a_chat(tmp_path: Path) -> None:
         "Assistant: You said: compact disks are old",
         "📝 Generating session summary... ✓",
         "🔄 Starting new session with summary...",
-        "⚠️  There is no command /nope. Did you mean /compact? To send it as text, start with a space.",
+        "⚠️  Unknown command /nope. Did you mean /compact? To send it as text, start with a space.",
         "Goodbye!",
     ):
         assert line in text.splitlines() or line.partition(" Did you")[0] in text

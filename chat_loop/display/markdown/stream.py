@@ -8,6 +8,7 @@ from copy import copy
 
 from chat_loop.display.markdown.blocks import Blocks, Line
 from chat_loop.display.markdown.flow import Run, runs_of
+from chat_loop.display.markdown.inline import without_open_item
 from chat_loop.display.markdown.theme import Theme
 
 PREVIEWED = 200  # characters that are held back before they are previewed
@@ -66,7 +67,8 @@ class MarkdownStream:
 
     def _advance(self, *, ended: bool) -> str:
         """Print what is certain by now, and forget the blocks that are."""
-        text = self._source if ended else self._source[: _stable_length(self._source)]
+        length = len(self._source) if ended else _stable_length(self._source)
+        text = without_open_item(self._source[:length])
         columns = self._columns()
         blocks = Blocks(text, self._theme, columns, ended=ended)
         last_start = blocks.last_start()
