@@ -36,7 +36,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
     """Show the facts of the memory and the project's files; ask decides which files are used."""
     memory, display = _memory(chat), chat.display
     if argument == "ask":
-        await _ask_about_files(chat, memory)
+        await ask_about_files(chat, memory)
         return
     if argument:
         raise usage_error("memory")
@@ -58,7 +58,7 @@ async def show_memory(chat: Chat, argument: str) -> None:
         display.prose("The file was changed: the model gets it with your next message.", "dim")
 
 
-async def _ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
+async def ask_about_files(chat: Chat, memory: ProjectMemory) -> None:
     """Ask about the project's files that are new, else about all of them, and keep the answer."""
     memory.reload()
     display, all_files = chat.display, memory.project_files

@@ -12,6 +12,7 @@ from typing import Any
 from msgspec import Struct
 
 from chat_loop.commands.chat import Chat
+from chat_loop.commands.memory import ask_about_files
 from chat_loop.commands.references import PAGE
 from chat_loop.commands.registry import Quit, registry, usage_error
 from chat_loop.commands.retry_edit import offer_files
@@ -225,9 +226,12 @@ async def _confirm_agent(chat: Chat, session: Session) -> bool:
 @registry.command("clear", "Sessions", aliases=("new",))
 async def clear(chat: Chat, argument: str) -> None:
     """Save the session and start a new one on an empty screen."""
-    await chat.conversation.leave("clear")
     chat.display.clear_screen()
+    await chat.conversation.leave("clear")
     chat.display.line("New session; nothing is carried over.", "dim")
+    memory = chat.memory
+    if memory is not None and chat.can_ask and not all(f.answer for f in memory.project_files):
+        await ask_about_files(chat, memory)
 
 
 @registry.command("rename [NAME]", "Sessions")

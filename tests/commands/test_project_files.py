@@ -14,7 +14,8 @@ from chat_loop.memory import INTRO, MemoryLocation, ProjectMemory
 from chat_loop.sessions.manager import SessionManager
 from tests.commands.test_memory import QUIET, environment, run
 from tests.support.pty_chat import PtyChat
-from tests.support.screens import Screen
+from tests.support.screens import Line, Screen
+from tests.support.scripted_chat import Talk
 
 OPTIONS = replace(QUIET, acknowledge=False)
 AGENTS = "# Rules\r\n\r\nUse tabs. \x1b[31m<!-- hidden -->\r\n"
@@ -68,6 +69,28 @@ def test_nothing_of_a_project_is_used_before_it_is_allowed(tmp_path: Path) -> No
     assert screen.text.replace("\n", " ").count(line) == 2  # of /memory and /context
     assert screen.text.count(f"✗ {sentences[0]}\n") == 2
     assert (tmp_path / "project" / "MEMORY.md").read_text() == "- Oak.\n"
+
+
+def test_a_new_session_asks_about_a_file_that_changed_during_the_chat(tmp_path: Path) -> None:
+    path = project(tmp_path, AGENTS="Use tabs.\n")
+
+    def edited(talk: Talk) -> None:
+        (path / "AGENTS.md").write_text("Use spaces.\n")
+
+    lines: list[Line] = ["/memory ask", "Hi", edited, "/new", "Hi again"]
+    screen = Screen(
+        tmp_path / "s",
+        lines,
+        "Hello.",
+        "Hello.",
+        answers=["y", "y"],
+        options=OPTIONS,
+        memory=place(tmp_path),
+    )
+    first, second = (request.system for request in screen.talk.model.requests)
+    assert "Use tabs." in first
+    assert "Use spaces." in second
+    assert screen.text.count("Use them? [y]es / [n]o / [s]how y") == 2
 
 
 def test_what_is_allowed_is_used_in_every_chat_until_it_changes(tmp_path: Path) -> None:
