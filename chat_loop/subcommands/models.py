@@ -9,7 +9,9 @@ from pathlib import Path
 
 from chat_loop.config import Config, Paths
 from chat_loop.display.plain import Meter, err, out
+from chat_loop.display.text import wrapped
 from chat_loop.errors import ModelError, install_hint
+from chat_loop.input.start import columns
 from chat_loop.providers.models import store
 from chat_loop.providers.models.install import install
 from chat_loop.providers.models.store import CATALOGUE, EmbeddedModel
@@ -47,11 +49,12 @@ def ensure_installed(directory: Path) -> str:
     if not sys.stdin.isatty():
         hint = f"To download one: chat-loop models install {CHOICES[0].name}"
         raise ModelError("No embedded model is installed.", hint)
-    out("No embedded model is installed yet. Which one do you want to download?\n")
+    lines = ["No embedded model is installed yet. Which one do you want to download?"]
     offered = {str(number): model for number, model in enumerate(CHOICES, 1)}
     for number, model in offered.items():
         mark = " (recommended)" if model.recommended else ""
-        out(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}\n")
+        lines.append(f"  {number}  {model.title}, {size_text(model.size)}, {model.licence}{mark}")
+    out("".join(f"{wrapped(line, columns() - 1, 5)}\n" for line in lines))
     out("Number [1], or n for none: ")
     answer = sys.stdin.readline().strip().lower()
     chosen = offered.get("1" if answer in ("", "y", "yes") else answer)

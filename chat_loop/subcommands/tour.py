@@ -57,7 +57,7 @@ def run(options: argparse.Namespace) -> int:
             code = interactive.run(app, agent, partial(GuidedLoop, todo, steps))
             out("\n")
             if code or todo:
-                out("You left the tour; its sessions are deleted.\n")
+                out(wrapped("You left the tour; its sessions are deleted.\n", columns() - 1, 0))
                 return code
     out("".join(f"{wrapped(line, columns() - 1, 4)}\n" for line in END))
     return 0

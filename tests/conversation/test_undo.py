@@ -76,7 +76,7 @@ def test_everything_can_be_undone_one_by_one(tmp_path: Path) -> None:
         await talk.conversation.ask(SECRET)
         assert (await talk.conversation.undo()).query.number == 2
         assert (await talk.conversation.undo()).query.number == 1
-        with pytest.raises(UsageError, match="no message in this session"):
+        with pytest.raises(UsageError, match="No messages in this session"):
             await talk.conversation.undo()
         await talk.conversation.ask("Hi")
         assert talk.sent[-1] == said("Hi")
