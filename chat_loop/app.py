@@ -28,6 +28,7 @@ from chat_loop.events import Event
 from chat_loop.input.start import InstantPrompt
 from chat_loop.memory import MemoryLocation, ProjectMemory, locate
 from chat_loop.options import BROWSE, LAST
+from chat_loop.plugins import Plugins
 from chat_loop.providers import Provider, choose
 from chat_loop.providers.catalogue import entries
 from chat_loop.providers.models import store
@@ -66,7 +67,11 @@ class App:
             self.directory = str(Path.cwd())
         except OSError:  # it was removed
             self.directory = ""
-        self.machine = choose.this_machine(paths.models, discover=self.config.discover_servers)
+        off = [name for name, is_on in self.config.plugins.items() if not is_on]
+        self.plugins = Plugins(off, load=options.plugins)
+        self.machine = choose.this_machine(
+            paths.models, discover=self.config.discover_servers, other=self.plugins.provider
+        )
         folder = paths.sessions(self.config, options.sessions_dir)
         self.sessions = SessionManager(
             folder, project=self.directory, mode=mode, saves=options.save
@@ -141,8 +146,11 @@ class App:
             protected.append(Path(self.options.config).expanduser())
         if not self.config.memory.enabled:
             names = tuple(name for name in names if name != "remember")
+        others = set(names) - set(SPECS)
+        added = self.plugins.tools(others) if others else {}
+        names = tuple(name for name in names if name not in added)
         folder, seconds = Path(self.directory or "/"), self.config.tools.timeout
-        return builtin_tools(
+        builtin = builtin_tools(
             names,
             folder,
             protected=protected,
@@ -150,6 +158,7 @@ class App:
             memory=lambda: self._memory,
             copies=self.sessions.images,
         )
+        return (*builtin, *added.values())
 
     def summarizer(self, agent: Agent) -> Provider | None:
         """Return the model for summaries, if the config names one. Raises ConfigError."""

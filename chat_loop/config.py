@@ -192,6 +192,7 @@ class Config(Section, frozen=True):
     models: Mapping[str, ModelConfig] = field(default_factory=dict)
     mcp: Mapping[str, McpServer] = field(default_factory=dict)
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    plugins: Mapping[str, bool] = field(default_factory=dict)
 
     @property
     def windows(self) -> dict[str, int]:

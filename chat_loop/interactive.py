@@ -134,6 +134,7 @@ class Interactive:
             servers=servers,
             approvals=approvals,
             agents=AgentRegistry(app.paths),
+            plugins=app.plugins,
             templates=Templates(app.paths.config.parent / "prompts", registry.names()),
             config=config,
         )
@@ -285,6 +286,7 @@ class Interactive:
         if self._chat.servers is not None and agent.provider.calls_tools:
             self._chat.servers.start()
         self._indexer.start()
+        registry.add_plugins(self._chat.plugins)
         self._is_used.wait()
         agent = self._conversation.agent
         if "cost" in self._chat.config.status:

@@ -119,6 +119,9 @@ class ChatLoop:
                     self._cancel_edit()
                     await self._command(command.run(chat, argument))
                 case Unknown(name, argument):
+                    await asyncio.to_thread(registry.add_plugins, chat.plugins)
+                    if registry.named(name):
+                        return await self.handle(line)
                     if template := chat.templates.find(name):
                         await self._send(template.fill(argument))
                         return True

@@ -17,7 +17,10 @@ LAST = "last"  # the value of `--continue`
 BROWSE = "browse"  # the value of `--resume` alone: the user chooses
 SHELLS = ("bash", "zsh", "fish")
 HELP = {"-h", "--help"}
-COMMANDS = ("sessions", "mcp", "agents", "models", "providers", "doctor", "tour", "completion")
+COMMANDS = (
+    *("sessions", "mcp", "agents", "models", "providers", "plugins", "doctor", "tour"),
+    "completion",
+)
 SESSION = "a number of the list, an id, words of its name, or last"
 USAGE = """\
 chat-loop [OPTIONS] [MESSAGE]
@@ -188,6 +191,7 @@ def _chat_parser() -> _Parser:
     _value(conversation, "--sessions-dir", "DIR", "keep sessions in this folder")
 
     terminal = made.add_argument_group("terminal")
+    _flag(terminal, "--no-plugins", "load no plugins", dest="plugins", action="store_false")
     _flag(terminal, "--plain", "whole lines, no colors, nothing redrawn: for screen readers")
 
     question = made.add_argument_group("one reply, without a chat (docs/headless.md)")
@@ -318,6 +322,7 @@ def _add_other_commands(add: Callable[..., argparse.ArgumentParser]) -> None:
     made = add("doctor", "check the installation and suggest fixes", more=DOCTOR)
     _flag(made, "--online", "send the model one small question")
     _json(made)
+    _json(add("plugins", "list the installed plugins and what they add"))
     add("tour", "try it in a minute: no key, no network, nothing is kept")
     codes = "Exit codes: 0 done, 2 wrong usage."
     made = add("completion", "print a shell completion script", more=codes, epilog=COMPLETION)

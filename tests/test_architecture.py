@@ -16,7 +16,7 @@ LAYERS = (
     ("memory",),
     ("library",),
     ("providers",),
-    ("agent",),
+    ("agent", "plugins"),
     ("context",),
     ("conversation",),
     ("display", "input", "browser", "export"),

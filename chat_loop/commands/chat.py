@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -16,6 +17,7 @@ from chat_loop.config import Config
 from chat_loop.display.listings import show_sessions
 from chat_loop.errors import UsageError
 from chat_loop.library.library import Library
+from chat_loop.plugins import Plugins
 from chat_loop.sessions.chain import read_chain
 from chat_loop.sessions.manager import LoadedSession, SessionManager
 from chat_loop.sessions.records import Exchange, Session, SessionRow
@@ -51,6 +53,7 @@ class Chat(Struct, kw_only=True):
     servers: McpServers | None = None
     agents: AgentRegistry | None = None
     templates: Templates = field(default_factory=Templates)
+    plugins: Plugins = field(default_factory=partial(Plugins, load=False))
     config: Config = field(default_factory=Config)
     changed: set[str] = field(default_factory=set)
     """The names of the settings that were changed in this run."""

@@ -16,6 +16,7 @@ from msgspec import Struct, field
 from chat_loop.commands.chat import Chat
 from chat_loop.conversation.reading import QueryFile
 from chat_loop.errors import UsageError
+from chat_loop.plugins import Plugins
 
 NextQuery = tuple[str, tuple[QueryFile, ...]]
 Handler = Callable[[Chat, str], Coroutine[Any, Any, NextQuery | None]]
@@ -98,6 +99,13 @@ class Registry(Struct):
             return run
 
         return register
+
+    def add_plugins(self, plugins: Plugins) -> None:
+        """Load the plugins, and add their commands behind the program's own."""
+        for plugin in plugins.all():
+            for usage, run in plugin.commands.items():
+                if self.named(usage.partition(" ")[0]) is None:
+                    self.command(usage, "Plugins")(run)
 
     def names(self) -> list[str]:
         """Return every name and alias, as typed after `/`."""

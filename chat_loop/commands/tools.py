@@ -48,7 +48,9 @@ async def model(chat: Chat, argument: str) -> None:
         return
     if len(argument.split()) > 1:
         raise usage_error("model")
-    reference = full_reference(argument, chat.models.providers, conversation.agent.provider.name)
+    added = await asyncio.to_thread(chat.plugins.all)
+    known = [*chat.models.providers, *(name for plugin in added for name in plugin.providers)]
+    reference = full_reference(argument, known, conversation.agent.provider.name)
     if reference == now:
         display.line(f"Already using {one_line(reference, 100)}.", "dim")
         return

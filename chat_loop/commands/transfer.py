@@ -95,8 +95,9 @@ async def export(chat: Chat, argument: str) -> None:
     """
     words, options = registry.arguments("export", argument)
     name, _, rest = words.partition(" ")
-    target = (rest if name in EXPORT_FORMATS else words).strip("\"'")
-    form = exporting.export_format(EXPORT_FORMATS.get(name, ""), target)
+    is_format = name in EXPORT_FORMATS or name in chat.plugins.exporters()
+    target = (rest if is_format else words).strip("\"'")
+    form = exporting.export_format(name if is_format else "", target, chat.plugins)
     if "session" not in options and not chat.here_id:
         raise UsageError("Nothing to export yet.", "--session N exports a saved conversation.")
     loaded = chat.load(options.get("session", "."))

@@ -22,7 +22,10 @@ from chat_loop.values import Usage, dollars_text, plural, tokens_text
 
 NARROW = 60  # below this many columns an explanation stands below what it explains
 WIDEST = 26  # columns of the commands in their list; a longer one has a line of its own
-FAMILIES = ("Conversation", "Context", "Sessions", "Branches", "Memory", "Model and tools", "View")
+FAMILIES = (
+    *("Conversation", "Context", "Sessions", "Branches", "Memory", "Model and tools", "View"),
+    "Plugins",
+)
 MORE_HELP = "/help COMMAND for details, /help all for all commands, /help keys for the keys."
 RULE = (
     "Anything else is sent as a message. exit, quit, help, compact, sessions and resume [N|ID] "
@@ -131,9 +134,10 @@ def _help_about(chat: Chat, name: str) -> None:
 
 
 def families() -> list[tuple[str, list[Command]]]:
-    """Return the commands of each family, sorted by name."""
+    """Return the commands of each family that has some, sorted by name."""
     ordered = sorted(registry.commands, key=lambda command: command.name)
-    return [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
+    members = [(title, [one for one in ordered if one.family == title]) for title in FAMILIES]
+    return [(title, commands) for title, commands in members if commands]
 
 
 @registry.command("history [--full]", "View", flags=("full",))

@@ -13,6 +13,7 @@ from msgspec.structs import asdict, replace
 from chat_loop.errors import SaveError, UsageError, os_reason
 from chat_loop.export import documents
 from chat_loop.export.importing import file_path, images_in, with_valid_ids
+from chat_loop.plugins import Exporter, Plugins
 from chat_loop.redact import Redactor
 from chat_loop.sessions import marker, records
 from chat_loop.sessions.chain import read_chain
@@ -43,13 +44,16 @@ def chain_of(
     return [*reversed(chain.ancestors), loaded], chain.problem
 
 
-def export_format(name: str, target: str) -> ExportFormat:
+def export_format(name: str, target: str, plugins: Plugins) -> ExportFormat | Exporter:
     """Return the form that a name, or else the ending of a file, asks for. Raises UsageError."""
     is_folder = os.path.isdir(file_path(target))  # noqa: PTH112 - Path's own raises for long names
     name = name or ("" if is_folder else Path(target).suffix.lower()) or "html"
     for form, suffix in SUFFIXES.items():
         if name in (form, suffix, suffix[1:]):
             return form
+    for added, exporter in plugins.exporters().items():
+        if name in (added, exporter.suffix, exporter.suffix[1:]):
+            return exporter
     hint = f"Use {', '.join(SUFFIXES)}, or a file that ends in {', '.join(SUFFIXES.values())}."
     raise UsageError(f"Unknown export format “{name[:40]}”.", hint)
 
@@ -70,7 +74,7 @@ def images_of(chain: Sequence[LoadedSession]) -> tuple[dict[str, bytes], list[st
 
 def export_bytes(
     chain: Sequence[LoadedSession],
-    form: ExportFormat,
+    form: ExportFormat | Exporter,
     *,
     secrets: bool = False,
     images: Mapping[str, bytes] | None = None,
@@ -85,6 +89,8 @@ def export_bytes(
         session = loaded.session if secrets else without_secrets(loaded.session, Redactor())
         exportable.append(replace(loaded, session=with_valid_ids(session)))
     sessions = [loaded.session for loaded in exportable]
+    if isinstance(form, Exporter):
+        return form.write(sessions)
     if form == "markdown":
         return documents.write_markdown(sessions)
     if form == "json":
@@ -112,7 +118,11 @@ def without_secrets(value: Any, redactor: Redactor) -> Any:
 
 
 def write_export(
-    chain: Sequence[LoadedSession], target: str, form: ExportFormat, *, secrets: bool = False
+    chain: Sequence[LoadedSession],
+    target: str,
+    form: ExportFormat | Exporter,
+    *,
+    secrets: bool = False,
 ) -> tuple[str, list[str]]:
     """Write a chain, the oldest session first, to the file `target`, or into the folder `target`.
 
@@ -125,7 +135,8 @@ def write_export(
     if not target or os.path.isdir(path):  # noqa: PTH112
         stem = "" if target else slug(name_of(session))
         stem = stem if stem not in ("", "agent") else session.header.id
-        paths = (path / f"{name}{SUFFIXES[form]}" for name in records.free_ids(stem))
+        suffix = form.suffix if isinstance(form, Exporter) else SUFFIXES[form]
+        paths = (path / f"{name}{suffix}" for name in records.free_ids(stem))
         path = next(free for free in paths if not os.path.lexists(free))
     data = export_bytes(chain, form, secrets=secrets, images=images)
     beside = images if form == "markdown" else {}

@@ -48,12 +48,19 @@ class Machine(Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     models: Path
     servers: Sequence[str]  # those to look for
+    other: Callable[[str, str], Provider | None] = lambda name, model: None
+    """Return a model of a provider that is not in the catalogue."""
 
 
-def this_machine(models: Path, *, discover: bool = True) -> Machine:
+def this_machine(
+    models: Path,
+    *,
+    discover: bool = True,
+    other: Callable[[str, str], Provider | None] = lambda name, model: None,
+) -> Machine:
     """Return the process's environment and, to `discover` them, the servers."""
     servers = catalogue.LOCAL_SERVERS if discover else ()
-    return Machine(environment=os.environ, models=models, servers=servers)
+    return Machine(environment=os.environ, models=models, servers=servers, other=other)
 
 
 class Models(Struct, frozen=True, kw_only=True):
@@ -153,6 +160,8 @@ def create(reference: str, config: Config, machine: Machine, *, base_url: str = 
     providers = entries(config.providers)
     reference = full_reference(reference, providers, "compatible" if base_url else "")
     name, _, model = reference.partition(":")
+    if name not in providers and (other := machine.other(name, model)) is not None:
+        return other
     if name not in providers:
         hint = f"Use PROVIDER:MODEL; providers: {', '.join(providers)}."
         raise UsageError(f"Unknown model “{reference[:80]}”.", hint)

@@ -118,7 +118,9 @@ def _in_conversation(
 def export(actions: SessionActions, options: argparse.Namespace) -> int:
     """Write a conversation as one document: to a file, or (-) to standard output."""
     loaded, target, to_output = actions.load(options.reference), options.file, options.file == "-"
-    form = exporting.export_format(options.form or "markdown" * to_output, target)
+    form = exporting.export_format(
+        options.form or "markdown" * to_output, target, actions.app.plugins
+    )
     chain, problem = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
     if to_output:
         images, complaints = exporting.images_of(chain)

@@ -28,6 +28,7 @@ from chat_loop.display.text import one_line, wrapped
 from chat_loop.errors import install_hint
 from chat_loop.input.start import columns
 from chat_loop.library.index import stale_count
+from chat_loop.plugins import Plugins
 from chat_loop.providers import catalogue, choose
 from chat_loop.providers.wire import WireProvider
 from chat_loop.sessions import partial as listing
@@ -116,6 +117,7 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
         "Sessions": check_sessions(folder),
         "Keys": check_keys(config, machine),
         "Model": check_model(options, config, machine),
+        "Plugins": check_plugins(config),
     }
     for name, check in checks.items():
         try:
@@ -125,6 +127,17 @@ def findings(options: argparse.Namespace) -> Iterator[Finding]:
             yield problem(name, error.message, hint)
         except (OSError, ValueError, RuntimeError, ImportError) as error:
             yield problem(name, f"Could not be checked: {error}.")
+
+
+def check_plugins(config: Config) -> Iterator[Finding]:
+    """Check that the installed plugins load."""
+    off = [name for name, is_on in config.plugins.items() if not is_on]
+    for plugin in Plugins(off).all():
+        if plugin.problem and plugin.name not in off:
+            yield warning("Plugin", f"{plugin.name} ({plugin.package}): {plugin.problem}")
+        else:
+            state = "switched off" if plugin.problem else "loaded"
+            yield passed("Plugin", f"{plugin.name} ({plugin.package}), {state}")
 
 
 def check_folders(paths: Paths, sessions: Path) -> Iterator[Finding]:

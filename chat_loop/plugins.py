@@ -1,0 +1,183 @@
+"""Packages that add providers, commands, tools and exporters to the program.
+
+A package names a function in the entry-point group `chat_loop.plugins`. The function is called with
+a `Plugin`, which takes what the package adds. Plugins load behind the prompt, or before it is said
+that something does not exist. One that fails is left out, with its problem.
+"""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+from msgspec import Struct, field
+
+from chat_loop.agent.isolation import CapturedError, describe
+from chat_loop.agent.tools import Tool
+from chat_loop.errors import ChatLoopError, ProviderError
+from chat_loop.events import Event
+from chat_loop.providers import Provider
+from chat_loop.sessions.records import Session
+from chat_loop.values import Request
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+GROUP = "chat_loop.plugins"
+_NAME = re.compile(r"[a-z][a-z0-9_-]{0,31}")
+
+
+class PluginFailed(ChatLoopError):
+    """The code of a plugin raised something."""
+
+
+class Exporter(Struct, frozen=True):
+    """A format of documents: the ending of its files, and the function that writes one."""
+
+    suffix: str
+    write: Callable[[Sequence[Session]], bytes]
+
+
+class Plugin(Struct):
+    """The things that a plugin adds, by their names. `problem` says why it adds nothing."""
+
+    name: str
+    package: str
+    problem: str = ""
+    providers: dict[str, Callable[[str], Provider]] = field(default_factory=dict)
+    commands: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    tools: dict[str, Callable[..., Any]] = field(default_factory=dict)
+    exporters: dict[str, Exporter] = field(default_factory=dict)
+
+    def add_provider(self, name: str, make: Callable[[str], Provider]) -> None:
+        """Add a provider: `make` returns it for the model that the user names."""
+        self.providers[_checked(name)] = make
+
+    def add_command(self, usage: str, run: Callable[..., Any]) -> None:
+        """Add a command of the chat, such as "shout TEXT": a coroutine function that takes the
+        chat and the argument, and whose docstring is its help. A text that it returns is sent.
+        """
+        _checked(usage.partition(" ")[0])
+
+        @wraps(run)
+        async def guarded(*arguments: Any) -> tuple[str, tuple[()]] | None:
+            text = None
+            with CapturedError() as captured:
+                text = await run(*arguments)
+            _check(self.name, captured.error)
+            return None if text is None else (str(text), ())
+
+        self.commands[usage] = guarded
+
+    def add_tool(self, function: Callable[..., Any]) -> None:
+        """Add a function that a model may call when the user names it with `--tools`."""
+        self.tools[function.__name__] = function
+
+    def add_exporter(
+        self, name: str, suffix: str, write: Callable[[Sequence[Session]], bytes]
+    ) -> None:
+        """Add a format for exports: `write` returns a document of sessions, the oldest first."""
+
+        def guarded(sessions: Sequence[Session]) -> bytes:
+            return bytes(_guarded(self.name, lambda: write(sessions)))
+
+        self.exporters[_checked(name)] = Exporter(f".{suffix.lstrip('.')}", guarded)
+
+
+def _checked(name: str) -> str:
+    if not _NAME.fullmatch(name):
+        raise ValueError(f"“{name[:40]}” is no name: up to 32 of a-z, 0-9, - and _")
+    return name
+
+
+class Plugins:
+    """The plugins of the environment, but for those that are switched off."""
+
+    def __init__(self, off: Collection[str] = (), *, load: bool = True) -> None:
+        self._off = off
+        self._lock = threading.Lock()
+        self._plugins: list[Plugin] | None = None if load else []
+
+    def all(self) -> list[Plugin]:
+        """Return all plugins, sorted by name; load them at the first call."""
+        with self._lock:
+            if self._plugins is None:
+                from importlib import metadata  # 10 ms, which the prompt does not wait for
+
+                found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+                self._plugins = [self._load(entry) for entry in found]
+            return self._plugins
+
+    def _load(self, entry: EntryPoint) -> Plugin:
+        package = f"{entry.dist.name} {entry.dist.version}" if entry.dist else ""
+        plugin = Plugin(entry.name, package)
+        if entry.name in self._off:
+            return Plugin(entry.name, package, "Switched off.")
+        with CapturedError() as captured:
+            entry.load()(plugin)
+        if captured.error is not None:
+            return Plugin(entry.name, package, f"It failed: {describe(captured.error)}.")
+        return plugin
+
+    def provider(self, name: str, model: str) -> Provider | None:
+        """Return a model of a plugin's provider. Raises PluginFailed."""
+        for plugin in self.all():
+            if make := plugin.providers.get(name):
+                return _GuardedProvider(_guarded(plugin.name, lambda: make(model)), plugin.name)
+        return None
+
+    def tools(self, names: Collection[str]) -> dict[str, Tool]:
+        """Return the tools with these names, as far as there are such. Raises ConfigError."""
+        from chat_loop.agent.functions import tool_of  # loads pydantic
+
+        functions = {name: tool for plugin in self.all() for name, tool in plugin.tools.items()}
+        return {name: tool_of(functions[name]) for name in names if name in functions}
+
+    def exporters(self) -> dict[str, Exporter]:
+        """Return the formats of documents, by name."""
+        return {name: one for plugin in self.all() for name, one in plugin.exporters.items()}
+
+
+def _guarded(name: str, work: Callable[[], Any]) -> Any:
+    """Return the result of a plugin's code. Raises PluginFailed, and the program's own errors."""
+    result = None
+    with CapturedError() as captured:
+        result = work()
+    _check(name, captured.error)
+    return result
+
+
+def _check(name: str, error: BaseException | None) -> None:
+    """Raise what plugin `name` raised: its own faults as PluginFailed, all else as it is."""
+    if error is None:
+        return
+    if isinstance(error, ChatLoopError) or not isinstance(error, Exception | SystemExit):
+        raise error
+    hint = f"Switch it off with plugins: {{{name}: false}} in the config, or --no-plugins."
+    raise PluginFailed(f"The plugin {name} failed: {describe(error)}.", hint) from error
+
+
+class _GuardedProvider(Provider):
+    """A plugin's provider, whose errors become those of a provider."""
+
+    def __init__(self, provider: Provider, plugin: str) -> None:
+        self._provider, self._plugin = provider, plugin
+        self.name, self.model, self.window = provider.name, provider.model, provider.window
+        self.calls_tools = getattr(provider, "calls_tools", False)
+        self.takes_images = getattr(provider, "takes_images", False)
+
+    async def stream(self, request: Request) -> AsyncIterator[Event]:
+        with CapturedError() as captured:
+            async for event in self._provider.stream(request):
+                yield event
+        try:
+            _check(self._plugin, captured.error)
+        except PluginFailed as error:
+            raise ProviderError(error.message, error.hint) from error
+
+    async def close(self) -> None:
+        with CapturedError():
+            await self._provider.close()

@@ -1,0 +1,60 @@
+"""`chat-loop plugins`: list the installed plugins and what they add."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable
+
+from chat_loop import loop  # noqa: F401 - importing it registers the commands
+from chat_loop.agent.builtin import SPECS
+from chat_loop.commands.registry import registry
+from chat_loop.commands.transfer import EXPORT_FORMATS
+from chat_loop.config import Config, Paths
+from chat_loop.display.plain import err, out, out_json
+from chat_loop.plugins import Plugin, Plugins
+from chat_loop.providers.catalogue import entries
+
+
+def run(options: argparse.Namespace, config: Config, paths: Paths) -> int:
+    """Print each plugin with what it adds. Return 1 when one failed."""
+    off = [name for name, is_on in config.plugins.items() if not is_on]
+    plugins = Plugins(off, load=options.plugins).all()
+    taken = {
+        "provider": [*entries(config.providers)],
+        "command": registry.names(),
+        "tool": [*SPECS],
+        "exporter": [*EXPORT_FORMATS],
+    }
+    rows, lines = [], []
+    for plugin in plugins:
+        added = additions(plugin)
+        rows.append({"name": plugin.name, "package": plugin.package, **added})
+        rows[-1] |= {"problem": plugin.problem}
+        texts = [_listed(kind, names, taken[kind]) for kind, names in added.items() if names]
+        lines.append(f"{plugin.name}  {plugin.package}\n")
+        lines.append(f"  {plugin.problem or ' · '.join(texts) or 'It adds nothing.'}\n")
+    if options.as_json:
+        out_json(rows)
+    elif not plugins:
+        err("No plugins are installed." if options.plugins else "Plugins are switched off.")
+    else:
+        out("".join(lines))
+    return int(any(plugin.problem for plugin in plugins if plugin.name not in off))
+
+
+def additions(plugin: Plugin) -> dict[str, list[str]]:
+    """Return the names of what a plugin adds, by kind."""
+    return {
+        "provider": [*plugin.providers],
+        "command": [usage.partition(" ")[0] for usage in plugin.commands],
+        "tool": [*plugin.tools],
+        "exporter": [*plugin.exporters],
+    }
+
+
+def _listed(kind: str, names: Iterable[str], taken: Iterable[str]) -> str:
+    """Return `command shout`; a name that the program has itself is not used."""
+    known = set(taken)
+    return f"{kind} " + ", ".join(
+        f"{name} (not used: the name is taken)" if name in known else name for name in names
+    )
