@@ -120,6 +120,8 @@ def _run(arguments: list[str], instant: start.InstantPrompt | None) -> int:
         return _dispatch(arguments, instant)
     except errors.ChatLoopError as failure:
         error = failure
+    except BrokenPipeError:
+        raise
     except OSError as failure:
         if failure.filename is None and failure.errno in REFUSED:
             error = errors.OutputError(failure)

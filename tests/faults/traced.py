@@ -173,9 +173,10 @@ def run_traced(program: Program, root: Path, inject: str, *, on_terminal: bool =
     try:
         with contextlib.suppress(OSError):  # it may be gone already
             gate.send(True)
-            os.write(feed.fileno(), program.typed.encode())
             if terminal:
                 os.write(terminal.master, program.typed.replace("\n", "\r").encode())
+            else:
+                os.write(feed.fileno(), program.typed.encode())
         feed.close()
         reader = terminal.master if terminal else output_end.fileno()
         output = _read(reader, process.sentinel, time.monotonic() + SECONDS)
