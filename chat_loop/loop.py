@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import signal
 from collections.abc import Coroutine, Sequence
+from contextlib import suppress
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -20,6 +21,7 @@ from chat_loop.commands import (  # noqa: F401 - importing them registers their 
 )
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Call, NextQuery, Quit, Unknown, registry
+from chat_loop.config import expand_home
 from chat_loop.display.text import one_line
 from chat_loop.errors import ChatLoopError, SpendingLimit, UsageError
 
@@ -59,6 +61,8 @@ class ChatLoop:
             except (Quit, EOFError):
                 self._reader.hide()
                 await self._cancellable(chat.conversation.end())
+                with suppress(EOFError, KeyboardInterrupt):
+                    await self._write_elsewhere()
             if chat.conversation.live.is_empty:
                 display.line("Goodbye!")
                 if parent := chat.conversation.live.header.parent:
@@ -73,6 +77,21 @@ class ChatLoop:
             loop.remove_signal_handler(signal.SIGINT)
         saved = chat.conversation.live.is_empty or chat.conversation.live.is_saved
         return int(self._failed or not saved)
+
+    async def _write_elsewhere(self) -> None:
+        """Offer another place for a conversation that its folder does not take."""
+        live, display = self.chat.conversation.live, self._display
+        while self.chat.can_ask and not (live.is_empty or live.is_saved):
+            display.prose("Type a path on another disk to write it there, or Enter to drop it.")
+            if not (text := (await self._reader.read()).strip()):
+                return
+            try:
+                live.write_to(expand_home(text))
+            except ChatLoopError as error:
+                display.error(error)
+                continue
+            display.line(f"Written to {text}: chat-loop sessions import {text} brings it back.")
+            return
 
     async def _begin(self, lines: Sequence[str], message: str, *, chooses: bool) -> None:
         """Run the first lines, and enter the first message when none of them failed."""

@@ -12,6 +12,7 @@ from chat_loop.commands.registry import registry
 from chat_loop.context.budget import Limits
 from chat_loop.conversation.options import Options
 from chat_loop.errors import AuthenticationFailed, Overloaded
+from chat_loop.sessions.parser import parse
 from chat_loop.values import Window
 from tests.support.failing_files import FailingFiles
 from tests.support.screens import Screen, Terminal
@@ -305,7 +306,33 @@ def test_an_unsaved_conversation_is_said_and_gets_no_command_to_resume_it(tmp_pa
         "Sally: Hello.\nTime: 2.0s | Tokens: 110 (in: 100, out: 10)\n\n"
         f"📝 Generating session summary... ✓\n{warning}"
         f"Goodbye!\n✗ The conversation is NOT saved: {tmp_path}/{ID}.md\n"
+        "Type a path on another disk to write it there, or Enter to drop it.\n"
     )
+
+
+class FullFolder(FailingFiles):
+    """A disk without room, and another one with room for new files."""
+
+    def write_new(self, path: Path, data: bytes) -> None:
+        self.room = None if path.parent.name == "elsewhere" else 0
+        super().write_new(path, data)
+
+
+def test_an_exit_on_a_full_disk_offers_another_place(tmp_path: Path) -> None:
+    """A place that does not take it either is asked for again."""
+    files, place = FullFolder(), tmp_path / "elsewhere" / "talk.md"
+    files.room = 0
+    place.parent.mkdir()
+    lines = ["Hi", "exit", str(tmp_path / "missing" / "talk.md"), str(place)]
+    screen = Screen(tmp_path, lines, "Hello.", SUMMARY, files=files)
+    assert "✗ The conversation is NOT saved" in screen.text
+    assert "talk.md cannot be written: no such file or directory." in screen.text
+    assert screen.text.count("Type a path on another disk") == 2
+    session = parse(place.read_bytes()).session
+    assert session is not None
+    assert [(one.query.text, one.reply and one.reply.text) for one in session.exchanges] == [
+        ("Hi", "Hello.")
+    ]
 
 
 def test_ctrl_c_at_the_prompt_says_how_to_leave(tmp_path: Path) -> None:

@@ -184,6 +184,13 @@ class LiveSession:
                 self._lossy = self._lossy or not self._is_current()
             raise save_error(self.path, error) from error
 
+    def write_to(self, path: Path) -> None:
+        """Write the whole session to a new file elsewhere. Raises SaveError."""
+        try:
+            self._files.write_new(path, writer.render(self.session))
+        except OSError as error:
+            raise SaveError(f"{path} cannot be written: {os_reason(error)}.") from error
+
     def close(self) -> None:
         """Release the descriptor and the lock, after a last flush of an open session."""
         if not (self.is_empty or self._ended):
