@@ -161,7 +161,8 @@ class Run:
         """
         sessions, agent = self._app.sessions, conversation.agent
         with contextlib.closing(Library(sessions.directory)) as library:
-            loaded = sessions.load(find_session(sessions, library, reference, library.listed))
+            path = find_session(sessions, library, reference, library.listed)
+        loaded = await asyncio.to_thread(sessions.load, path)
         header = loaded.session.header
         if header.agent_path != agent.path:
             made, now = (path or "the built-in agent" for path in (header.agent_path, agent.path))

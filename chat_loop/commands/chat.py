@@ -132,7 +132,7 @@ class Chat(Struct, kw_only=True):
         """Run `look` in a thread with progress; return its result and the index problem, if any."""
         is_waited_for = True  # the thread goes on after Ctrl-C
 
-        def progress(done: int, of: int) -> None:
+        def progress(done: float, of: int) -> None:
             if is_waited_for:
                 self.display.progress(done, of)
 

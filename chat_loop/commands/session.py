@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import re
 import shlex
@@ -152,12 +153,17 @@ async def resume(chat: Chat, argument: str) -> None:
     last = int(options["last"]) if re.fullmatch("[0-9]{1,9}", options.get("last", "")) else 0
     if not words or ("last" in options and ("full" in options or not last)):
         raise usage_error("resume")
-    loaded = _load(chat, chat.path(words), None if whole else max(1, last))
+    conversation, display = chat.conversation, chat.display
+    path = chat.path(words)
+    display.line("Loading session...", symbol="📋")
+    display.begin_waiting("Reading the session …")
+    loaded = await asyncio.to_thread(_load, chat, path, None if whole else max(1, last))
     if not await _confirm_agent(chat, loaded.session):
         return
-    conversation, display = chat.conversation, chat.display
     planner = conversation.planner(quick=quick)
+    display.begin_waiting("Reading the session …")
     plan = await planner.resume(loaded, last=last, whole=whole)
+    display.stop_waiting()
     exchanges = plural(len(plan.carried), "exchange") if plan.carried else ""
     block = "an extract" if planner.extracted else "the summary"
     parts = filter(None, (block if plan.block else "", exchanges))
@@ -197,7 +203,6 @@ def _load(chat: Chat, path: Path, last: int | None) -> LoadedSession:
     live = chat.conversation.live
     if path == live.path and not live.is_empty:
         raise SessionError("That session is already open.")
-    chat.display.line("Loading session...", symbol="📋")
     try:
         # the middle of a long one is not needed
         ends = None if last is None else chat.sessions.load_ends(path, last)

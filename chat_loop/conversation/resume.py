@@ -5,9 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
+from typing import cast
 
 from msgspec.structs import replace
 
+from chat_loop.agent.isolation import in_thread
 from chat_loop.context import budget, merge
 from chat_loop.context.budget import Outcome
 from chat_loop.context.messages import Thread, place
@@ -242,7 +244,11 @@ class ChildPlanner:
                 is_final = False
         if thread.fresh and self._quick:
             self.extracted = loaded, thread
-        summary = self._summaries.cover(thread, outcome)
+        # Ctrl-C does not wait for the words of a large session, nor does an exit
+        covering = await in_thread(lambda: self._summaries.cover(thread, outcome))
+        if covering.error is not None:
+            raise covering.error
+        summary = cast(Summary, covering.result)
         if is_final and loaded.is_sealable:
             try:
                 self._seal(loaded, "resume", summary, outcome)

@@ -223,12 +223,12 @@ class DisplayManager:
         self.waiting.begin(text, hint=hint, at_once=at_once)
         self.out.repaint()
 
-    def progress(self, done: int, of: int) -> None:
+    def progress(self, done: float, of: int) -> None:
         """Show the progress of a long read on a terminal; safe in any thread."""
         if done < of or (of and self.waiting.progress):
             if not self.waiting.is_active:
                 self.waiting.begin("Reading sessions:", hint="")
-            self.waiting.progress = f" {done:,} of {of:,}"
+            self.waiting.progress = f" {int(done):,} of {of:,}, {done / of:.0%}"
             self.out.repaint()
 
     def stop_waiting(self) -> None:

@@ -108,12 +108,12 @@ class Meter:
         self._source = source
         self._draw(f"{done / total:4.0%}  {sizes}  {source}", at_once=at_once)
 
-    def count(self, done: int, total: int, what: str) -> None:
+    def count(self, done: float, total: int, what: str) -> None:
         """Show how many of `total` items are done, after a short delay; erase the line then."""
         if done == total:
             self.end("\r\x1b[K")
         elif time.monotonic() - self._began >= SOON_SECONDS:
-            self._draw(f"{done / total:4.0%}  {done:,} of {total:,} {what}")
+            self._draw(f"{done / total:4.0%}  {int(done):,} of {total:,} {what}")
 
     def _draw(self, text: str, *, at_once: bool = False) -> None:
         now = time.monotonic()

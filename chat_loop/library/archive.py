@@ -132,8 +132,8 @@ class Archive:
         """
         until = time.monotonic() + seconds
 
-        def check(done: int, of: int) -> None:
-            if time.monotonic() > until and done < of:
+        def check(done: float, of: int) -> None:
+            if time.monotonic() > until and done < of and done == int(done):
                 raise TimeoutError
 
         with closing(Library(self._sessions.directory, check)) as library:

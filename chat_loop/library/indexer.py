@@ -74,7 +74,7 @@ class Indexer:
         if self._embeds and is_free and not self._closed:
             self._process = start_process(index, os.getpid())
 
-    def _pause(self, done: int, of: int) -> None:
+    def _pause(self, done: float, of: int) -> None:
         """Let others work; stop between two transactions when the indexer is closed."""
         self._wake.wait(PAUSE_SECONDS)
         if self._closed:

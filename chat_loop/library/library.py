@@ -81,7 +81,7 @@ class Library:
     def __init__(
         self,
         directory: Path,
-        progress: Callable[[int, int], None] | None = None,
+        progress: Callable[[float, int], None] = lambda done, of: None,
         *,
         thorough: bool = False,
     ) -> None:
@@ -216,7 +216,9 @@ class Library:
                     raise IndexUnavailable(f"The index does not have {count} yet.")
                 from chat_loop.library.refresh import refresh  # loads what reads and redacts texts
 
-                refresh(index, stale, gone, progress=self._progress if much else None)
+                refresh(
+                    index, stale, gone, progress=self._progress if much else lambda done, of: None
+                )
                 self._count += len(stale)
             except IndexUnavailable as error:
                 if self._index is not None:

@@ -35,31 +35,36 @@ def refresh(
     gone: Collection[str],
     *,
     rows_only: bool = False,
-    progress: Callable[[int, int], None] | None = None,
+    progress: Callable[[float, int], None] = lambda done, of: None,
 ) -> None:
     """Read what is stale, or its `rows_only`, and drop what is gone, in short transactions."""
     if gone:
         index.drop(gone)
     batch: list[IndexedSession] = []
-    size = 0
+    size = done = 0
+
+    def show(share: float) -> None:
+        progress(done - 1 + share, len(stale))
+
     for done, stamp in enumerate(stale, 1):
         path = index.directory / f"{stamp.id}.md"
         if rows_only:
             row = partial.row(path)
             session = IndexedSession(row=row, size=stamp.size, changed=stamp.changed)
         else:
-            session = _read(path, stamp)
+            session = _read(path, stamp, show)
         batch.append(replace(session, row=without_secrets(session.row)))
         size += stamp.size
         if size >= BATCH_BYTES or len(batch) >= BATCH_FILES or done == len(stale):
             index.put(batch)
             batch, size = [], 0
-            if progress is not None:
-                progress(done, len(stale))
+            progress(done, len(stale))
 
 
-def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
-    """Read one file with its exchanges and summary block, or its row if it cannot be read."""
+def _read(path: Path, stamp: partial.Stamp, progress: Callable[[float], None]) -> IndexedSession:
+    """Read one file with its exchanges and summary block, or its row if it cannot be read. The
+    share of the exchanges that is read, below 1, goes to `progress`.
+    """
     session, row, size, changed = None, None, stamp.size, stamp.changed
     with suppress(OSError):
         data, status = read_part(path, MAX_FILE)
@@ -73,7 +78,11 @@ def _read(path: Path, stamp: partial.Stamp) -> IndexedSession:
     row = row or partial.row(path)
     if session is None:
         return IndexedSession(row=row, size=size, changed=changed)
-    exchanges = [*map(indexed_exchange, session.exchanges)]
+    exchanges = []
+    for at, exchange in enumerate(session.exchanges):
+        if at and stamp.size > BATCH_BYTES:
+            progress(at / len(session.exchanges))
+        exchanges.append(indexed_exchange(exchange))
     stored = IndexedSession(row=row, size=size, changed=changed, exchanges=exchanges)
     if (seal := session.seal) is None or (block := seal.summary) is None:
         return stored

@@ -25,7 +25,7 @@ from chat_loop.events import (
 )
 from chat_loop.sessions.parser import parse
 from chat_loop.sessions.records import Summary
-from chat_loop.values import Usage
+from chat_loop.values import Usage, Window
 from tests.support.scripted_chat import START, SUMMARY, Clock, Says, Talk, names, said
 
 CALL = Usage(input=100, output=10)
@@ -470,3 +470,26 @@ def test_a_resume_begins_one_session_and_reads_the_memory_once(tmp_path: Path) -
     asyncio.run(talk.resume(names(tmp_path)[0].removesuffix(".md")))
     assert len(read) == before + 1
     talk.conversation.close()
+
+
+def test_a_resume_that_reads_a_long_session_can_be_stopped(tmp_path: Path) -> None:
+    """The words are read beside the loop, and nothing has changed."""
+    first = Talk(tmp_path, "Good.", options=Options(on_exit="later"))
+    asyncio.run(first.conversation.ask("Port 8080 is open at host-7. " * 2_000))
+    first.conversation.close()
+    before = {path: path.read_bytes() for path in tmp_path.glob("*.md")}
+    options = Options(use_ai_summary=False)
+    talk = Talk(tmp_path, options=options, window=Window(4_000), agent="Bob")
+
+    async def stop() -> None:
+        loaded = talk.sessions.load(first.path)
+        resuming = asyncio.ensure_future(talk.conversation.planner().resume(loaded))
+        await asyncio.sleep(0)
+        assert not resuming.done()
+        resuming.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await resuming
+
+    asyncio.run(stop())
+    assert talk.conversation.live.is_empty
+    assert {path: path.read_bytes() for path in tmp_path.glob("*.md")} == before

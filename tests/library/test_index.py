@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from chat_loop.errors import IndexUnavailable, SessionError
 from chat_loop.library import index as index_module
@@ -28,6 +29,7 @@ from chat_loop.library.index import FILE, VERSION, Index, discard
 from chat_loop.library.library import Library
 from chat_loop.library.refresh import refresh
 from chat_loop.sessions.partial import newest_first
+from chat_loop.sessions.records import Query
 from tests.support.index_tables import contents, fill, held, up_to_date
 from tests.support.session_folders import Made, files, session, write
 
@@ -151,9 +153,9 @@ def test_progress_is_told_and_a_refresh_can_be_stopped(
 ) -> None:
     monkeypatch.setattr(refresh_module, "BATCH_FILES", 5)
     fill(tmp_path)
-    told: list[tuple[int, int]] = []
+    told: list[tuple[float, int]] = []
 
-    def progress(done: int, of: int) -> None:
+    def progress(done: float, of: int) -> None:
         told.append((done, of))
         if len(told) == 2:
             raise KeyboardInterrupt
@@ -162,6 +164,21 @@ def test_progress_is_told_and_a_refresh_can_be_stopped(
     with pytest.raises(KeyboardInterrupt):
         refresh(index, *index.stale(newest_first(tmp_path)), progress=progress)
     assert (told, len(index.links())) == ([(5, 12), (10, 12)], 10)
+    index.close()
+
+
+def test_progress_is_told_within_a_long_session(tmp_path: Path) -> None:
+    made = session("long", 10)
+    long = (
+        replace(entry, text="What is water? " * 2_000) if isinstance(entry, Query) else entry
+        for entry in made.entries
+    )
+    write(tmp_path, replace(made, entries=tuple(long)), 1)
+    told: list[tuple[float, int]] = []
+    index = Index(tmp_path)
+    stale = index.stale(newest_first(tmp_path))
+    refresh(index, *stale, progress=lambda done, of: told.append((round(done, 1), of)))
+    assert told == [(number / 10, 1) for number in range(1, 11)]
     index.close()
 
 
