@@ -1,0 +1,211 @@
+"""What large sessions cost: `python -m benchmarks.large [--megabytes N …] [--only WORD]
+[--json FILE]`; exit code 1 on a miss.
+
+Each act is a process of the program, from its start to its end, with its largest resident memory, on
+a folder that holds one session of each size and kind. Chats are driven through pipes, a
+resume in a chat through a pseudo-terminal. The model is a server in a thread of this process.
+Judged is the growth: an act on a session of ten times the size must not take more than fifteen
+times as long, nor fifteen times the memory, beyond what it costs on the smallest session.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from benchmarks.library import AT, long_session
+from benchmarks.support.loopback import Loopback
+from benchmarks.support.results import Results, parser
+from benchmarks.support.terminal import Terminal, environment
+from chat_loop.sessions.records import Header, Query, Reply, Session
+from chat_loop.sessions.writer import render
+
+MEGABYTES = (1, 10, 100)
+QUERIES, LOG_LINES, LINE = 20_000, 8_000, 1_000_000
+REPLY = 4_000  # characters
+GROWTH = 1.5
+LEAST_SECONDS, LEAST_MEBIBYTES = 1.0, 32.0  # what is below is noise
+KEY = "ж"
+WORDS = "question"
+PATIENCE_SECONDS = 900.0
+
+ACTS: dict[str, tuple[str, ...]] = {
+    "list": ("sessions", "list"),
+    "list again": ("sessions", "list"),
+    "show": ("sessions", "show", "{id}"),
+    "search": ("sessions", "search", "--text", WORDS),
+    "search again": ("sessions", "search", "--text", WORDS),
+    "stats": ("sessions", "stats"),
+    "doctor": ("doctor",),
+    "resume -p": ("--resume", "{id}", "-p", "And now?"),
+    "export md": ("sessions", "export", "{id}", "{folder}/export.md"),
+    "export json": ("sessions", "export", "{id}", "{folder}/export.json"),
+    "export html": ("sessions", "export", "{id}", "{folder}/export.html"),
+    "import json": ("sessions", "import", "{folder}/export.json"),
+    "import md": ("sessions", "import", "{folder}/export.md"),
+}
+"""The acts on the command line, in their order: the first search builds the index."""
+LINES = {"/search": f"/search {WORDS}", "/stats": "/stats", "/history": "/history --full"}
+"""What is entered in a chat that resumed the session."""
+
+
+class Cost(Struct, frozen=True):
+    """The seconds and the largest memory in MiB of a process."""
+
+    seconds: float
+    mebibytes: float
+
+
+def log_session() -> Session:
+    """A session with 8,000 lines of a log that differ in their numbers."""
+    lines = (
+        f"2026-11-01 10:{at // 60 % 60:02}:{at % 60:02} service{at % 40} worker-{at} timeout after "
+        f"question {at % 977} ms"
+        for at in range(LOG_LINES)
+    )
+    return _one_reply("log", "\n".join(lines))
+
+
+def line_session() -> Session:
+    """A session with a reply of a million characters in one line."""
+    chance = random.Random(5)
+    words = (f"word{chance.randrange(5_000)}" for _ in range(LINE // 9))
+    return _one_reply("line", f"question {' '.join(words)}"[:LINE])
+
+
+def _one_reply(identity: str, text: str) -> Session:
+    entries = Query(number=1, at=AT, text="question?"), Reply(number=1, at=AT, text=text)
+    return Session(header=Header(id=identity, created=AT, agent="Assistant"), entries=entries)
+
+
+def sessions(megabytes: Sequence[int]) -> list[Session]:
+    """Return the sessions to measure; the unsealed ones end in `_open`."""
+    made = []
+    for size in megabytes:
+        sealed = long_session(f"mb_{size}", size * 1_000_000 // (REPLY + 300), REPLY)
+        made += [
+            sealed,
+            replace(sealed, header=replace(sealed.header, id=f"mb_{size}_open"), seal=None),
+        ]
+    return [*made, long_session("queries", QUERIES, 100), log_session(), line_session()]
+
+
+def run(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "") -> Cost:
+    """Run a program to its end. Raises RuntimeError when it fails."""
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
+        given.write(entered.encode())
+        given.seek(0)
+        peak, started = 0.0, time.perf_counter()
+        process = subprocess.Popen(argv, env=env, cwd=folder, stdin=given, stdout=said, stderr=said)
+        while process.poll() is None:  # `ru_maxrss` would include this process, before its exec
+            peak = max(peak, peak_of(process.pid))
+            time.sleep(0.005)
+        seconds = time.perf_counter() - started
+        if process.returncode:
+            said.seek(0)
+            tail = said.read().decode("utf-8", "replace")[-2_000:]
+            raise RuntimeError(f"{' '.join(argv)}: {process.returncode}\n{tail}")
+    return Cost(seconds, peak)
+
+
+def peak_of(pid: int) -> float:
+    """Return the largest resident memory so far of a process in MiB; 0 when it has ended."""
+    status = Path(f"/proc/{pid}/status").read_text("ascii", "replace")
+    return int((status.partition("VmHWM:")[2].split() or ["0"])[0]) / 1024
+
+
+class Chat(Terminal):
+    """The program in a pseudo-terminal, for as long as a large session takes."""
+
+    patience = PATIENCE_SECONDS
+
+
+def resumed(argv: Sequence[str], env: dict[str, str], folder: Path) -> Cost:
+    """Resume in a chat, until the restored context shows and a key that is pressed then."""
+    with Chat(argv, env, folder) as chat:
+        chat.wait_for("Restoring context")
+        chat.press(KEY)
+        return Cost(chat.wait_for(KEY) - chat.started, peak_of(chat.pid))
+
+
+def measure(session: Session, only: str) -> dict[str, Cost]:
+    """Return what each act costs on a folder with this session."""
+    costs: dict[str, Cost] = {}
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as name, Loopback() as server:
+        folder = Path(name)
+        home, stored = folder / "home", folder / "home" / "chat-loop" / "sessions"
+        stored.mkdir(parents=True, mode=0o700)
+        (home / "chat-loop").chmod(0o700)
+        (stored / f"{session.header.id}.md").write_bytes(render(session))
+        keys = {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": f"{server.url}/v1"}
+        env = environment(home, **keys)
+        program = [sys.executable, "-m", "chat_loop"]
+        model = ["--base-url", f"{server.url}/v1", "--model", "compatible:test-model"]
+
+        def add(act: str, cost: Cost) -> None:
+            costs[act] = cost
+            text = f"{cost.seconds:8.2f} s {cost.mebibytes:8.0f} MiB"
+            print(f"{session.header.id:12} {act:14}{text}", flush=True)
+
+        for act, words in ACTS.items():
+            if only in act:
+                filled = [word.format(id=session.header.id, folder=folder) for word in words]
+                options = model if act == "resume -p" else []
+                add(act, run([*program, *options, *filled], env, folder))
+        chat = [*program, *model, "--resume", session.header.id]
+        for act, line in LINES.items():
+            if only in act:
+                add(act, run(chat, env, folder, f"{line}\nexit\n"))
+        if only in "resume":
+            add("resume", resumed(chat, env, folder))
+    return costs
+
+
+def judge(
+    results: Results, costs: Mapping[str, Mapping[str, Cost]], megabytes: Sequence[int]
+) -> None:
+    """Judge how the costs grow from each size to the next; `costs` are by session and act."""
+    first, *larger = sorted(megabytes)
+    for kind in ("", "_open"):
+        base = costs.get(f"mb_{first}{kind}", {})
+        for before, size in pairwise(larger):
+            small, large = costs.get(f"mb_{before}{kind}", {}), costs.get(f"mb_{size}{kind}", {})
+            for act in small.keys() & large.keys():
+                seconds = max(LEAST_SECONDS, small[act].seconds - base[act].seconds)
+                memory = max(LEAST_MEBIBYTES, small[act].mebibytes - base[act].mebibytes)
+                name, growth = f"{act}, {before} to {size} MB{kind}", GROWTH * size / before
+                grown = (large[act].seconds - base[act].seconds) / seconds
+                results.judge(name, grown, growth)
+                grown = (large[act].mebibytes - base[act].mebibytes) / memory
+                results.judge(f"{name}, memory", grown, growth)
+
+
+def main() -> int:
+    """Measure, print, judge."""
+    options = parser("large", __doc__)
+    options.add_argument("--megabytes", type=int, nargs="*", default=MEGABYTES, metavar="N")
+    options.add_argument("--only", default="", metavar="WORD", help="only such acts")
+    options.add_argument("--session", default="", metavar="WORD", help="only such sessions")
+    given = options.parse_args()
+    results, costs = Results("large"), {}
+    for session in sessions(given.megabytes):
+        if given.session in session.header.id:
+            costs[session.header.id] = measure(session, given.only)
+            for act, cost in costs[session.header.id].items():
+                results.add(f"{session.header.id}: {act}", [cost.seconds], "s")
+                results.add(f"{session.header.id}: {act}, memory", [cost.mebibytes], "MiB")
+    judge(results, costs, given.megabytes)
+    return results.finish(given.json)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
