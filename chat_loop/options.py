@@ -264,6 +264,16 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
 
     _session(add("delete-summary", "delete the summary of a session; its words stay"))
 
+    text = "take a text out of a conversation for good, wherever it stands"
+    made = add("redact", text, "redact 1 'correct horse'", "redact 1 - --yes < secret.txt")
+    _session(made)
+    _value(made, "text", "TEXT", "at least 4 characters; - reads it from standard input")
+    _flag(made, "--yes", "do not ask")
+
+    made = add("purge", "take a session out for good, unlike the trash; asks first", "purge 3")
+    _session(made)
+    _flag(made, "--yes", "do not ask")
+
 
 def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:
     text = "export a conversation as an HTML page, markdown or JSON"

@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import fcntl
 import os
+import re
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from functools import partial
@@ -62,6 +63,15 @@ class PrivateHistory(History):
                 own = os.fstat(file.fileno())
                 if own.st_size > MAX_BYTES and os.path.samestat(own, path.stat()):
                     path.replace(self._older)
+
+
+def without_entries(data: bytes, is_removed: Callable[[str], bool]) -> tuple[bytes, int]:
+    """Return a history file without some entries, and the number of these."""
+    blocks = re.split(rb"(?m)^(?=# )", data)
+    lines = (block.decode("utf-8", "replace").split("\n") for block in blocks)
+    entries = ["\n".join(line[1:] for line in block if line[:1] == "+") for block in lines]
+    kept = [block for block, entry in zip(blocks, entries, strict=True) if not is_removed(entry)]
+    return b"".join(kept), len(blocks) - len(kept)
 
 
 def history_entry(entry: str, now: datetime) -> bytes:

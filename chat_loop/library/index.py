@@ -232,6 +232,12 @@ class Index:
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
 
+    def vacuum(self) -> None:
+        """Overwrite what was deleted, which SQLite and FTS5 keep in free pages and segments."""
+        self.drop(())  # the vectors of texts that are gone
+        self.ask("INSERT INTO sentences (sentences) VALUES ('optimize')")
+        self.ask("VACUUM")
+
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
         """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""
         statement = (

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from chat_loop.errors import SessionError, UsageError
 from chat_loop.sessions.manager import LoadedSession, SessionManager
-from chat_loop.sessions.records import ID_PATTERN, Exchange, Session
+from chat_loop.sessions.records import ID_PATTERN, PURGED_PARENT, Exchange, Session
 from chat_loop.values import plural
 
 ALL = sys.maxsize  # the last query of a session that belongs to a conversation as a whole
@@ -96,7 +96,9 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
     problem = ""
     pending = [*links.values()]
     while pending:
-        for parent in pending.pop().parents:
+        link = pending.pop()
+        child = loaded[link.id].session if link.id in loaded else session
+        for parent in link.parents:
             if parent in links:
                 continue
             try:
@@ -104,7 +106,10 @@ def read_chain(sessions: SessionManager, session: Session) -> Chain:
                     raise SessionError("that is not a session id.")
                 loaded[parent] = sessions.load(sessions.session_file(parent))
             except SessionError as error:
-                problem = problem or f"The chain ends before {parent}: {error.message}"
+                why = error.message
+                if child.restoration and child.restoration.block == PURGED_PARENT:
+                    why = "the user removed that session."
+                problem = problem or f"The chain ends before {parent}: {why}"
             else:
                 links[parent] = link_of(loaded[parent].session)
                 pending.append(links[parent])

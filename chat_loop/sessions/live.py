@@ -368,12 +368,17 @@ def _replace_header(data: bytes, header: records.Header, totals: records.Totals)
     head, end, body = data.partition(b"\n" + marker.PREFIX + b"end")
     if not (end and data.startswith(marker.PREFIX + b"session")):
         return data
-    others = [
+    return writer.head(header, totals, added_lines(head)).encode() + body.partition(b"\n")[2]
+
+
+def added_lines(data: bytes) -> list[str]:
+    """Return the lines of a transcript's header that are somebody else's."""
+    head = data.partition(b"\n" + marker.PREFIX + b"end")[0]
+    return [
         line
         for line in head.decode("utf-8", "replace").split("\n")[2:]
         if line.strip() and line.removeprefix("**").partition(":**")[0] not in writer.LABELS
     ]
-    return writer.head(header, totals, others).encode() + body.partition(b"\n")[2]
 
 
 def save_error(path: Path, error: OSError) -> SaveError:

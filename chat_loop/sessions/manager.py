@@ -6,7 +6,7 @@ import errno
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from pathlib import Path
@@ -24,8 +24,8 @@ from chat_loop.sessions.naming import first_words, validate_name, validate_tag
 from chat_loop.sessions.parser import Parsed, parse
 from chat_loop.sessions.writer import render
 
-_CURRENT = ".current"
-_TRASH = ".trash"
+CURRENT = ".current"
+TRASH = ".trash"
 
 
 class LoadedSession(Struct, frozen=True):
@@ -210,9 +210,22 @@ class SessionManager:
         os.utime(path, (changed, changed))
         return True
 
+    def erase(self, changes: Mapping[Path, bytes | None]) -> None:
+        """Replace files, or delete them (None), one after the other. Raises SaveError."""
+        for path, data in changes.items():
+            try:
+                if data is None:
+                    self._files.remove(path)
+                    self._files.sync_directory(path.parent)
+                else:
+                    self._files.replace(path, data)
+            except OSError as error:
+                hint = "Run the command again: it goes on where it stopped."
+                raise SaveError(f"{path} stays as it is: {os_reason(error)}.", hint) from error
+
     def move_to_trash(self, path: Path) -> str:
         """Move a file to the trash; return a sentence that says so. Raises SessionError."""
-        folder = path.parent / _TRASH
+        folder = path.parent / TRASH
         try:
             with closing(take_lock(path.parent, path.stem)):
                 self._files.make_directory(folder)
@@ -228,7 +241,7 @@ class SessionManager:
 
     def restore(self, identity: str) -> Path:
         """Move a session out of the trash. Raises SessionNotFound and SaveError."""
-        source, target = self.directory / _TRASH / f"{identity}.md", self.session_file(identity)
+        source, target = self.directory / TRASH / f"{identity}.md", self.session_file(identity)
         is_id = records.ID_PATTERN.fullmatch(identity)
         if not (is_id and (source.is_file() or source.is_symlink())):
             message = f"No session named {identity[:80]} in the trash."
@@ -243,7 +256,7 @@ class SessionManager:
 
     def trash(self) -> list[records.SessionRow]:
         """Return the sessions in the trash, last used first. Raises SessionError."""
-        folder = self.directory / _TRASH
+        folder = self.directory / TRASH
         try:
             return partial.rows(folder)
         except OSError as error:
@@ -251,7 +264,7 @@ class SessionManager:
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
-        patterns = ".*.md.*.tmp", f".{_CURRENT}.*.tmp", f"{records.IMAGE_FOLDER}/.*.tmp"
+        patterns = ".*.md.*.tmp", f".{CURRENT}.*.tmp", f"{records.IMAGE_FOLDER}/.*.tmp"
         for pattern in patterns if self.saves else ():
             for path in self.directory.glob(pattern):
                 identity = path.name.lstrip(".").partition(".")[0]
@@ -264,7 +277,7 @@ class SessionManager:
         if self.saves:
             with suppress(OSError):  # only a convenience
                 note = "".join(f"{identity}\n" for identity in ids)
-                self._files.replace(self.directory / _CURRENT, note.encode())
+                self._files.replace(self.directory / CURRENT, note.encode())
 
     def current(self) -> str:
         """Return the id of the last session with a reply or a parent, or an empty string."""
@@ -280,7 +293,7 @@ class SessionManager:
     def _recent_rows(self) -> Iterator[records.SessionRow]:
         """Return the rows of the noted sessions that a resume can go on with."""
         with suppress(OSError):
-            data, _ = read_part(self.directory / _CURRENT, 200)
+            data, _ = read_part(self.directory / CURRENT, 200)
             for identity in data.decode("ascii", "replace").split():
                 if records.ID_PATTERN.fullmatch(identity):
                     row = partial.row(self.session_file(identity), quick=True)

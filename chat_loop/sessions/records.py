@@ -26,6 +26,11 @@ ID_PATTERN = re.compile(r"[0-9A-Za-z][0-9A-Za-z_-]{0,63}")
 REF_PATTERN = re.compile(r"[0-9]{1,6}\.[0-9]{1,9}")  # `2.14`: query 14 of a chain's second session
 TAG_PATTERN = re.compile(r"[\w][\w./+-]{0,39}")
 
+REMOVED = "[removed by the user]"
+"""Stands where the user took a text out for good (`sessions redact`)."""
+PURGED_PARENT = "**Background Context:** [The session before this one was removed by the user.]"
+"""The restored block of a session whose parent the user took out for good (`sessions purge`)."""
+
 SealReason = Literal["exit", "compact", "resume", "clear"]
 SummarySource = Literal["model", "extracted", "none"]
 """The maker of the summary block: a model; code, from the words themselves; nobody yet."""

@@ -27,10 +27,10 @@ SOURCES = {
 }
 
 
-def render(session: records.Session) -> bytes:
-    """Return the whole transcript."""
+def render(session: records.Session, others: Sequence[str] = ()) -> bytes:
+    """Return the whole transcript, with `others`' lines in its header."""
     header, seal, totals = session.header, session.seal, session.totals
-    parts = [head(header, totals if seal else None)]
+    parts = [head(header, totals if seal else None, others)]
     parts += [entry_text(entry, header) for entry in session.entries]
     parts += [tail(seal, totals, header.minor)] if seal else []
     return "".join(parts).encode()

@@ -48,10 +48,11 @@ def run(app: App) -> int:
     """Run the action of the command line; return the exit code."""
     options, actions = app.options, SessionActions(app)
     try:
-        if options.action in ("fork", "merge", "compact", "export", "import"):
-            from chat_loop.subcommands import chains  # loads what a list does not need
+        if options.action in ("fork", "merge", "compact", "export", "import", "redact", "purge"):
+            from chat_loop.subcommands import chains, erasure  # load what a list does not need
 
-            act = partial(getattr(chains, options.action.replace("import", "import_")), actions)
+            module = erasure if options.action in ("redact", "purge") else chains
+            act = partial(getattr(module, options.action.replace("import", "import_")), actions)
         else:
             act = getattr(actions, options.action.replace("-", "_"))
         code = int(act(options))

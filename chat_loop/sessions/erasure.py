@@ -1,0 +1,150 @@
+"""What the user takes out of sessions for good (pure): a text, or a parent with all that its
+children got from it. A visible mark stays, and nothing of its content.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Collection, Iterable
+from hashlib import sha256
+from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import asdict, replace
+
+from chat_loop.errors import UsageError
+from chat_loop.sessions import live, marker, writer
+from chat_loop.sessions.escape import decode
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import (
+    PURGED_PARENT,
+    REMOVED,
+    ArchiveContext,
+    Attachment,
+    Call,
+    Entry,
+    Reply,
+    Restoration,
+    Result,
+    Session,
+    Tag,
+    Untag,
+)
+
+MIN_TEXT = 4  # characters: a shorter text stands in too many words
+_CUT = "…"  # ends an excerpt that was shortened
+_HEADER = [*set(marker.HEADER.values()) - {"parent"}]
+
+Value = TypeVar("Value", bound=Struct)
+
+
+class Eraser:
+    """Replaces a text by a mark: in any case, with any white space between its words, also as it is
+    escaped in transcripts and JSON, and its beginning or end where an excerpt was cut.
+    """
+
+    def __init__(self, text: str) -> None:
+        words = decode(text).split()
+        self._text = " ".join(words).lower()
+        if len(self._text) < MIN_TEXT:
+            raise UsageError(f"The text has fewer than {MIN_TEXT} characters: give more of it.")
+        pattern = r"(?:\s|\\[nrt])+".join("".join(map(_character, word)) for word in words)
+        self._pattern = re.compile(f"{re.escape(REMOVED)}|{pattern}", re.IGNORECASE)
+        self.count = 0  # of the places that were replaced
+
+    def __call__(self, text: str) -> str:
+        text = self._pattern.sub(self._mark, text)
+        parts = text.split(_CUT)  # where an excerpt was cut, half of the text may be left
+        for at in range(len(parts) - 1):
+            for size in range(len(self._text) - 1, MIN_TEXT - 1, -1):
+                before, behind = parts[at], parts[at + 1]
+                if before[-size:].lower() == self._text[:size]:
+                    parts[at] = before[:-size] + self._mark()
+                if behind[:size].lower() == self._text[-size:]:
+                    parts[at + 1] = self._mark() + behind[size:]
+        return _CUT.join(parts)
+
+    def _mark(self, match: re.Match[str] | None = None) -> str:
+        self.count += match is None or match[0] != REMOVED
+        return REMOVED
+
+
+def _character(sign: str) -> str:
+    """Return the pattern of a character and of its escaped forms."""
+    forms = dict.fromkeys((sign, json.dumps(sign)[1:-1], f"⟦U+{ord(sign):04X}⟧"))
+    pattern = "|".join(map(re.escape, forms if not (sign.isascii() and sign.isalnum()) else sign))
+    return ("\\\\*" if sign == "<" else "") + (f"(?:{pattern})" if "|" in pattern else pattern)
+
+
+def without_text(session: Session, erase: Eraser) -> Session:
+    """Return a session without a text; ids, dates and the names of tools and models stay."""
+    header = replace(
+        session.header,
+        **{name: erase(getattr(session.header, name)) for name in _HEADER},
+        tags=tuple(tag for tag in session.header.tags if erase(tag) == tag),
+    )
+    seal = session.seal
+    if seal is not None and seal.summary is not None:
+        summary = _without(seal.summary, erase, asdict(seal.summary))
+        seal = replace(seal, summary=summary)
+    entries = []
+    for entry in session.entries:
+        names = {"text", "arguments", "block"}.intersection(type(entry).__struct_fields__)
+        names |= {"name"} if isinstance(entry, Attachment) else set()
+        changed = _without(entry, erase, names)
+        if isinstance(changed, Attachment) and changed.text != getattr(entry, "text", ""):
+            data = changed.text.encode("utf-8", "replace")
+            changed = replace(changed, size=len(data), sha256=sha256(data).hexdigest())
+        if changed == entry or not isinstance(entry, Tag | Untag):  # a mark is no tag
+            entries.append(changed)
+    return replace(session, header=header, entries=tuple(entries), seal=seal)
+
+
+def _without(value: Value, erase: Eraser, names: Iterable[str]) -> Value:
+    """Return a value without a text in these attributes, which are texts or tuples of texts."""
+    texts = {}
+    for name in names:
+        content = getattr(value, name)
+        texts[name] = erase(content) if isinstance(content, str) else tuple(map(erase, content))
+    return replace(value, **texts)
+
+
+def without_parent(session: Session, archive_tools: Collection[str]) -> Session:
+    """Return a session without what came from a purged ancestor: the restored block and the answer
+    to it, passages of the archive, the summary and the title. Its own words stay.
+    """
+    calls = [entry for entry in session.entries if isinstance(entry, Call)]
+    asked = {(call.number, call.id) for call in calls if call.name in archive_tools}
+
+    def without(entry: Entry) -> Entry:
+        match entry:
+            case Restoration():
+                return replace(entry, block=PURGED_PARENT)
+            case ArchiveContext() | Reply(number=0):
+                return replace(entry, text=REMOVED)
+            case Result() if (entry.number, entry.id) in asked:
+                return replace(entry, text=REMOVED)
+        return entry
+
+    seal = session.seal
+    if seal is not None:
+        seal = replace(seal, summary=None, source="none", usage=None, seconds=None, covers=None)
+    header = replace(session.header, title="", parent_path="")
+    return replace(session, header=header, entries=(*map(without, session.entries),), seal=seal)
+
+
+def change_content(
+    data: bytes, change: Callable[[Session], Session], erase: Callable[[str], str] = str
+) -> bytes | None:
+    """Return a transcript with its content changed, and the lines that others added to its header
+    erased; None when the program cannot write it: it is damaged, or another program's.
+    """
+    parsed = parse(data)
+    if parsed.session is None or len(parsed.damage) > parsed.torn_records:
+        return None
+    others = live.added_lines(data)
+    session, kept = change(parsed.session), [*map(erase, others)]
+    if session == parsed.session and kept == others:
+        return data
+    return writer.render(session, kept)

@@ -1,0 +1,262 @@
+"""`chat-loop sessions redact` and `purge`: afterwards the words are in no byte that the program keeps."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from hashlib import sha256
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from msgspec.structs import replace
+
+from chat_loop import options
+from chat_loop.config import Config, Paths
+from chat_loop.input.history import history_entry
+from chat_loop.sessions.files import Files, take_lock
+from chat_loop.sessions.manager import SessionManager
+from chat_loop.sessions.parser import parse
+from chat_loop.sessions.records import PURGED_PARENT, REMOVED, Change, Query, Session
+from chat_loop.sessions.writer import render
+from chat_loop.subcommands import erasure
+from chat_loop.subcommands.sessions import SessionActions
+from tests.support.headless import run
+from tests.support.saved_sessions import FIRST, OLD, OPEN, RATES, SECOND, at, put
+
+WORD = "xylophonic"
+SECRET = f"{WORD} Horse"
+OLD_TEXT = f"{SECRET}\n".encode()
+DIGEST = sha256(OLD_TEXT).hexdigest()
+
+
+def with_secret(session: Session, *more: Any) -> Session:
+    """The session with a query that names the secret, and a summary and a title that quote it."""
+    number = session.totals.queries + 1
+    entries = (
+        *session.entries,
+        Query(number=number, at=at(11, 3), text=f"It is {SECRET}.\nAgain:\n{SECRET.upper()}"),
+        *more,
+    )
+    assert session.seal is not None
+    summary = replace(session.seal.summary or RATES, key_facts=(f"The word is {SECRET}. [1 user]",))
+    seal = replace(session.seal, summary=summary)
+    header = replace(session.header, title=f"On {SECRET}")
+    return replace(session, header=header, entries=entries, seal=seal)
+
+
+def quoted(session: Session) -> Session:
+    """A child whose restored block quotes the secret."""
+    block = f"**Background Context:** Long.\n**Decisions Made:**\n- {SECRET} [1 user]"
+    entries = (replace(session.restoration, block=block), *session.entries[1:])  # type: ignore[type-var]
+    return replace(session, entries=entries)
+
+
+@pytest.fixture(name="home")
+def _home(tmp_path: Path) -> Path:
+    """A home with a chain, its trash, old texts, a history, an index and what a kill left."""
+    folder = tmp_path / "sessions"
+    change = Change(number=3, at=at(11, 3), text="a.txt", written="0" * 64, replaced=DIGEST)
+    parent, child = with_secret(FIRST, change), quoted(SECOND)
+    put(folder, parent, child, OPEN, OLD)
+    (folder / ".trash").mkdir()
+    (folder / ".trash" / f"{FIRST.header.id}_2.md").write_bytes(render(parent))
+    (folder / "attachments").mkdir()
+    (folder / "attachments" / f"{DIGEST}.txt").write_bytes(OLD_TEXT)
+    (folder / f".{FIRST.header.id}.md.0123456789ab.tmp").write_bytes(render(parent))
+    (folder / ".current").write_text(f"{FIRST.header.id}\n{OPEN.header.id}\n")
+    now = datetime(2026, 11, 3)
+    entries = [f"It is {SECRET}.\nAgain:\n{SECRET.upper()}", "Which port?"]
+    (tmp_path / "history").write_bytes(b"".join(history_entry(text, now) for text in entries))
+    found = run(tmp_path, "sessions", "search", WORD)
+    assert SECRET in found.stdout.decode()
+    assert WORD.encode() in (folder / ".index.sqlite").read_bytes()
+    return tmp_path
+
+
+def holding(home: Path) -> list[str]:
+    """The files of the home with the word, in any case."""
+    files = (path for path in home.rglob("*") if path.is_file())
+    return sorted(path.name for path in files if WORD.encode() in path.read_bytes().lower())
+
+
+def check_files(home: Path) -> None:
+    """Every session is a transcript without damage, and equal to what it renders to."""
+    for path in home.rglob("*.md"):
+        parsed = parse(path.read_bytes())
+        assert parsed.damage == ()
+        assert parsed.session is not None
+        assert render(parsed.session) == path.read_bytes()
+    assert not [*home.rglob("*.tmp")]
+
+
+def test_a_text_is_in_no_byte_afterwards(home: Path) -> None:
+    untouched = {session.header.id: render(session) for session in (OPEN, OLD)}
+    done = run(home, "sessions", "redact", SECOND.header.id, SECRET.swapcase(), "--yes")
+    assert (done.returncode, b"Exports, backups" in done.stderr) == (0, True), done.stderr
+    assert SECRET.lower() not in (done.stdout + done.stderr).decode().lower()
+    assert f"{FIRST.header.id}.md: 4 places" in done.stdout.decode()
+    assert holding(home) == []
+    check_files(home)
+    for identity, data in untouched.items():
+        assert (home / "sessions" / f"{identity}.md").read_bytes() == data
+    assert b"+Which port?" in (home / "history").read_bytes()
+    assert REMOVED in (home / "sessions" / f"{FIRST.header.id}.md").read_text()
+    assert run(home, "sessions", "search", WORD).returncode == 1
+    assert run(home, "sessions", "search", "rate", "limit").returncode == 0
+    again = run(home, "sessions", "redact", SECOND.header.id, SECRET, "--yes")
+    assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
+
+
+def test_the_text_may_come_from_standard_input(home: Path) -> None:
+    done = run(home, "sessions", "redact", "2", "-", "--yes", stdin=f"{SECRET}\n".encode())
+    assert done.returncode == 0
+    assert holding(home) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("redact", "2", "xyl", "--yes"), "The text has fewer than 4 characters"),
+        (("redact", "2", SECRET), "Confirmation needs a terminal."),
+        (("redact", "2", "-"), "The text comes from standard input"),
+        (("purge", FIRST.header.id), "Confirmation needs a terminal."),
+    ],
+)
+def test_what_is_refused_changes_nothing(
+    home: Path, arguments: tuple[str, ...], sentence: str
+) -> None:
+    before = {path: path.read_bytes() for path in home.rglob("*.md")}
+    done = run(home, "sessions", *arguments)
+    assert (done.returncode, sentence in done.stderr.decode()) == (2, True), done.stderr
+    assert {path: path.read_bytes() for path in home.rglob("*.md")} == before
+
+
+@pytest.mark.parametrize("identity", [FIRST.header.id, f"{FIRST.header.id}.summary"])
+@pytest.mark.parametrize(
+    "action", [("redact", SECOND.header.id, SECRET), ("purge", FIRST.header.id)]
+)
+def test_an_open_session_is_refused(home: Path, identity: str, action: tuple[str, ...]) -> None:
+    before = {path: path.read_bytes() for path in home.rglob("*.md")}
+    held = take_lock(home / "sessions", identity)
+    done = run(home, "sessions", *action, "--yes")
+    held.close()
+    assert (done.returncode, "is open in another process" in done.stderr.decode()) == (1, True)
+    assert {path: path.read_bytes() for path in home.rglob("*.md")} == before
+
+
+def test_a_damaged_file_with_the_text_is_named_and_nothing_is_removed(home: Path) -> None:
+    path = home / "sessions" / f"{FIRST.header.id}.md"
+    path.write_bytes(path.read_bytes() + b"\nstray\n")
+    done = run(home, "sessions", "redact", FIRST.header.id, SECRET, "--yes")
+    assert done.returncode == 1
+    assert f"{path.name} has the text, but is damaged" in done.stderr.decode()
+    assert f"{SECOND.header.id}.md" in holding(home)
+
+
+def test_other_conversations_with_the_text_are_named(home: Path) -> None:
+    put(home / "sessions", replace(OPEN, entries=(Query(number=1, at=at(11, 10), text=SECRET),)))
+    (home / "MEMORY.md").write_text(f"- {SECRET}\n")
+    done = run(home, "sessions", "redact", FIRST.header.id, SECRET, "--yes")
+    assert f"The text is also in {OPEN.header.id}.md, MEMORY.md" in done.stderr.decode()
+    assert f"{OPEN.header.id}.md" in holding(home)
+
+
+def test_a_purged_session_is_gone_and_its_child_opens_and_says_so(home: Path) -> None:
+    done = run(home, "sessions", "purge", FIRST.header.id, "--yes")
+    assert done.returncode == 0, done.stderr
+    assert holding(home) == []
+    check_files(home)
+    assert not [*home.rglob(f"{FIRST.header.id}*.md")]
+    assert not [*(home / "sessions" / "attachments").iterdir()]
+    assert (home / "sessions" / ".current").read_text() == f"{OPEN.header.id}\n"
+    assert b"token bucket" not in (home / "sessions" / ".index.sqlite").read_bytes()
+    child = SessionManager(home / "sessions").load(home / "sessions" / f"{SECOND.header.id}.md")
+    assert child.session.restoration is not None
+    assert child.session.restoration.block == PURGED_PARENT
+    assert child.session.seal is not None
+    assert child.session.seal.summary is None
+    shown = run(home, "sessions", "show", "--show-summaries", SECOND.header.id)
+    text = f"The chain ends before {FIRST.header.id}: the user removed that session."
+    assert text in shown.stderr.decode()
+    again = run(home, "sessions", "purge", FIRST.header.id, "--yes")
+    assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
+    asked = run(home, "--model", "scripted:echo", "--resume", SECOND.header.id, "-p", "And now?")
+    assert asked.returncode == 0, asked.stderr
+
+
+def test_a_session_in_the_trash_can_be_purged(home: Path) -> None:
+    run(home, "sessions", "trash", OLD.header.id)
+    assert run(home, "sessions", "purge", OLD.header.id, "--yes").returncode == 0
+    assert not [*home.rglob(f"{OLD.header.id}.md")]
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class KilledFiles(Files):
+    """Ends before a given call that changes the disk."""
+
+    def __init__(self, calls: int) -> None:
+        self.calls = calls
+
+    def _count(self) -> None:
+        if not self.calls:
+            raise Killed
+        self.calls -= 1
+
+    def create(self, path: Path) -> int:
+        self._count()
+        return super().create(path)
+
+    def write(self, descriptor: int, data: bytes) -> int:
+        self._count()
+        return super().write(descriptor, data)
+
+    def rename(self, source: Path, target: Path) -> None:
+        self._count()
+        super().rename(source, target)
+
+    def remove(self, path: Path) -> None:
+        self._count()
+        super().remove(path)
+
+
+def act(home: Path, files: Files, *arguments: str) -> int:
+    paths = Paths(home / "config.yaml", home)
+    sessions = SessionManager(home / "sessions", files=files)
+    app: Any = SimpleNamespace(
+        sessions=sessions, config=Config(), paths=paths, directory=str(home), home=home
+    )
+    actions = SessionActions(app)
+    try:
+        parsed = options.parse(["sessions", *arguments, "--yes"])
+        return int(getattr(erasure, parsed.action)(actions, parsed))
+    finally:
+        actions.library.close()
+
+
+@pytest.mark.parametrize(
+    "action", [("redact", SECOND.header.id, SECRET), ("purge", FIRST.header.id)]
+)
+def test_killed_at_any_call_it_completes_when_run_again(
+    home: Path, action: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    start = {path: path.read_bytes() for path in home.rglob("*") if path.is_file()}
+    for calls in range(100):
+        for path in [path for path in home.rglob("*") if path.is_file()]:
+            path.unlink()
+        for path, data in start.items():
+            path.write_bytes(data)
+        try:
+            act(home, KilledFiles(calls), *action)
+        except Killed:
+            for path in home.rglob("*.md"):
+                assert parse(path.read_bytes()).damage == ()
+        else:
+            break
+        act(home, Files(), *action)
+        assert holding(home) == [], calls
+    assert calls > 8
+    check_files(home)
