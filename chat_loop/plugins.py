@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import AsyncIterator, Callable, Collection, Sequence
+from contextlib import suppress
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
@@ -107,8 +108,10 @@ class Plugins:
             if self._plugins is None:
                 from importlib import metadata  # 10 ms, which the prompt does not wait for
 
-                found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
-                self._plugins = [self._load(entry) for entry in found]
+                self._plugins = []
+                with suppress(OSError):  # the disk refuses: there are none
+                    found = sorted(metadata.entry_points(group=GROUP), key=lambda entry: entry.name)
+                    self._plugins = [self._load(entry) for entry in found]
             return self._plugins
 
     def _load(self, entry: EntryPoint) -> Plugin:
