@@ -23,8 +23,8 @@ EXAMPLE = "config.example.yaml shows every key."
 
 StatusPart = Literal["model", "context", "tokens", "cost", "session", "summary"]
 STATUS: tuple[StatusPart, ...] = get_args(StatusPart)
-Count = Annotated[int, Meta(ge=0)]
-TokenLimit = Annotated[int, Meta(ge=100)]
+Count = Annotated[int, Meta(ge=0, le=10**9)]
+TokenLimit = Annotated[int, Meta(ge=100, le=10**9)]
 Share = Annotated[float, Meta(gt=0, le=1)]
 
 
@@ -47,7 +47,7 @@ class AgentConfig(Section, frozen=True):
 
 class ToolsConfig(Section, frozen=True):
     timeout: Annotated[float, Meta(gt=0)] = 60.0
-    max_steps: Annotated[int, Meta(ge=1)] = 12
+    max_steps: Annotated[int, Meta(ge=1, le=10**6)] = 12
 
 
 class SessionsConfig(Section, frozen=True):
@@ -384,7 +384,7 @@ def read_yaml(data: bytes, name: str) -> Any:
     import yaml  # only a file needs it
 
     try:
-        return yaml.safe_load(data.decode())
+        value = yaml.safe_load(data.decode())
     except UnicodeDecodeError as error:
         raise ConfigError(f"{name} is not UTF-8.") from error
     except yaml.MarkedYAMLError as error:
@@ -392,3 +392,12 @@ def read_yaml(data: bytes, name: str) -> Any:
         raise ConfigError(f"{name}{line}: {error.problem or 'not valid YAML'}.") from error
     except (yaml.YAMLError, RecursionError, ValueError) as error:  # ValueError: 2026-02-30
         raise ConfigError(f"{name} is not valid YAML.") from error
+    nodes, left = [value], len(data)  # without aliases, each node has a byte of its own
+    while nodes:
+        node = nodes.pop()
+        inner = node.values() if isinstance(node, dict) else node if isinstance(node, list) else ()
+        left -= len(inner)
+        if left < 0:
+            raise ConfigError(f"{name}: its aliases (*) repeat too much.", "Write it without them.")
+        nodes.extend(inner)
+    return value

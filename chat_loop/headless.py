@@ -13,7 +13,7 @@ from collections.abc import Callable
 from msgspec.structs import asdict, replace
 
 from chat_loop import errors, events
-from chat_loop.agent.tools import STEP_LIMIT_RESULT, Tool
+from chat_loop.agent.tools import CALL_LIMIT_RESULT, STEP_LIMIT_RESULT, Tool
 from chat_loop.app import App, cancel_on
 from chat_loop.commands.references import find_session
 from chat_loop.conversation.conversation import Conversation
@@ -194,7 +194,7 @@ class Run:
                 self._after_tools = event.stop == "tool" and self._started
             case events.ReplyEnded():
                 self._stop = event.stop
-            case events.ToolReturned() if event.text == STEP_LIMIT_RESULT:
+            case events.ToolReturned() if event.text in (CALL_LIMIT_RESULT, STEP_LIMIT_RESULT):
                 self._tools_stopped = True
             case events.SessionSealed():
                 self._saved = event.saved

@@ -21,6 +21,17 @@ from chat_loop.config import (
 from chat_loop.errors import ConfigError
 
 SERVERS = "config.example.yaml shows every key."
+ALIASES = "its aliases (*) repeat too much. Write it without them."
+
+
+def bomb(levels: int) -> str:
+    """Return YAML of a few hundred bytes that stands for 2 ** `levels` values."""
+    text = "&a0 {x: l, y: l}"
+    for level in range(1, levels):
+        text = f"&a{level} {{x: {text}, y: *a{level - 1}}}"
+    return text
+
+
 EXAMPLE = Path(__file__).parent.parent / "config.example.yaml"
 
 
@@ -256,6 +267,12 @@ def test_names_of_variables(variable: str) -> None:
             ),
         ),
         ("[" * 5000, "c.yaml is not valid YAML. "),
+        ("tools: {max_steps: 0x" + "f" * 2000 + "}", (
+            "c.yaml: tools.max_steps: expected `int` <= 1000000. config.example.yaml shows every key.")),
+        ("tools: {timeout: 0x" + "f" * 2000 + "}", (
+            "c.yaml: tools.timeout: number out of range. config.example.yaml shows every key.")),
+        (f"agents: {{Sally: {bomb(26)}}}", f"c.yaml: {ALIASES}"),
+        ("agents: {Sally: &a {model: *a}}", f"c.yaml: {ALIASES}"),
     ],
 )  # fmt: skip
 def test_a_mistake_is_named_with_its_place(text: str, message: str) -> None:

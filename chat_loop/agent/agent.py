@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import aclosing
 from itertools import count
 
@@ -14,7 +14,7 @@ from chat_loop.agent.ask import CallLimits, ask
 from chat_loop.agent.tools import Approve, Tool, Toolbox
 from chat_loop.events import Event, Finished, TextDelta, ToolCalled, ToolReturned, Warned
 from chat_loop.providers import Provider
-from chat_loop.providers.replies import tool_name
+from chat_loop.providers.replies import MAX_CALLS, tool_name
 from chat_loop.values import Message, Request, ToolCall, ToolResult
 
 MAX_STEPS = 12
@@ -95,23 +95,39 @@ class Agent(Struct, frozen=True, kw_only=True):
             if not calls or self.own_tools:
                 return
             first_call += len(calls)
-            if step >= self.steps:
-                yield Warned(
-                    f"The model reached the limit of tool calls for one reply ({self.steps}).",
-                    "tools.max_steps in the config raises it.",
-                )
             results: dict[str, ToolResult] = {}
-            running = toolbox.run(calls) if step < self.steps else tools.refuse(calls)
+            running = self._results(toolbox, calls, is_last=step >= self.steps)
             async with aclosing(running) as returned:
-                async for result in returned:
-                    results[result.id] = ToolResult(result.id, result.text, result.failed)
-                    yield result
+                async for event in returned:
+                    if isinstance(event, ToolReturned):
+                        results[event.id] = ToolResult(event.id, event.text, event.failed)
+                    yield event
             text = "".join(texts)
             messages = (
                 *messages,
                 Message("assistant", text if text.strip() else "", calls=tuple(calls)),
                 Message("user", "", results=tuple(results[call.id] for call in calls)),
             )
+
+    async def _results(
+        self, toolbox: Toolbox, calls: Sequence[ToolCall], *, is_last: bool
+    ) -> AsyncGenerator[Event]:
+        """Run the calls that the limits allow, and yield the results of all; none runs in the last
+        step.
+        """
+        most, refusal = MAX_CALLS, tools.CALL_LIMIT_RESULT
+        if is_last:
+            most, refusal = 0, tools.STEP_LIMIT_RESULT
+            yield Warned(
+                f"The model reached the limit of tool calls for one reply ({self.steps}).",
+                "tools.max_steps in the config raises it.",
+            )
+        elif len(calls) > most:
+            yield Warned(f"The model called more than {most} tools at once. The others do not run.")
+        for running in (toolbox.run(calls[:most]), tools.refuse(calls[most:], refusal)):
+            async with aclosing(running) as returned:
+                async for result in returned:
+                    yield result
 
     async def _step(
         self, request: Request, number: int, takes_calls: bool

@@ -405,12 +405,8 @@ def is_sensitive(path: str) -> bool:
     """
     path = "".join(filter(str.isprintable, unicodedata.normalize("NFKC", path).casefold()))
     parts = [part.rstrip(". ") for part in re.split(r"[/\\]", path)]
-    hidden = any(part.startswith(".") for part in parts)
-    return (
-        hidden
-        or parts[-1] in _SENSITIVE_FILES.split()
-        or parts[-1].endswith((".pth", ".code-workspace"))
-    )
+    name, hidden = parts[-1], any(part.startswith(".") for part in parts)
+    return hidden or name in _SENSITIVE_FILES.split() or name.endswith((".pth", ".code-workspace"))
 
 
 def _lines(text: str) -> list[str]:

@@ -51,7 +51,7 @@ class McpConnection:
     ) -> None:
         # what the SDK logs of servers would reach the terminal
         logging.getLogger("mcp").setLevel(logging.CRITICAL + 1)
-        self.state = replace(state, state="connecting", problem="", reconnects=False)
+        self.state = replace(state, state="connecting", problem="", reconnects=False, skipped=())
         self.ready = asyncio.Event()  # set when the server is connected or has failed
         self._config, self._environment = config, environment
         self._client: Client | None = None
@@ -206,7 +206,9 @@ class McpConnection:
                 if isinstance(message, mcp_types.JSONRPCResponse):
                     tools = message.result.get("tools")
                     if isinstance(tools, list):
-                        message.result["tools"] = mcp_tools.clean_tools(tools)
+                        message.result["tools"], skipped = mcp_tools.clean_tools(tools)
+                        skipped = self.state.skipped + skipped
+                        self.state = replace(self.state, skipped=skipped)
                 await sending.send(item)
             self._scope.cancel()
 

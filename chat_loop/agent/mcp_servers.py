@@ -34,6 +34,7 @@ class ServerState(Struct, frozen=True, kw_only=True):
     state: Literal["not started", "connecting", "connected", "failed"] = "not started"
     problem: str = ""
     tools: tuple[ToolSpec, ...] = ()
+    skipped: tuple[str, ...] = ()  # the names of tools that cannot be called
     reconnects: bool = False  # it failed, and the next call reconnects it
 
 
@@ -194,6 +195,10 @@ class McpServers:
             if state.state == "failed" and not state.reconnects:
                 again = f"Its tools are unavailable; /mcp restart {name} tries again."
                 notices[state.problem] = again
+            if state.skipped:
+                named = plain_line(", ".join(state.skipped), 200)
+                text = f"Tools of the MCP server {name} cannot be used: {named}"
+                notices[text] = "They have no usable name or no schema, or are listed twice."
         if self._omitted:
             many = f"The model is not offered {plural(self._omitted, 'tool')} of the MCP servers"
             why = f"{many}: there are too many, or other tools have their names."

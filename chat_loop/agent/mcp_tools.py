@@ -10,6 +10,8 @@ from typing import Any
 
 from jsonschema import Draft202012Validator, SchemaError
 
+from chat_loop.agent.isolation import plain_line
+
 MAX_LISTED = 1_000  # the most tools of one list that are read
 MAX_TEXT = 1_024  # characters of a description, or of another text in a schema
 MAX_SCHEMA = 8_192  # characters; a longer schema keeps the names and types of its arguments
@@ -20,18 +22,23 @@ _CHOICES = ("oneOf", "anyOf", "allOf", "not", "enum", "const", "if", "then", "el
 Json = Mapping[str, Any]
 
 
-def clean_tools(tools: Sequence[object]) -> list[Json]:
-    """Return the tools that can be called, with clean descriptions and schemas."""
-    clean: list[Json] = []
+def clean_tools(tools: Sequence[object]) -> tuple[list[Json], tuple[str, ...]]:
+    """Return the tools that can be called, with clean descriptions and schemas, and the names of
+    the others.
+    """
+    clean: dict[str, Json] = {}
+    skipped = []
     for tool in tools[:MAX_LISTED]:
-        if not isinstance(tool, dict):
-            continue
-        name, schema = tool.get("name"), tool.get("inputSchema")
-        callable_name = isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()
-        if callable_name and isinstance(schema, dict):
-            about = clean_text(str(tool.get("description") or tool.get("title") or ""), MAX_TEXT)
-            clean.append({"name": name, "description": about, "inputSchema": parameters(schema)})
-    return clean
+        given = tool if isinstance(tool, dict) else {}
+        name, schema = given.get("name"), given.get("inputSchema")
+        name = name if isinstance(name, str) else ""
+        usable = 0 < len(name) <= MAX_NAME and name.isprintable() and name not in clean
+        if usable and isinstance(schema, dict):
+            about = clean_text(str(given.get("description") or given.get("title") or ""), MAX_TEXT)
+            clean[name] = {"name": name, "description": about, "inputSchema": parameters(schema)}
+        else:
+            skipped.append(f"“{plain_line(name, 40)}”")
+    return list(clean.values()), tuple(skipped)
 
 
 def parameters(schema: Json) -> dict[str, Any]:

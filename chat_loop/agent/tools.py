@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from chat_loop.agent.ask import CallLimits
 from chat_loop.errors import ChatLoopError, ToolDenied, os_reason
 from chat_loop.events import ToolReturned
-from chat_loop.providers.replies import arguments_of
+from chat_loop.providers.replies import MAX_ARGUMENTS, arguments_of
 from chat_loop.values import ALLOWED, FileChange, ToolCall, ToolSpec
 
 MAX_RESULT = 50_000  # characters of a result for the model
@@ -23,6 +23,7 @@ SENSITIVE_PREFIX = "This file can run code or steer later sessions"
 COMMAND_PREFIX = "The command names a file that can run code or steer later sessions"
 ASKED_AGAIN = (OUTSIDE_PREFIX, SENSITIVE_PREFIX, COMMAND_PREFIX)
 """The beginnings of questions of which “always” covers only the same call, and “project” none."""
+CALL_LIMIT_RESULT = "Not run: too many calls at once. Call the tool again if you need it."
 STEP_LIMIT_RESULT = (
     "Not run: no more tools can be called for this answer. Answer now, with what you have."
 )
@@ -135,19 +136,19 @@ class Toolbox(Struct):
             raise ChatLoopError(f"No tool named {call.name}.", hint)
         arguments = arguments_of(call.arguments)
         if arguments is None:
-            again = "Call the tool again with valid JSON."
+            is_cut = len(call.arguments) >= MAX_ARGUMENTS
+            size = f" of less than {MAX_ARGUMENTS:,} characters" if is_cut else ""
+            again = f"Call the tool again with valid JSON{size}."
             raise ChatLoopError("The arguments are not a JSON object.", again)
         if wrong := argument_error(arguments, tool.spec.parameters):
             raise ChatLoopError(wrong, "Call the tool again.")
         return tool, arguments
 
 
-async def refuse(calls: Sequence[ToolCall]) -> AsyncGenerator[ToolReturned]:
-    """Run none of the calls; tell the model that it has to answer."""
+async def refuse(calls: Sequence[ToolCall], reason: str) -> AsyncGenerator[ToolReturned]:
+    """Run none of the calls; tell the model why."""
     for call in calls:
-        yield ToolReturned(
-            id=call.id, name=call.name, text=STEP_LIMIT_RESULT, failed=True, seconds=0.0
-        )
+        yield ToolReturned(id=call.id, name=call.name, text=reason, failed=True, seconds=0.0)
 
 
 def call_text(title: str, arguments: Arguments) -> str:

@@ -13,7 +13,7 @@ from msgspec import Struct
 from chat_loop.events import Event, Finished, TextDelta, ThinkingDelta, ToolCalled
 from chat_loop.values import StopReason, ToolCall, Usage
 
-MAX_CALLS = 32  # further calls of a reply are dropped
+MAX_CALLS = 32  # of a reply; one more is passed on, and not run, the others are dropped
 MAX_ARGUMENTS = 1 << 20  # characters; longer arguments are cut, and so no JSON any more
 MAX_DEPTH = 32  # how deep the arguments of a call may be nested
 INVALID_KEY = "INVALID_JSON"  # holds arguments that are not JSON, on a wire that takes only JSON
@@ -110,7 +110,7 @@ class Calls(list[Call]):
                 call = self._by_key.get(None)
             if call is None or not call.takes(identity, name, arguments):
                 call = Call()
-                if len(self) < MAX_CALLS:
+                if len(self) <= MAX_CALLS:
                     self.append(call)
             self._by_key |= {None: call, index: call, identity or index: call}
             call.id, call.name = call.id or identity, call.name or name

@@ -28,7 +28,7 @@ from chat_loop.providers.prices import listed_window
 from chat_loop.providers.refusals import Service, short
 from chat_loop.providers.replies import Reply, find_refused_tool
 from chat_loop.providers.servers import capabilities_at, is_local_address
-from chat_loop.providers.stream import EventStream, batches_of, read_body
+from chat_loop.providers.stream import EventStream, OversizedBody, batches_of, read_body
 from chat_loop.values import Request, Window
 
 if TYPE_CHECKING:
@@ -321,6 +321,7 @@ def http_client(sdk: Any) -> Any:
     try:
         return sdk.DefaultAsyncHttpxClient(
             follow_redirects=False,
+            headers={"Accept-Encoding": "gzip, deflate"},
             # longer than any wait the agent allows: this only frees a forgotten socket
             timeout=http.Timeout(600.0, connect=5.0, write=30.0),
             event_hooks={"response": [_refuse]},
@@ -335,7 +336,12 @@ def http_client(sdk: Any) -> Any:
 
 
 async def _refuse(response: Response) -> None:
-    """Raise Refusal for a status that is no success. The SDKs would read a body of any size."""
+    """Raise Refusal for a status that is no success, as the SDKs would read a body of any size, and
+    OversizedBody for what a few bytes can unpack to gigabytes at once.
+    """
+    coding = response.headers.get("content-encoding", "identity").lower()
+    if coding not in ("identity", "gzip", "deflate"):  # br and zstd, or several in a row
+        raise OversizedBody(f"an answer packed as {short(coding)}, which was not requested")
     if response.is_success:
         return
     content = await read_body(response, 1 << 20)  # more of it would say no more

@@ -56,12 +56,24 @@ def test_a_tool_without_a_name_or_a_schema_costs_itself_and_no_other(tmp_path: P
         {"name": "bare"},
         {"inputSchema": {}},
         {"name": "odd", "inputSchema": 5},
+        {"name": "x" * 300, "inputSchema": {}},
+        {"name": "a\x1b[31m\nb", "inputSchema": {}},
+        {"name": "deep", "inputSchema": [[[]]]},
+        *listing("echo"),
         7,
     ]
     script = {"pages": [bad + listing("echo")], "results": {"echo": text("hello")}}
+    named = (
+        f"Tools of the MCP server test cannot be used: “”, “bare”, “”, “odd”, “{'x' * 39}…”, "
+        "“a [31m b”, “deep”, “”, “echo”"
+    )
 
     async def act(offered: Offered) -> None:
         assert list(offered.tools) == ["test_echo"]
+        assert offered.servers.notices() == (
+            (named, "They have no usable name or no schema, or are listed twice."),
+        )
+        assert offered.servers.notices() == ()
         assert await offered.tools["test_echo"].run({}) == "hello"
 
     with_servers(act, test=raw(tmp_path, script))

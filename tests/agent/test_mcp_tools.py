@@ -179,14 +179,15 @@ def test_a_list_of_tools_is_cleaned() -> None:
         {"name": "b c/ü", "title": "Titled", "inputSchema": {}},
         {"name": "long", "description": "y" * 5_000, "inputSchema": {}},
     ]
-    assert [(each["name"], each["description"]) for each in clean_tools([7, *tools])] == [
+    clean, skipped = clean_tools([7, *tools])
+    assert [(each["name"], each["description"]) for each in clean] == [
         ("a", "]0;xSay it.\nTwice."),
-        ("a", "Another one."),
         ("b c/ü", "Titled"),
         ("long", "y" * (MAX_TEXT - 1) + "…"),
     ]
+    assert skipped == ("“”", "“a”", "“”", f"“{'x' * 39}…”", "“”", "“”", "“bare”", "“odd”")
     many = [{"name": f"t{number}", "inputSchema": {}} for number in range(5_000)]
-    assert len(clean_tools(many)) == MAX_LISTED
+    assert len(clean_tools(many)[0]) == MAX_LISTED
 
 
 @given(st.text(max_size=300), st.integers(1, 200))

@@ -626,7 +626,7 @@ def test_a_thousand_calls_are_cut(server: Loopback, provider_at: MakeProvider) -
     calls = [ToolCall(f"x{number}", "f", "{}") for number in range(1000)]
     server.enqueue(Reply(calls=tuple(calls), usage=None))
 
-    assert calls_of(events_of(provider_at(server.url), ASK)) == calls[:MAX_CALLS]
+    assert calls_of(events_of(provider_at(server.url), ASK)) == calls[: MAX_CALLS + 1]
 
 
 def test_an_event_that_is_nested_without_end_breaks_the_stream(

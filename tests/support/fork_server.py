@@ -18,6 +18,9 @@ from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 
+if sys.platform != "win32":
+    import resource
+
 PATIENCE_SECONDS = 60.0
 
 
@@ -26,8 +29,11 @@ def run(
     environment: Mapping[str, str],
     stdin: bytes = b"",
     cwd: Path | None = None,
+    memory: int = 0,
 ) -> subprocess.CompletedProcess[bytes]:
-    """Run the program to its end, in the current directory unless there is another."""
+    """Run the program to its end, in the current directory unless there is another; with `memory`,
+    its address space grows by at most so many bytes.
+    """
     at_start = {"PYTHONIOENCODING", "PYTHONUTF8", "PYTHONPATH", "LC_ALL"}
     if at_start & environment.keys() or sys.platform == "win32":  # an interpreter reads them once
         return subprocess.run(
@@ -46,7 +52,7 @@ def run(
     ends = (stdin_end, stdout_end, stderr_end)
     where = str(cwd or Path.cwd())
     process = context.Process(
-        target=_program, args=(list(arguments), dict(environment), where, ends)
+        target=_program, args=(list(arguments), dict(environment), where, ends, memory)
     )
     process.start()
     for end in ends:
@@ -90,7 +96,11 @@ def _read(pipe: Connection) -> bytes:
 
 
 def _program(
-    arguments: list[str], environment: dict[str, str], directory: str, pipes: Sequence[Connection]
+    arguments: list[str],
+    environment: dict[str, str],
+    directory: str,
+    pipes: Sequence[Connection],
+    memory: int,
 ) -> None:
     """Be the program, as a new interpreter would run it in the locale C.UTF-8."""
     for number, pipe in enumerate(pipes):
@@ -103,6 +113,10 @@ def _program(
     sys.stdin = open(0, encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stdout = open(1, "w", encoding="utf-8", errors="surrogateescape", closefd=False)  # noqa: SIM115
     sys.stderr = open(2, "w", 1, encoding="utf-8", errors="backslashreplace", closefd=False)  # noqa: SIM115
+    if memory:
+        pages = int(Path("/proc/self/statm").read_text().split()[0])
+        limit = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     sys.argv = ["chat-loop", *arguments]
     from chat_loop.cli import main  # as `python -m chat_loop` does
 

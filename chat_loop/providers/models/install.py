@@ -26,6 +26,7 @@ from chat_loop.providers.models.store import EmbeddedModel, Part, is_installed, 
 from chat_loop.sessions.files import Files, take_lock
 
 DEFAULT_INDEX = "https://pypi.org/simple"
+MAX_PAGE = 16 << 20  # bytes of a page of the index
 MAX_EMPTY_TRIES = 2  # connections in a row that may end without a new byte
 
 
@@ -190,7 +191,12 @@ class _Transfer(Struct):
         """Ask the index for a wheel's address (PEP 503)."""
         page = httpx2.URL(f"{self.index.rstrip('/')}/{part.distribution}/")
         with _answer(str(page), {"Accept": "text/html"}) as response:
-            text = response.read().decode("utf-8", "replace")
+            content = bytearray()
+            for chunk in response.iter_raw():
+                content += chunk
+                if len(content) > MAX_PAGE:
+                    raise SourceFailed(f"the page of {part.distribution} is too long")
+        text = content.decode("utf-8", "replace")
         for link in re.findall(r"""<a\s[^>]*?href=["']([^"']+)""", text):
             address = html.unescape(link).partition("#")[0]
             if unquote(address.rpartition("/")[2]) != part.wheel:

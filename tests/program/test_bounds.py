@@ -1,0 +1,171 @@
+"""Whatever a server, a file or a pipe sends, the program reads a bounded part of it, says in one
+sentence which limit was reached, and ends with an exit code of its own. The memory is limited by the
+system: a read without a bound fails with MemoryError.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import subprocess
+import sys
+import zlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, Reply
+from chat_loop.values import ToolCall
+from tests.support import fork_server
+from tests.support.headless import said, saved
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="limits the address space")
+
+MEMORY = 512 << 20
+SSE = {"content-type": "text/event-stream"}
+WIRES = {
+    "openai": ("--model", "vllm:m", "--base-url", "{}/v1"),
+    "anthropic": ("--model", "anthropic:claude-sonnet-4-5", "--base-url", "{}"),
+}
+
+
+def packed(megabytes: int) -> bytes:
+    """Return so many megabytes of one event's line as gzip without its end: a thousandth of that.
+
+    The packed piece stands for itself, and is repeated.
+    """
+    packer = zlib.compressobj(9, zlib.DEFLATED, 31)
+    head = packer.compress(b"data: ") + packer.flush(zlib.Z_FULL_FLUSH)
+    piece = packer.compress(b"x" * (16 << 20)) + packer.flush(zlib.Z_FULL_FLUSH)
+    return head + piece * (megabytes // 16)
+
+
+def counting(number: str) -> Reply:
+    usage = f'{{"prompt_tokens": {number}, "completion_tokens": {number}}}'
+    choice = '{"index": 0, "delta": {}, "finish_reason": "stop"}'
+    return Reply(chunks=("Hi.",), usage=None, raw=(f'{{"choices": [{choice}], "usage": {usage}}}',))
+
+
+def calls(count: int, arguments: str = "{}") -> Reply:
+    many = (ToolCall(f"a{number}", "list_files", arguments) for number in range(count))
+    return Reply(calls=tuple(many))
+
+
+def ask(
+    home: Path, *options: str, stdin: bytes = b"", question: str = "one"
+) -> subprocess.CompletedProcess[bytes]:
+    environment = {"CHAT_LOOP_HOME": str(home), "HOME": str(home), "PATH": "/usr/bin:/bin"}
+    environment |= {"LANG": "C.UTF-8", "TZ": "UTC", "ANTHROPIC_API_KEY": "k"}
+    arguments = (*options, "--tools", "list_files,read_file", "-p", question)
+    return fork_server.run(arguments, environment, stdin, home, memory=MEMORY)
+
+
+LINE = "sent more than 8 MB in one event."
+TWICE = "sent an answer packed as gzip, gzip, which was not requested."
+SERVERS = {
+    "a line of 64 MB": (Reply(body=b"data: " + b"x" * (64 << 20), headers=SSE), 1, LINE),
+    "a bomb": (Reply(body=packed(1024), headers={**SSE, "content-encoding": "gzip"}), 1, LINE),
+    "a bomb in a bomb": (
+        Reply(body=gzip.compress(packed(4096)), headers={**SSE, "content-encoding": "gzip, gzip"}),
+        1,
+        TWICE,
+    ),
+    "a refusal in a bomb in a bomb": (
+        Reply(
+            status=400,
+            body=gzip.compress(packed(4096)),
+            headers={"content-encoding": "gzip, gzip"},
+        ),
+        1,
+        TWICE,
+    ),
+    "a refusal of 40 MB": (
+        Reply(status=400, body=b'{"error": {"message": "' + b"y" * (40 << 20) + b'"}}'),
+        1,
+        "rejected the request (400)",
+    ),
+    "an event that is nested without end": (
+        Reply(chunks=("Hi.",), raw=("[" * 5_000_000,)),
+        1,
+        "ended in the middle of the reply",
+    ),
+    "a thousand calls": (calls(1000), 3, "The model called more than 32 tools at once."),
+    "counts of 4,000 digits": (counting("9" * 4000), 0, ""),
+    "negative counts": (counting("-7"), 0, ""),
+    "counts that are not numbers": (counting("NaN"), 0, ""),
+    "infinite counts": (counting("1e999"), 0, ""),
+    "counts that are true": (counting("true"), 0, ""),
+}
+ANTHROPIC = ("a line of 64 MB", "a bomb", "a bomb in a bomb", "a refusal in a bomb in a bomb")
+CASES = [("openai", name) for name in SERVERS] + [("anthropic", name) for name in ANTHROPIC]
+
+
+@pytest.mark.parametrize(("wire", "name"), CASES)
+def test_what_a_server_sends(tmp_path: Path, server: Loopback, wire: str, name: str) -> None:
+    reply, code, sentence = SERVERS[name]
+    server.enqueue(reply)
+
+    result = ask(tmp_path, *(option.format(server.url) for option in WIRES[wire]))
+
+    told = result.stderr.decode()
+    assert (result.returncode, sentence in told, "Traceback" in told) == (code, True, False), told
+    assert len(told) < 800
+    assert said(saved(tmp_path)[0])[0] == "one"
+
+
+def test_arguments_of_two_megabytes_are_not_run(tmp_path: Path, server: Loopback) -> None:
+    server.enqueue(calls(1, json.dumps({"pattern": "x" * (2 << 20)})))
+
+    result = ask(tmp_path, *(option.format(server.url) for option in WIRES["openai"]))
+
+    assert result.returncode == 0, result.stderr
+    assert server.requests[1].query.startswith("The arguments are not a JSON object.")
+    assert "of less than 1,048,576 characters" in server.requests[1].query
+
+
+def test_a_list_of_models_of_40_megabytes(tmp_path: Path) -> None:
+    with Loopback(models=("x" * (40 << 20),)) as server:
+        result = ask(tmp_path, *(option.format(server.url) for option in WIRES["openai"]))
+
+    assert (result.returncode, result.stdout) == (0, b"You said: one\n"), result.stderr
+
+
+def aliases() -> Iterator[str]:
+    yield "a0: &a0 [x, x]"
+    for level in range(1, 30):
+        yield f"a{level}: &a{level} [*a{level - 1}, *a{level - 1}]"
+
+
+@pytest.mark.parametrize(
+    ("config", "sentence"),
+    [
+        ("# " + "x" * (300 << 10), "is larger than 256 KB."),
+        ("\n".join(aliases()), "its aliases (*) repeat too much."),
+        ("tools: {max_steps: " + "9" * 5000 + "}", "is not valid YAML."),
+        ("[" * 200_000, "is not valid YAML."),
+    ],
+)
+def test_a_config_that_is_too_much(tmp_path: Path, config: str, sentence: str) -> None:
+    (tmp_path / "config.yaml").write_text(config)
+
+    result = ask(tmp_path, "--model", "scripted:echo")
+
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert sentence in result.stderr.decode()
+
+
+def test_standard_input_of_65_megabytes(tmp_path: Path) -> None:
+    result = ask(tmp_path, "--model", "scripted:echo", stdin=b"x" * (65 << 20))
+
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert result.stderr.startswith(b"Standard input has more than 64 MB.")
+
+
+def test_a_named_file_of_five_megabytes(tmp_path: Path) -> None:
+    (tmp_path / "large.txt").write_bytes(b"x" * (5 << 20))
+
+    result = ask(tmp_path, "--model", "scripted:echo", question="Read @large.txt")
+
+    assert (result.returncode, result.stdout) == (2, b"")
+    assert "large.txt is too large: 5.2 MB. The limit is 4.2 MB." in result.stderr.decode()
