@@ -383,10 +383,11 @@ def added_lines(data: bytes) -> list[str]:
 
 def save_error(path: Path, error: OSError) -> SaveError:
     """Return the error that says what the disk said, and what helps."""
+    is_misplaced = error.errno in (errno.ENOENT, errno.ENOTDIR, errno.EEXIST, errno.EISDIR)
+    remedy = "Check that folder" if is_misplaced else "Free some space or fix the permissions"
     return SaveError(
         f"Not saved: {path}: {os_reason(error)}.",
-        "Free some space or fix the permissions: it is tried again with every message. The "
-        "conversation is in memory.",
+        f"{remedy}: it is tried again with every message. The conversation is in memory.",
     )
 
 

@@ -373,7 +373,8 @@ def test_a_folder_that_cannot_be_written_is_told_and_the_chat_goes_on(tmp_path: 
 
     asyncio.run(run())
     (warned,) = (event for event in talk.events if isinstance(event, Warned))
-    assert warned == not_saved(talk, "not a directory")
+    hint = FULL_HINT.replace("Free some space or fix the permissions", "Check that folder")
+    assert warned == not_saved(talk, "not a directory", hint)
     assert talk.sent[1] == said("Hi", "Hello.", "How are you?")
 
 
