@@ -217,3 +217,32 @@ def test_the_programs_own_keys_go_wherever_they_stand(own_keys: list[str], key: 
 def test_a_word_that_stands_for_a_key_stays(own_keys: list[str], key: str) -> None:
     own_keys.append(key)
     assert redact_text(f"It is {key}, and {key}.") == f"It is {key}, and {key}."
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc", "user:"])
+def test_a_key_in_base64_is_known(own_keys: list[str], before: str) -> None:
+    key = "zq-Private-Key-77Xy88Zw-own"
+    own_keys.append(key)
+    for encode in (base64.b64encode, base64.urlsafe_b64encode):
+        packed = encode(f"{before}{key}?>".encode()).decode()
+        gone = redact_text(f"It is {packed}.")
+        assert mark("key") in gone
+        assert len(gone) < len(packed) / 2 + len(f"It is {mark('key')}.")
+
+
+INVISIBLE = ["\u200b", "\u2060", "\ufeff", "\u00ad", "\u202e"]
+
+
+@pytest.mark.parametrize("sign", INVISIBLE)
+def test_invisible_characters_hide_no_key(own_keys: list[str], sign: str) -> None:
+    key = "zq-Private-Key-77Xy88Zw-own"
+    own_keys.append(key)
+    token = TOKENS["github"][1](random.Random(1))
+    for secret, gone in ((key, mark("key")), (token, mark("github"))):
+        assert redact_text(f"See {sign.join(secret)}!") == f"See {gone}!"
+        assert redact_text(f"{sign}See {secret[:9]}{sign}{secret[9:]}!") == f"{sign}See {gone}!"
+
+
+def test_text_with_invisible_characters_stays() -> None:
+    text = "\ufeffA fam\u00adi\u00adly: 👩\u200d👩\u200d👧, zero\u200bwidth and a \u202eturn\u202c."
+    assert redact_text(text) == text

@@ -88,6 +88,10 @@ compass: n12345w6789, bypass=abc1234, signature: Qx81
 password=([^&]+)&token=(\w+)
 password=[^&\s]+&x=1 or passwd:\s*(?P<pw>\S+) or token: [a-z0-9]{32}
 print("password: ", value); logging.info("token=%s user=%s", token, user)
+Cookie: theme=dark; lang=en; consent=yes. document.cookie = "session=" + id; cookies.get("session")
+Set-Cookie: session=<value>; Path=/. The cookie: session_id=your-session-id-here
+mysql -u root -p; mysql -u root -p shop; mysqldump --port=3306 -P 3306 -proot-password; mysql -p$PASS
+Module.submod.NotImplementedErrorOfAnything; MainWindowControllerDelegate.shared.applicationDidFinishLaunchingNow
 from secrets import token_hex; token = secrets.token_hex(16)
 tokens = tokenizer.encode("hello"); token = vocab["##ing"]
 """.strip().split("\n")
@@ -124,7 +128,7 @@ HOSTILE = (
     "a", "4", "sk-", "eyJ", "eyJ.", "AC", "password=", "token=token=", 'password="', "password='a\"b`", "://a:b/",
     "authorization:", "authorization: basic ", "password: ", "--token ", "-u a:", "((((", "41111111 ", "\\", "[REDACTED:",
     "-----BEGIN PRIVATE KEY-----\nAAAAAAAAAAAAAAAA\n", "password=" + "a" * 60 + "1234.", "token: " + "aB" * 60 + "12 ",
-    "sk-ant-" + "a" * 500 + "-", "password=aB1[REDACTED:x:aaaa]", "password=" + "(" * 70, "login a password ",
+    "sk-ant-" + "a" * 500 + "-", "password=aB1[REDACTED:x:aaaa]", "cookie: a=", "cookie:a=b;", "mysql -x ", "mysql", "\u200b", "M\u200b", "password=" + "(" * 70, "login a password ",
 )  # fmt: skip
 
 

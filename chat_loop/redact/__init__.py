@@ -7,6 +7,7 @@ too. The rules stand in `patterns.toml`; every pattern takes linear time.
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache, partial
@@ -15,6 +16,10 @@ from typing import Any, Literal, NamedTuple
 
 _FILLER = "\ufdd0"  # for the marks of an earlier redaction: a noncharacter
 _JUDGED = 128  # characters of a value that decide on it. The rest of the run goes with it
+_URL_SAFE = str.maketrans("+/", "-_")  # the alphabet of base64 in addresses
+_INVISIBLE = re.compile(
+    "[\u00ad\u034f\u180e\u200b-\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff]"
+)
 _own_keys: list[Callable[[], frozenset[str]]] = []
 
 
@@ -67,11 +72,40 @@ def keys_from(source: Callable[[], Iterable[str]]) -> None:
     def is_plain(key: str) -> bool:
         return len(key) < 12 or (key.isalpha() and (key.isupper() or key[1:].islower()))
 
-    _own_keys[:] = [cache(lambda: frozenset(key for key in source() if not is_plain(key)))]
+    def forms() -> Iterator[str]:
+        """Yield each key, and what its base64 has of it alone, at each place in a group of three
+        bytes; a whole text in base64 may hold more before and behind it.
+        """
+        for key in source():
+            if not is_plain(key):
+                yield key
+                for ahead in range(3):
+                    data = key.encode("utf-8", "replace")
+                    packed = base64.b64encode(bytes(ahead) + data).decode()
+                    packed = packed[(0, 2, 3)[ahead] : (ahead + len(data)) * 8 // 6]
+                    yield from (packed, packed.translate(_URL_SAFE))
+
+    _own_keys[:] = [cache(lambda: frozenset(forms()))]
 
 
 def find_secrets(text: str) -> list[Secret]:
     """Return the secrets in a text, in order and without overlaps. Marks are no secrets."""
+    secrets = _find(text)
+    if _INVISIBLE.search(text):  # as in a key that was copied from a page
+        seen = [at for at, sign in enumerate(text) if not _INVISIBLE.match(sign)]
+        for start, end, kind in _find(_INVISIBLE.sub("", text)):
+            secrets.append(Secret(seen[start], seen[end - 1] + 1, kind))
+    merged: list[Secret] = []
+    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
+        if merged and secret.start < merged[-1].end:
+            merged[-1] = merged[-1]._replace(end=max(merged[-1].end, secret.end))
+        else:
+            merged.append(secret)
+    return merged
+
+
+def _find(text: str) -> list[Secret]:
+    """Return the secrets in a text as they are found: they may overlap."""
     if "[REDACTED:" in text:
         text = _compiled("mark").sub(lambda mark: _FILLER * len(mark[0]), text)
     lowered = text.replace("\u0130", "i").lower()  # the only character that lowers to two
@@ -87,14 +121,7 @@ def find_secrets(text: str) -> list[Secret]:
                 value = text[start:end].rstrip(".")
                 if is_secret(value):
                     secrets.append(Secret(start, start + len(value), kind))
-    secrets += _named(text, lowered)
-    merged: list[Secret] = []
-    for secret in sorted(secrets, key=lambda secret: (secret.start, -secret.end)):
-        if merged and secret.start < merged[-1].end:
-            merged[-1] = merged[-1]._replace(end=max(merged[-1].end, secret.end))
-        else:
-            merged.append(secret)
-    return merged
+    return [*secrets, *_named(text, lowered)]
 
 
 @cache
@@ -123,7 +150,7 @@ _Rule = tuple[str, tuple[str, ...], str, Callable[[str], bool]]
 """A kind, the texts one of which stands in such a secret, the pattern, whose last group is the
 value (without a group all of it), and the judge of a value.
 """
-_FOLDED = ("authorization", "password")  # the kinds whose patterns are for small letters
+_FOLDED = ("authorization", "cookie", "password")  # the kinds whose patterns are for small letters
 
 
 @cache

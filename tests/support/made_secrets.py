@@ -94,6 +94,8 @@ TOKENS: dict[str, tuple[str, Maker]] = {
     "pypi": ("pypi", shape("py" + "pi-AgEIcHlwaS5vcmc{U150}")),
     "huggingface": ("huggingface", shape("h" + "f_{L34}")),
     "vault": ("token", shape("hv" + "s.{U24}")),
+    "discord": ("token", shape("M" + "T{L22}{D1}.{L6}.{L27}")),
+    "telegram": ("token", shape("{D9}:A" + "A{L33}")),
     "jwt": ("jwt", jwt),
     "key": ("private-key", private_key),
     "key on one line": ("private-key", lambda rng: private_key(rng, "", "\\n")),
@@ -102,7 +104,7 @@ TOKENS: dict[str, tuple[str, Maker]] = {
 }
 """Name -> kind and maker of secrets that no neighbour may hide."""
 
-BOUNDED = {"openai", "deepseek"}
+BOUNDED = {"openai", "deepseek", "discord", "telegram"}
 """Those whose prefix is a part of words (disk-, task-): a letter before them makes them another
 word.
 """
@@ -201,6 +203,7 @@ ALTER USER bob WITH PASSWORD '{}';
 --password={}
 machine example.com login bob password {}
 curl -u bob:{} https://example.com
+mysql -h db -u bob -p{} shop
 <password>{}</password>
 **Password:** {}
 | password | {} |
@@ -215,6 +218,12 @@ contraseña: {}
 la contraseña es {}
 """.strip().split("\n")
 
+COOKIES = """
+Cookie: theme=dark; session={}; lang=en
+Set-Cookie: sid={}; Path=/; HttpOnly
+-H 'cookie: auth_token={}'
+""".strip().split("\n")
+
 ADDRESSES = """
 postgres://app:{}@db.example.com:5432/main
 mongodb+srv://app:{}@cluster.example.com/?w=1
@@ -225,6 +234,7 @@ https://bob:{}@example.com/repo.git
 PLACES = (
     *((place, "token", MADE) for place in MADE_PLACES),
     *((place, "authorization", MADE) for place in AUTHORIZATIONS),
+    *((place, "cookie", MADE) for place in COOKIES),
     *((place, "password", CHOSEN) for place in CHOSEN_PLACES),
     *((place, "url-password", CHOSEN) for place in ADDRESSES),
     ("/login?user=bob&password={}&next=home", "password", MADE),

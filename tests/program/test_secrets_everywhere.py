@@ -1,0 +1,107 @@
+"""Every sample of a secret through every place that is derived from a conversation."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+
+import pytest
+
+from benchmarks.support.loopback import Loopback, failing, talk
+from chat_loop.input.history import PrivateHistory
+from chat_loop.redact import keys_from
+from chat_loop.sessions.parser import parse
+from tests.program.test_own_keys import KEY, command, run
+from tests.support.made_secrets import CARDS, PLACES, TOKENS
+from tests.support.sibling_chats import AT_LENGTH, COMPACT
+
+
+def samples() -> dict[str, tuple[str, str]]:
+    """Name -> a secret and the line in which it stands."""
+    rng = random.Random(18)
+    made = {name: (secret := make(rng), f"Use {secret}") for name, (_, make) in TOKENS.items()}
+    for number, make in enumerate(CARDS):
+        secret = make(rng)
+        made[f"card {number}"] = secret, f"The card is {secret}"
+    for place, _, makers in PLACES:
+        secret = makers[-1](rng)
+        made[place] = secret, place.format(secret)
+    made["own"] = KEY, f"Also {KEY}"
+    return made
+
+
+SAMPLES = samples()
+
+
+def leaks(text: str) -> list[str]:
+    """The names of the samples that a text holds, also escaped as in JSON or HTML."""
+    plain = text.replace("&amp;", "&").replace("\\n", "\n").replace("\\r", "\r")
+    secrets = {name: secret.replace("\\n", "\n").strip() for name, (secret, _) in SAMPLES.items()}
+    return [
+        name
+        for name, secret in secrets.items()
+        if any(row in plain for row in re.split(r"\r?\n", secret) if row[:5] != "-----")
+    ]
+
+
+@pytest.fixture(name="sinks", scope="module")
+def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Everything that one conversation with all samples leaves, by name."""
+    home = tmp_path_factory.mktemp("home")
+    lines = [
+        f"Note {number}, for port {8000 + number}: " + re.sub(r"\r?\n", r"\\n", line)
+        for number, (_, line) in enumerate(SAMPLES.values())
+    ]
+    with Loopback(talk) as server:
+        for at in range(0, len(lines), 10):
+            lines[at] += f" {AT_LENGTH}"
+        run(home, server, *lines, COMPACT, "And now?")
+        requests = [
+            text
+            for request in server.requests
+            if request.system.startswith("Task: session summary")
+            for text in request.texts
+        ]
+        server.enqueue(failing(400, message=" ".join(line for _, line in SAMPLES.values())[:1500]))
+        shown = run(home, server, "Hello?")
+    files = [path.read_bytes() for path in sorted((home / "sessions").glob("*.md"))]
+    parsed = [parse(data).session for data in files]
+    blocks = [session.restoration.block for session in parsed if session and session.restoration]
+    titles = [session.header.title for session in parsed if session]
+    seals = [str(session.seal.summary) for session in parsed if session and session.seal]
+    others = [
+        path for path in home.rglob("*") if path.is_file() and path.suffix not in (".md", ".yaml")
+    ]
+    assert any(path.suffix == ".sqlite" for path in others)
+    assert len(leaks(b"".join(files).decode())) > 100
+    keys_from(lambda: [KEY])
+    history = PrivateHistory(home / "typed")
+    for _, line in SAMPLES.values():
+        history.store_string(line)
+    history.store_string("plain")
+    keys_from(tuple)
+    return {
+        "summary request": "\n".join(requests),
+        "restored block": "\n".join(blocks),
+        "summary block": "\n".join(seals),
+        "title": "\n".join(titles),
+        "index and vectors": b"".join(path.read_bytes() for path in others).decode(
+            "utf-8", "replace"
+        ),
+        "list": command(home, "list", "--json", "--all"),
+        "search": command(home, "search", "note port", "--json", "--limit", "200"),
+        "markdown": command(home, "export", "1", "-", "--as", "markdown"),
+        "html": command(home, "export", "1", "-", "--as", "html"),
+        "json": command(home, "export", "1", "-", "--as", "json"),
+        "error of a server": shown,
+        "history": (home / "typed").read_text(),
+    }
+
+
+def test_no_sample_is_in_any_derived_place(sinks: dict[str, str]) -> None:
+    assert {name: leaks(text) for name, text in sinks.items() if leaks(text)} == {}
+    assert all(sinks.values())
+    assert "plain" in sinks["history"]
+    assert "[REDACTED:" in sinks["summary request"]
+    assert json.loads(sinks["json"])
