@@ -146,9 +146,11 @@ def test_without_a_narrative_in_time_the_compaction_does_not_wait(
     ]
 
 
+@pytest.mark.parametrize("edited", [False, True], ids=["as it was", "edited meanwhile"])
 def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by_the_next(
-    tmp_path: Path,
+    tmp_path: Path, edited: bool
 ) -> None:
+    """Unless somebody has changed the summary that stands there."""
     talk = Talk(tmp_path, window=Window(8_000), options=limited())
     go = asyncio.Event()
     original = talk.model.stream
@@ -169,6 +171,11 @@ def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by
         parent = chain(talk)[0]
         assert parent.seal is not None
         assert parent.seal.source == "extracted"
+        if edited:
+            assert parent.seal.summary is not None
+            path = talk.sessions.session_file(parent.header.id)
+            text = path.read_text().replace(parent.seal.summary.topics[0], "My own words [1]")
+            path.write_text(text)
         go.set()
         await talk.conversation.compaction.wait()
 
@@ -176,7 +183,8 @@ def test_a_narrative_that_comes_too_late_is_written_into_its_session_and_used_by
     parent, child = chain(talk)
     assert parent.seal is not None
     assert parent.seal.summary is not None
-    assert (parent.seal.source, parent.seal.summary.topics[0]) == ("model", "Greetings [1]")
+    kept = ("extracted", "My own words [1]") if edited else ("model", "Greetings [1]")
+    assert (parent.seal.source, parent.seal.summary.topics[0]) == kept
     assert child.restoration is not None
     assert "Greetings" not in child.restoration.block
 

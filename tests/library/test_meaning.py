@@ -39,6 +39,15 @@ from chat_loop.library.vectors import (
 )
 
 
+def test_what_is_far_from_the_question_is_not_found() -> None:
+    question = "When does the whole family come together this week?"
+    assert vectors.weigh(question, {(1, 1): 0.1, (1, 2): 0.2}, ()) == {}
+    assert vectors.weigh(question, {(1, 1): 0.6, (1, 2): 0.1, (1, 3): 0.1}, [(1, 3)]).keys() == {
+        (1, 1),
+        (1, 3),
+    }
+
+
 @pytest.fixture(scope="module")
 def embedder() -> Embedder:
     return load()

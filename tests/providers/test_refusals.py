@@ -296,6 +296,10 @@ def test_retry_after(header: str | None, seconds: float | None) -> None:
 
 def test_short() -> None:
     assert short(" a\n\tb  c ") == "a b c"
+    assert (
+        short("Wrong key: Bearer zq9-Xy88Zw77Kp41Lm")
+        == "Wrong key: Bearer [REDACTED:authorization:1]"
+    )
     assert short("x" * MAX_MESSAGE) == "x" * MAX_MESSAGE
     assert short("x" * (MAX_MESSAGE + 1)) == "x" * (MAX_MESSAGE - 1) + "…"
 

@@ -99,6 +99,13 @@ def test_nothing_outside_the_folder_is_looked_at(tmp_path: Path) -> None:
         (), f"The chain ends before ../{outside.header.id}: that is not a session id."
     )
     assert sessions.told() == []
+    written = tmp_path / "sessions" / "a.md"
+    written.parent.mkdir(exist_ok=True)
+    written.write_text(
+        "<!-- chat:session v=1 id=a created=2026-11-21T22:30:15+01:00 parent=../outside -->\n"
+        "**Agent:** A\n<!-- chat:end -->\n"
+    )
+    assert sessions.load(written).session.header.parent == ""
 
 
 def test_another_programs_file_can_be_an_ancestor(tmp_path: Path) -> None:

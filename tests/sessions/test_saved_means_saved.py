@@ -381,7 +381,9 @@ def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> Non
 
     async def on() -> None:
         await talk.conversation.ask("first")
-        data = talk.path.read_bytes().replace(b"**Agent:**", b"**Name:** My talk\n**Agent:**")
+        data = talk.path.read_bytes().replace(
+            b"**Agent:**", b"**Name:** My talk\n**Mood:** calm\n**Agent:**"
+        )
         replaced(talk.path, data + record + b"\na note\n")
         await talk.conversation.ask("second")
         await talk.conversation.leave("exit")
@@ -393,6 +395,7 @@ def test_what_is_added_by_hand_stays_where_it_was_written(tmp_path: Path) -> Non
     assert session.pins == ("by hand",)
     assert session.header.name == "My talk"
     assert b"\na note\n" in path.read_bytes()
+    assert b"\n**Mood:** calm\n" in path.read_bytes()
     assert not warnings_of(talk)
 
 

@@ -317,6 +317,25 @@ def test_a_crashed_session_is_fenced_before_it_is_sealed(tmp_path: Path) -> None
     assert live.path.read_bytes().count(b"<!-- SESSION_SUMMARY_START -->") == 1
 
 
+def test_a_damaged_file_is_never_rewritten(tmp_path: Path) -> None:
+    """What its reader did not understand would be gone."""
+    sessions = manager(tmp_path)
+    live = sessions.begin(agent="A")
+    talk(live)
+    live.close()
+    data = (
+        live.path.read_bytes().replace(b"<!-- chat:pin ", b"<!-- chat:later ", 1) + b"\nno record\n"
+    )
+    live.path.write_bytes(data)
+    loaded = sessions.load(live.path)
+    assert loaded.damage
+    with pytest.raises(SessionError, match="stays as it is"):
+        sessions.describe(loaded, name="Another")
+    with pytest.raises(SessionError, match="stays as it is"):
+        sessions.seal_stored(loaded, Seal(at=START, reason="resume"))
+    assert live.path.read_bytes() == data
+
+
 def test_listing_says_what_each_file_is(tmp_path: Path) -> None:
     sessions = manager(tmp_path)
     sealed = sessions.begin(agent="Simple Sally")
@@ -372,6 +391,21 @@ def test_the_current_session_is_noted(tmp_path: Path) -> None:
     assert sessions.current() == "a_1"
     (tmp_path / ".current").write_text("../../etc/passwd")
     assert sessions.current() == ""
+
+
+def test_a_run_of_p_is_the_current_session_and_is_not_offered(tmp_path: Path) -> None:
+    sessions = manager(tmp_path)
+    lives = [
+        SessionManager(tmp_path, now=lambda: START, mode=mode).begin(agent=f"A{mode}")
+        for mode in ("", "print")
+    ]
+    for live in lives:
+        exchange(live, "hi", "hello")
+        live.close()
+        sessions.set_current(live.header.id)
+    chat, run = lives
+    assert sessions.current() == run.header.id
+    assert sessions.last_resumable()[0] == chat.header.id
 
 
 def test_an_agents_name_as_part_of_an_id() -> None:
