@@ -243,8 +243,8 @@ class Measurement:
         chat.listen(pause)
 
     def _resume(self, chat: Chat, server: Server, size: str) -> None:
-        """Resume from within, and leave without a new message. What is smaller than its summary comes
-        back whole, without an acknowledgment.
+        """Resume from within, and leave without a new message. What has no summary yet, or is
+        smaller than its summary, comes back without an acknowledgment.
         """
         before, pressed = chat.enter(self.program.resume_entry)
         restored = chat.wait_for(self.program.restored, before) - pressed
