@@ -272,7 +272,7 @@ def _add_changing(add: Callable[..., argparse.ArgumentParser]) -> None:
 
     made = add("purge", "take a session out for good, unlike the trash; asks first", "purge 3")
     _session(made)
-    _flag(made, "--yes", "do not ask")
+    _flag(made, "--yes", "do not ask; SESSION is a whole id")
 
 
 def _add_keeping(add: Callable[..., argparse.ArgumentParser]) -> None:

@@ -109,7 +109,7 @@ def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
 
 
 def discard(directory: Path) -> bool:
-    """Delete a damaged index. Return False when it stays, since another process has it open."""
+    """Delete an index. Return False when it stays, since another process reads or writes it."""
     path = directory / FILE
     try:
         with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
@@ -231,12 +231,6 @@ class Index:
         with self.transaction(writes=True):
             self._remove([*ids])
             self.ask("DELETE FROM vectors WHERE content NOT IN (SELECT content FROM exchanges)")
-
-    def vacuum(self) -> None:
-        """Overwrite what was deleted, which SQLite and FTS5 keep in free pages and segments."""
-        self.drop(())  # the vectors of texts that are gone
-        self.ask("INSERT INTO sentences (sentences) VALUES ('optimize')")
-        self.ask("VACUUM")
 
     def keep_vectors(self, rows: Sequence[tuple[bytes, str, bytes]]) -> None:
         """Store rows of (digest of an exchange's texts, space, concatenated vectors)."""

@@ -165,16 +165,6 @@ class Library:
         self.ask(bool, rebuild=rebuild)
         return self._count
 
-    def vacuum(self) -> None:
-        """Take what is in no file any more out of the index's bytes. Raises SessionError."""
-        self.update_index()
-        try:
-            if self._index is not None:
-                self._index.vacuum()
-        except IndexUnavailable as error:
-            hint = "Run the command again, or delete the index: it is rebuilt."
-            raise SessionError(f"The index still has deleted words: {error}", hint) from error
-
     def ask(
         self, question: Callable[[Index], T], *, texts: bool = True, rebuild: bool = False
     ) -> T:

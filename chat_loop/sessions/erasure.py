@@ -50,24 +50,23 @@ class Eraser:
         if len(self._text) < MIN_TEXT:
             raise UsageError(f"The text has fewer than {MIN_TEXT} characters: give more of it.")
         pattern = r"(?:\s|\\[nrt])+".join("".join(map(_character, word)) for word in words)
-        self._pattern = re.compile(f"{re.escape(REMOVED)}|{pattern}", re.IGNORECASE)
+        self._pattern = re.compile(pattern, re.IGNORECASE)
         self.count = 0  # of the places that were replaced
 
     def __call__(self, text: str) -> str:
-        text = self._pattern.sub(self._mark, text)
-        parts = text.split(_CUT)  # where an excerpt was cut, half of the text may be left
-        for at in range(len(parts) - 1):
-            for size in range(len(self._text) - 1, MIN_TEXT - 1, -1):
-                before, behind = parts[at], parts[at + 1]
-                if before[-size:].lower() == self._text[:size]:
-                    parts[at] = before[:-size] + self._mark()
-                if behind[:size].lower() == self._text[-size:]:
-                    parts[at + 1] = self._mark() + behind[size:]
-        return _CUT.join(parts)
+        return REMOVED.join(map(self._replace, text.split(REMOVED)))
 
-    def _mark(self, match: re.Match[str] | None = None) -> str:
-        self.count += match is None or match[0] != REMOVED
-        return REMOVED
+    def _replace(self, text: str) -> str:
+        text, count = self._pattern.subn(REMOVED, text)
+        parts = text.split(_CUT)  # where an excerpt was cut, half of the text may be left
+        for size in range(len(self._text) - 1, MIN_TEXT - 1, -1) if len(parts) > 1 else ():
+            for at in range(len(parts) - 1):
+                if parts[at][-size:].lower() == self._text[:size]:
+                    parts[at], count = parts[at][:-size] + REMOVED, count + 1
+                if parts[at + 1][:size].lower() == self._text[-size:]:
+                    parts[at + 1], count = REMOVED + parts[at + 1][size:], count + 1
+        self.count += count
+        return _CUT.join(parts)
 
 
 def _character(sign: str) -> str:

@@ -169,7 +169,9 @@ class SessionManager:
         try:
             return take_lock(self.directory, f"{identity}.summary")
         except SessionLocked as error:
-            raise SessionLocked("The summary of that session is still being made.") from error
+            raise SessionLocked(
+                f"The summary of {identity} is still being made.", "Try again in a moment."
+            ) from error
 
     def describe(
         self, loaded: LoadedSession, *, name: str | None = None, tags: Sequence[str] | None = None
@@ -264,7 +266,12 @@ class SessionManager:
 
     def remove_leftovers(self) -> None:
         """Remove temporary copies that killed processes left; those of open sessions stay."""
-        patterns = ".*.md.*.tmp", f".{CURRENT}.*.tmp", f"{records.IMAGE_FOLDER}/.*.tmp"
+        patterns = (
+            ".*.md.*.tmp",
+            f"{TRASH}/.*.md.*.tmp",
+            f".{CURRENT}.*.tmp",
+            f"{records.IMAGE_FOLDER}/.*.tmp",
+        )
         for pattern in patterns if self.saves else ():
             for path in self.directory.glob(pattern):
                 identity = path.name.lstrip(".").partition(".")[0]

@@ -191,7 +191,7 @@ def test_a_resume_does_not_wait_for_the_process_that_makes_the_summary(tmp_path:
     with closing(again.sessions.lock_summary(identity)):
         asyncio.run(again.resume(identity))
     assert [event.message for event in again.events if isinstance(event, Warned)] == [
-        "The summary of that session is still being made."
+        f"The summary of {identity} is still being made."
     ]
     assert again.conversation.thread.carried
     assert seal_of(talk).summary is None
