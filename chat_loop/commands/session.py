@@ -112,6 +112,8 @@ async def _browse(chat: Chat, words: str = "") -> None:
 
 async def _list(chat: Chat, limit: int | None = PAGE, **which: Any) -> None:
     """Show the newest `limit` rows; `which` are arguments of `Library.rows`."""
+    for text in await asyncio.to_thread(chat.sessions.take_in_copies):
+        chat.display.prose(text)
     (rows, more), trouble = await chat.look(
         lambda library: library.rows(limit, here=chat.here_id, **which)
     )

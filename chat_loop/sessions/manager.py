@@ -15,7 +15,8 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from chat_loop.errors import SaveError, SessionError, SessionLocked, SessionNotFound, os_reason
-from chat_loop.sessions import legacy, partial, records
+from chat_loop.sessions import legacy, marker, partial, records
+from chat_loop.sessions.escape import encode_line
 from chat_loop.sessions.files import Files, Lock, read_part, take_lock
 from chat_loop.sessions.git import git_head
 from chat_loop.sessions.images import ImageStore
@@ -26,6 +27,7 @@ from chat_loop.sessions.writer import render
 
 CURRENT = ".current"
 TRASH = ".trash"
+COPY_SECONDS = 5  # a file that was changed since may not be whole yet
 
 
 class LoadedSession(Struct, frozen=True):
@@ -278,6 +280,39 @@ class SessionManager:
                 with suppress(OSError, SessionLocked), closing(take_lock(self.directory, identity)):
                     self._files.remove(path)
 
+    def take_in_copies(self) -> list[str]:
+        """Rename the copies that sync tools left, so that they are branches; return a sentence for
+        each. A copy that has nothing new stays as it is.
+        """
+        sentences = []
+        for name in partial.misnamed_files(self.directory) if self.saves else ():
+            with suppress(OSError):  # it stays, and lists name it
+                if identity := self._take_in(self.directory / name):
+                    text = f"Took in a copy that a sync tool left: {encode_line(name)[:100]}"
+                    sentences.append(f"{text} is session {identity} now.")
+        return sentences
+
+    def _take_in(self, path: Path) -> str:
+        """Rename a copy; return its id, or an empty string when it stays. Raises OSError."""
+        head, status = read_part(path, 100)
+        age = abs(self.now().timestamp() - status.st_mtime)
+        if age < COPY_SECONDS or not partial.is_transcript(head):
+            return ""
+        data, _ = read_part(path)
+        copy = parse(data).session
+        if copy is None or not copy.header.id:
+            return ""
+        ids = records.free_ids(copy.header.id)
+        while True:
+            target = self.session_file(identity := next(ids))
+            with suppress(SessionLocked), closing(take_lock(self.directory, identity)):
+                if not os.path.lexists(target):
+                    self._files.move(path, target)
+                    return identity
+            with suppress(OSError):  # a folder or a link has none of its words
+                if _body(read_part(target)[0]).startswith(_body(data)):
+                    return ""  # it is an older state
+
     def set_current(self, identity: str) -> None:
         """Note the current session, and the last resumable one: the current may stay empty."""
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
@@ -306,6 +341,11 @@ class SessionManager:
                     row = partial.row(self.session_file(identity), quick=True)
                     if row.answered or row.parent:
                         yield row
+
+
+def _body(data: bytes) -> bytes:
+    """Return a transcript without its header, which changes when the session ends."""
+    return data.partition(b"\n" + marker.PREFIX + b"end")[2].partition(b"\n")[2]
 
 
 def _with_file_id(session: records.Session, path: Path) -> records.Session:

@@ -88,6 +88,8 @@ class SessionActions:
 
     def list(self, options: argparse.Namespace) -> int:
         """Print the conversations, last used first, with the numbers that other commands take."""
+        for text in self.sessions.take_in_copies():
+            err(text)
         fold, cost = not options.unfold, costs(self.config)
         filters = filter_of(vars(options), self.sessions.now(), " ".join(options.words))
         rows, more = self.library.rows(

@@ -207,6 +207,7 @@ def check(talk: Talk, way: Way, said: list[str], named: str) -> None:
     ]
     assert bool(told) == way.moves, warnings_of(talk)
     assert not [message for message in warnings_of(talk) if "Not saved" in message]
+    assert talk.sessions.take_in_copies() == [], "every word stands in a session already"
     again = Talk(folder, SUMMARY, "Welcome back.", clock=talk.clock)
     asyncio.run(again.resume(named))
     assert again.conversation.session.header.parent == named
