@@ -60,7 +60,7 @@ class Indexer:
                 try:
                     if any(self._library.directory.glob("*.md")):
                         self._library.ask(self._embed)
-                except (SessionError, OSError):
+                except (SessionError, OSError, ImportError):  # a failing disk loads no modules
                     self._wake.wait(AGAIN_SECONDS)
                     continue
                 if not self._wake.is_set():
