@@ -279,6 +279,8 @@ class Interactive:
                 agent.provider.warm()
             self._display.load()
             import_module("chat_loop.conversation.summaries")  # for after the first reply
+        except (OSError, ImportError):
+            return  # the disk fails: what needs the modules says so
         finally:
             gc.freeze()  # modules are never garbage: no collection scans them
             gc.enable()
