@@ -1,21 +1,23 @@
 """What large sessions cost: `python -m benchmarks.large [--megabytes N …] [--only WORD]
 [--json FILE]`; exit code 1 on a miss.
 
-Each act is a process of the program, from its start to its end, with its largest resident memory, on
-a folder that holds one session of each size and kind. Chats are driven through pipes, a
-resume in a chat through a pseudo-terminal. The model is a server in a thread of this process.
-Judged is the growth: an act on a session of ten times the size must not take more than fifteen
-times as long, nor fifteen times the memory, beyond what it costs on the smallest session.
+Each act is a process of the program, from its start to its end, on a folder that holds one session.
+Its cost is the processor time of the process and of its children, and its largest resident memory.
+Chats are driven through pipes, a resume in a chat through a pseudo-terminal. The model is a server
+in a thread of this process. Judged is the growth: an act on a session of four times the size must
+not cost more than six times the time, nor six times the memory, beyond the smallest session's.
 """
 
 from __future__ import annotations
 
 import random
+import resource
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from fnmatch import fnmatch
 from itertools import pairwise
 from pathlib import Path
 
@@ -29,7 +31,7 @@ from benchmarks.support.terminal import Terminal, environment
 from chat_loop.sessions.records import Header, Query, Reply, Session
 from chat_loop.sessions.writer import render
 
-MEGABYTES = (1, 10, 100)
+MEGABYTES = (1, 5, 20)
 QUERIES, LOG_LINES, LINE = 20_000, 8_000, 1_000_000
 REPLY = 4_000  # characters
 GROWTH = 1.5
@@ -59,7 +61,7 @@ LINES = {"/search": f"/search {WORDS}", "/stats": "/stats", "/history": "/histor
 
 
 class Cost(Struct, frozen=True):
-    """The seconds and the largest memory in MiB of a process."""
+    """The processor seconds, user and system, and the largest memory in MiB of a process."""
 
     seconds: float
     mebibytes: float
@@ -104,17 +106,23 @@ def run(argv: Sequence[str], env: dict[str, str], folder: Path, entered: str = "
     with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as said:
         given.write(entered.encode())
         given.seek(0)
-        peak, started = 0.0, time.perf_counter()
+        peak, before = 0.0, seconds_of_children()
         process = subprocess.Popen(argv, env=env, cwd=folder, stdin=given, stdout=said, stderr=said)
         while process.poll() is None:  # `ru_maxrss` would include this process, before its exec
             peak = max(peak, peak_of(process.pid))
             time.sleep(0.005)
-        seconds = time.perf_counter() - started
+        seconds = seconds_of_children() - before
         if process.returncode:
             said.seek(0)
             tail = said.read().decode("utf-8", "replace")[-2_000:]
             raise RuntimeError(f"{' '.join(argv)}: {process.returncode}\n{tail}")
     return Cost(seconds, peak)
+
+
+def seconds_of_children() -> float:
+    """Return the processor seconds of all children of this process that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def peak_of(pid: int) -> float:
@@ -131,10 +139,13 @@ class Chat(Terminal):
 
 def resumed(argv: Sequence[str], env: dict[str, str], folder: Path) -> Cost:
     """Resume in a chat, until the restored context shows and a key that is pressed then."""
+    before = seconds_of_children()
     with Chat(argv, env, folder) as chat:
         chat.wait_for("Restoring context")
         chat.press(KEY)
-        return Cost(chat.wait_for(KEY) - chat.started, peak_of(chat.pid))
+        chat.wait_for(KEY)
+        peak = peak_of(chat.pid)
+    return Cost(seconds_of_children() - before, peak)
 
 
 def measure(session: Session, only: str) -> dict[str, Cost]:
@@ -153,7 +164,7 @@ def measure(session: Session, only: str) -> dict[str, Cost]:
 
         def add(act: str, cost: Cost) -> None:
             costs[act] = cost
-            text = f"{cost.seconds:8.2f} s {cost.mebibytes:8.0f} MiB"
+            text = f"{cost.seconds:8.2f} s of CPU {cost.mebibytes:8.0f} MiB"
             print(f"{session.header.id:12} {act:14}{text}", flush=True)
 
         for act, words in ACTS.items():
@@ -194,11 +205,11 @@ def main() -> int:
     options = parser("large", __doc__)
     options.add_argument("--megabytes", type=int, nargs="*", default=MEGABYTES, metavar="N")
     options.add_argument("--only", default="", metavar="WORD", help="only such acts")
-    options.add_argument("--session", default="", metavar="WORD", help="only such sessions")
+    options.add_argument("--session", default="*", metavar="PATTERN", help="only such sessions")
     given = options.parse_args()
     results, costs = Results("large"), {}
     for session in sessions(given.megabytes):
-        if given.session in session.header.id:
+        if fnmatch(session.header.id, given.session):
             costs[session.header.id] = measure(session, given.only)
             for act, cost in costs[session.header.id].items():
                 results.add(f"{session.header.id}: {act}", [cost.seconds], "s")

@@ -19,6 +19,7 @@ Position = tuple[int, int]  # a session and the position of an exchange in it
 AROUND = ((0, 0.8), (-1, 0.45), (1, 0.45), (-2, 0.2), (2, 0.2))
 """The weight of a term so many exchanges away, chosen on five of LoCoMo's ten dialogues."""
 _ASKING, _TELLING = 0.85, 1.15
+HALF = log(2)  # the rarity of a word that half of all exchanges contain
 _STEPS = 25  # scores that differ by less than this part of the best one count as equal
 _LEAST_EXCHANGES = 6
 _RARE_WORDS, _LEAST_RARITY = 2.0, 2.0  # a strong sentence is worth two words that occur once

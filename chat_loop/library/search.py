@@ -23,6 +23,7 @@ from chat_loop.text import sentences
 CANDIDATES = 150
 """Of the facts of `benchmarks.archive` 100 hold 86 %, 150 hold 92 %, and 300 no more."""
 _LIKELY = 300  # exchanges of which those around them are looked at
+_WITH_IDS = 50  # exchanges that are candidates for holding an id of the query, however frequent
 _COUNTED = 20_000  # a word that more exchanges hold tells nothing, however many there are
 _PLACES = 5
 _EXCERPT_ROOM = 60  # tokens of an excerpt for a person
@@ -254,7 +255,7 @@ def _expressions(term: terms.Term, *, is_present: bool) -> tuple[str, str]:
 def _candidates(
     index: Index, question: Question, where: str, values: Sequence[object]
 ) -> list[Position]:
-    """Return the likeliest exchanges, the oldest first; whoever holds an id is among them."""
+    """Return the likeliest exchanges, the oldest first; the newest that hold an id among them."""
     select = (
         f"SELECT CAST(e.at AS TEXT), {_PLACE}, -bm25(sentences) "
         "FROM sentences JOIN exchanges e ON e.key = sentences.rowid "
@@ -262,7 +263,10 @@ def _candidates(
     )
     if not question.terms:
         return []
-    match = " OR ".join(f"({asked.match})" for asked in question.terms)
+    # Where there are many, a word in every second one tells nothing, but costs a score for each.
+    few = question.total <= _LIKELY
+    telling = [asked for asked in question.terms if few or asked.weight > ranking.HALF]
+    match = " OR ".join(f"({asked.match})" for asked in telling or question.terms)
     rows_by_rank = index.ask(f"{select} rank LIMIT {_LIKELY}", (match, *values))
     around = {(session, position): score for _, session, position, score in rows_by_rank}
     scores = {
@@ -273,10 +277,11 @@ def _candidates(
     }
     newest_first = sorted(scores, reverse=True)
     best = set(sorted(newest_first, key=lambda likely: -scores[likely])[:CANDIDATES])
-    for asked in question.terms:
-        if asked.term.exact:
-            rows = index.ask(f"{select} e.at DESC LIMIT {_LIKELY}", (asked.match, *values))
-            best.update((at, session, position) for at, session, position, _ in rows)
+    ids = [asked.match for asked in question.terms if asked.term.exact]
+    for match in ids:
+        most = max(1, _WITH_IDS // len(ids))
+        rows = index.ask(f"{select} e.at DESC LIMIT {most}", (match, *values))
+        best.update((at, session, position) for at, session, position, _ in rows)
     return [(session, position) for _, session, position in sorted(best)]
 
 

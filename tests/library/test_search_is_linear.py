@@ -86,3 +86,20 @@ def test_searching_an_archive_of_similar_lines_is_linear(text: Callable[[int, in
     lines, more, most = work(480, 40), work(1_920, 40), work(7_680, 40)
     assert most < 5 * more < 25 * lines, "four times the lines"
     assert most < 80 * 7_680, "calls for each line"
+
+
+def test_a_search_costs_no_more_once_the_archive_has_many_exchanges_with_the_same_words() -> None:
+    def work(exchanges: int) -> int:
+        def said(number: int) -> str:
+            return f"Port {number} is open on host-{number % 3}, says gate-{number % 4}."
+
+        with closing(ExchangeIndex()) as search:
+            search.add(
+                exchange(1 + number // 9, number, said(number), "Noted.")
+                for number in range(1, exchanges + 1)
+            )
+            with counted() as calls:
+                assert search.search(said(exchanges))
+        return calls[0]
+
+    assert work(2_400) < 1.3 * work(800)
