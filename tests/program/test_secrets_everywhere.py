@@ -10,11 +10,14 @@ import pytest
 
 from benchmarks.support.loopback import Loopback, failing, talk
 from chat_loop.input.history import PrivateHistory
+from chat_loop.providers.refusals import MAX_MESSAGE
 from chat_loop.redact import keys_from
 from chat_loop.sessions.parser import parse
 from tests.program.test_own_keys import KEY, command, run
+from tests.support import fork_server
 from tests.support.made_secrets import CARDS, PLACES, TOKENS
 from tests.support.sibling_chats import AT_LENGTH, COMPACT
+from tests.support.whole_runs import environment
 
 
 def samples() -> dict[str, tuple[str, str]]:
@@ -45,6 +48,21 @@ def leaks(text: str) -> list[str]:
     ]
 
 
+def without_echo(shown: str) -> str:
+    """What a chat prints, without the lines that were typed."""
+    return re.sub(r"(?m)^You: .*", "", shown)
+
+
+def error_messages() -> list[str]:
+    """All samples in messages that are shown whole, but for samples that are longer themselves."""
+    messages = [""]
+    for _, line in SAMPLES.values():
+        if len(f"{messages[-1]} {line}") > MAX_MESSAGE:
+            messages.append("")
+        messages[-1] = f"{messages[-1]} {line}".strip()
+    return messages
+
+
 @pytest.fixture(name="sinks", scope="module")
 def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Everything that one conversation with all samples leaves, by name."""
@@ -63,8 +81,14 @@ def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
             if request.system.startswith("Task: session summary")
             for text in request.texts
         ]
-        server.enqueue(failing(400, message=" ".join(line for _, line in SAMPLES.values())[:1500]))
-        shown = run(home, server, "Hello?")
+        messages = error_messages()
+        server.enqueue(*(failing(400, message=message) for message in messages))
+        queries = [f"Hello {number}?" for number in range(len(messages))]
+        facts = [re.sub(r"\r?\n", r"\\n", message) for message in messages]
+        remember = (f"/remember {fact}\ny" for fact in facts)
+        shown = without_echo(run(home, server, *queries, *remember, "/memory"))
+        asked = [text for request in server.requests for text in request.texts]
+        assert all(query in asked for query in queries)
     files = [path.read_bytes() for path in sorted((home / "sessions").glob("*.md"))]
     parsed = [parse(data).session for data in files]
     blocks = [session.restoration.block for session in parsed if session and session.restoration]
@@ -75,6 +99,7 @@ def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     ]
     assert any(path.suffix == ".sqlite" for path in others)
     assert len(leaks(b"".join(files).decode())) > 100
+    doctor = fork_server.run(["doctor"], environment(home, OPENAI_API_KEY=KEY), cwd=home)
     keys_from(lambda: [KEY])
     history = PrivateHistory(home / "typed")
     for _, line in SAMPLES.values():
@@ -86,15 +111,15 @@ def _sinks(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
         "restored block": "\n".join(blocks),
         "summary block": "\n".join(seals),
         "title": "\n".join(titles),
-        "index and vectors": b"".join(path.read_bytes() for path in others).decode(
-            "utf-8", "replace"
-        ),
+        "index": b"".join(path.read_bytes() for path in others).decode("utf-8", "replace"),
         "list": command(home, "list", "--json", "--all"),
         "search": command(home, "search", "note port", "--json", "--limit", "200"),
         "markdown": command(home, "export", "1", "-", "--as", "markdown"),
         "html": command(home, "export", "1", "-", "--as", "html"),
         "json": command(home, "export", "1", "-", "--as", "json"),
-        "error of a server": shown,
+        "shown": shown,
+        "memory": (home / "MEMORY.md").read_text(),
+        "doctor": doctor.stdout.decode() + doctor.stderr.decode(),
         "history": (home / "typed").read_text(),
     }
 
@@ -103,5 +128,9 @@ def test_no_sample_is_in_any_derived_place(sinks: dict[str, str]) -> None:
     assert {name: leaks(text) for name, text in sinks.items() if leaks(text)} == {}
     assert all(sinks.values())
     assert "plain" in sinks["history"]
-    assert "[REDACTED:" in sinks["summary request"]
+    assert len(json.loads(sinks["search"])) > 100
+    for sink in ("summary request", "shown", "memory"):
+        assert "[REDACTED:" in sinks[sink]
+    assert "400" in sinks["shown"]
+    assert "Memory: " in sinks["shown"]
     assert json.loads(sinks["json"])
