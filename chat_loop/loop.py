@@ -68,6 +68,8 @@ class ChatLoop:
                 if parent := chat.conversation.live.header.parent:
                     display.prose("  Nothing was added since: no session was saved.", indent=2)
                     display.line(f"  Resume with: {display.resume_command()} --resume {parent}")
+                elif chat.conversation.session.name or chat.conversation.session.tags:
+                    display.prose("  Nothing was said: its name and tags are not saved.", indent=2)
         except asyncio.CancelledError:
             if not self._quits:
                 raise

@@ -27,7 +27,6 @@ from chat_loop.sessions.writer import render
 
 CURRENT = ".current"
 TRASH = ".trash"
-COPY_SECONDS = 5  # a file that was changed since may not be whole yet
 
 
 class LoadedSession(Struct, frozen=True):
@@ -296,7 +295,7 @@ class SessionManager:
         """Rename a copy; return its id, or an empty string when it stays. Raises OSError."""
         head, status = read_part(path, 100)
         age = abs(self.now().timestamp() - status.st_mtime)
-        if age < COPY_SECONDS or not partial.is_transcript(head):
+        if age < 5 or not partial.is_transcript(head):  # seconds: it may not be whole yet
             return ""
         data, _ = read_part(path)
         copy = parse(data).session

@@ -11,12 +11,13 @@ import pytest
 from chat_loop.commands.chat import Chat
 from chat_loop.commands.registry import Registry
 from chat_loop.errors import UsageError
+from chat_loop.sessions.manager import SessionManager
 from chat_loop.sessions.naming import name_of
 from chat_loop.sessions.records import Header, Query, Reply, Session
 from chat_loop.sessions.writer import render
 from tests.support.library_screens import CODE, in_zone, run, shelf
 from tests.support.screens import Screen
-from tests.support.scripted_chat import START, said
+from tests.support.scripted_chat import START, SUMMARY, said
 
 
 @pytest.fixture(autouse=True)
@@ -735,3 +736,21 @@ def test_a_decision_is_kept_like_a_pin(tmp_path: Path) -> None:
     assert "Recorded; it is kept word for word.\n" in shown
     assert "1  Decision: Port 6000.\n" in shown
     assert "✗ Usage: /decide TEXT" in shown
+
+
+@pytest.mark.parametrize("line", ["/rename Plans", "/tag plans"])
+def test_leaving_an_empty_session_says_that_its_name_is_not_saved(
+    line: str, tmp_path: Path
+) -> None:
+    told = "Nothing was said: its name and tags are not saved."
+    assert Screen(tmp_path, [line, "exit"]).text.rstrip().endswith(f"Goodbye!\n  {told}")
+    assert not [*tmp_path.glob("*.md")]
+    assert told not in Screen(tmp_path, ["exit"]).text
+    assert told not in Screen(tmp_path, [line, "Hi", "exit"], "Hello", SUMMARY).text
+
+
+def test_a_pin_keeps_the_name_of_a_session_without_messages(tmp_path: Path) -> None:
+    shown = Screen(tmp_path, ["/rename Plans", "/pin the port is 8080", "exit"], SUMMARY).text
+    assert "not saved" not in shown
+    [path] = tmp_path.glob("*.md")
+    assert SessionManager(tmp_path).load(path).session.name == "Plans"

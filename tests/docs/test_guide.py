@@ -33,8 +33,10 @@ _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+")
 
 TEMPLATES = {"explain", "name"}
 """Commands of examples that the user's own texts make."""
-OTHERS_OPTIONS = {"--check", "--project", "--loss"}
-"""Those of ruff and a benchmark, and one of a command in the chat that follows a word of its own."""
+OTHERS_OPTIONS = {"--check", "--project", "--loss", "--table"}
+"""Those of ruff, a benchmark and `tests.mutants`, and one of a command in the chat that follows a
+word of its own.
+"""
 NO_VARIABLES = {"DETACHED_PROCESS", "GIT_PAGER", "GIT_TERMINAL_PROMPT", "INVALID_JSON"}
 NO_VARIABLES_BEGIN = ("O_", "HTTP_REQUEST", "WRONG_VERSION", "UNKNOWN_PROTOCOL", "RECORD_LAYER")
 """Names in capitals that nobody can set: flags of the system, codes of errors, what commands are
