@@ -92,7 +92,7 @@ class Files:
         self.write_new(temporary, data)
         try:
             self.rename(temporary, path)
-        except OSError:
+        except (OSError, KeyboardInterrupt):
             self.remove(temporary)
             raise
         self.sync_directory(path.parent)
