@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from msgspec import Struct, ValidationError, convert
+from msgspec.structs import replace
 
 from chat_loop.export.documents import ImportRefused
 from chat_loop.sessions.naming import MAX_NAME
@@ -276,13 +277,13 @@ def _chatgpt(value: Any, left_out: Counter[str]) -> Session | None:
         elif kind in ("text", "multimodal_text"):
             texts = [part for part in parts if isinstance(part, str)]
             left_out["file"] += len(parts) - len(texts)
-            when = _timestamp(message.create_time)
+            when = _moment(message.create_time)
             messages.append(_Message(message.author.role == "user", "\n\n".join(texts), when))
         else:
             left_out[_noun(kind)] += 1
     identity, created = conversation.conversation_id or conversation.id, conversation.create_time
     return _session(
-        *("ChatGPT", identity, conversation.title, _timestamp(created) or EPOCH, messages),
+        *("ChatGPT", identity, conversation.title, _moment(created) or EPOCH, messages),
         left_out,
         model=conversation.default_model_slug or "",
     )
@@ -362,9 +363,7 @@ def _session(
         elif message.text.strip() and number == 0:
             left_out["message before the first query"] += 1
         elif message.text.strip() and isinstance(last, Reply):
-            entries[-1] = Reply(
-                number=number, at=last.at, text=f"{last.text}\n\n{message.text}", usage=last.usage
-            )
+            entries[-1] = replace(last, text=f"{last.text}\n\n{message.text}")
         elif message.text.strip():
             entries.append(Reply(number=number, at=at, text=message.text, usage=message.usage))
     if not entries:
@@ -397,18 +396,16 @@ def _reported(
     return found
 
 
-def _moment(text: str) -> datetime | None:
-    """Return an ISO time as a local time with whole seconds; without a zone it is UTC."""
+def _moment(value: str | float | None) -> datetime | None:
+    """Return an ISO time, in UTC if it has no zone, or seconds since 1970 as a local time."""
     try:
-        at = datetime.fromisoformat(text)
-        at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        if isinstance(value, str):
+            at = datetime.fromisoformat(value)
+            at = at if at.tzinfo else at.replace(tzinfo=UTC)
+        elif value:
+            at = datetime.fromtimestamp(value, UTC)
+        else:
+            return None
         return at.astimezone().replace(microsecond=0)
-    except (ValueError, OverflowError, OSError):
-        return None
-
-
-def _timestamp(seconds: float | None) -> datetime | None:
-    try:
-        return datetime.fromtimestamp(int(seconds), UTC).astimezone() if seconds else None
     except (ValueError, OverflowError, OSError):
         return None
