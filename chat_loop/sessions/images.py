@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import suppress
+from contextlib import closing, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
 from chat_loop.errors import os_reason
-from chat_loop.sessions.files import Files, read_part
+from chat_loop.sessions.files import Files, read_part, take_lock
 from chat_loop.sessions.records import IMAGE_FOLDER, IMAGES
 
 MAX_IMAGE = (5 << 20) * 3 // 4
@@ -45,7 +45,9 @@ class ImageStore:
         self._unsaved[file] = data
         if self._files is not None:
             self._files.make_directory(path.parent)
-            self._files.replace(path, data)
+            # under its lock nobody takes the new file for what a kill left
+            with closing(take_lock(path.parent.parent, IMAGE_FOLDER, seconds=1)):
+                self._files.replace(path, data)
             del self._unsaved[file]
 
     def data(self, file: str) -> bytes:

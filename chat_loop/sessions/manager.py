@@ -275,8 +275,9 @@ class SessionManager:
         )
         for pattern in patterns if self.saves else ():
             for path in self.directory.glob(pattern):
-                identity = path.name.lstrip(".").partition(".")[0]
-                with suppress(OSError, SessionLocked), closing(take_lock(self.directory, identity)):
+                name = path.name.lstrip(".").partition(".")[0]
+                name = records.IMAGE_FOLDER if path.parent.name == records.IMAGE_FOLDER else name
+                with suppress(OSError, SessionLocked), closing(take_lock(self.directory, name)):
                     self._files.remove(path)
 
     def take_in_copies(self) -> list[str]:
@@ -316,8 +317,12 @@ class SessionManager:
         """Note the current session, and the last resumable one: the current may stay empty."""
         ids = dict.fromkeys(filter(None, (identity, self.last_resumable()[0])))
         if self.saves:
-            with suppress(OSError):  # only a convenience
-                note = "".join(f"{identity}\n" for identity in ids)
+            note = "".join(f"{identity}\n" for identity in ids)
+            name = CURRENT.strip(".")  # under its lock nobody takes the new file for a leftover
+            with (
+                suppress(OSError, SessionLocked),  # only a convenience
+                closing(take_lock(self.directory, name, seconds=1)),
+            ):
                 self._files.replace(self.directory / CURRENT, note.encode())
 
     def current(self) -> str:

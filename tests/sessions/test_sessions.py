@@ -519,3 +519,27 @@ def test_a_session_that_grows_is_the_session_read_at_once() -> None:
         for name in facts:
             assert getattr(growing, name) == getattr(whole, name), name
     assert [exchange.query.number for exchange in growing.exchanges] == [1, 2, 4, 5, 6]
+
+
+def test_what_is_being_written_is_no_leftover(tmp_path: Path) -> None:
+    """The note of the current session and an image, while another process cleans up."""
+    folder = tmp_path / "sessions"
+    cleaned = []
+
+    class Watched(Files):
+        def rename(self, source: Path, target: Path) -> None:
+            cleaned.append(target.name)
+            SessionManager(folder).remove_leftovers()
+            super().rename(source, target)
+
+    sessions = SessionManager(folder, files=Watched())
+    live = sessions.begin(agent="Sally")
+    live.add(Query(number=1, at=START, text="Hello"))
+    live.add(Reply(number=1, at=START, text="Hello"))
+    sessions.set_current(live.header.id)
+    live.close()
+    assert sessions.current() == live.header.id
+    name = f"attachments/{'0' * 64}.png"
+    sessions.images.keep(name, b"image")
+    assert (folder / name).read_bytes() == b"image"
+    assert cleaned == [".current", f"{'0' * 64}.png"]

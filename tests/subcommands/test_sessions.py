@@ -599,7 +599,7 @@ def test_the_help_of_an_action_says_what_everything_is(
     text = made.format_help()
     assert max(map(len, text.split("\n"))) <= 90
     for example in re.findall(r"^  chat-loop (sessions .*)$", text, re.MULTILINE):
-        words = shlex.split(example.partition(" > ")[0])
+        words = shlex.split(re.split(" [<>] ", example)[0])
         assert parser().parse_args(words).action == action
 
 
