@@ -97,7 +97,7 @@ def _context() -> multiprocessing.context.ForkServerContext:
 def _program(
     arguments: Sequence[str], home: str, ends: Sequence[Connection], gate: Connection, terminal: str
 ) -> None:
-    """Be the program, once `gate` opens."""
+    """Be the program: say through `gate` that it can be traced, and begin once it opens."""
     os.chdir(home)
     os.environ.clear()
     os.environ.update(
@@ -116,6 +116,7 @@ def _program(
     sys.argv = ["chat-loop", *arguments]
     from chat_loop.cli import main
 
+    gate.send(True)  # what was loaded until here is not the program's
     gate.recv()
     sys.exit(main())
 
@@ -153,7 +154,7 @@ def run_traced(program: Program, root: Path, inject: str, *, on_terminal: bool =
     """Run a program in `root` under strace to its end."""
     stdin_end, feed = _context().Pipe(duplex=False)
     output_end, stdout_end = _context().Pipe(duplex=False)
-    gate_end, gate = _context().Pipe(duplex=False)
+    gate_end, gate = _context().Pipe()
     terminal = _Terminal() if on_terminal else None
     name = terminal.name if terminal else ""
     process = _context().Process(
@@ -163,6 +164,7 @@ def run_traced(program: Program, root: Path, inject: str, *, on_terminal: bool =
     process.start()
     for end in (stdin_end, stdout_end, gate_end):
         end.close()
+    gate.recv()
     log = root / "strace.log"
     command = ["strace", "-f", "-y", "-p", str(process.pid), "-o", str(log)]
     command += ["-e", f"trace={','.join(CALLS)}", *(["-e", f"inject={inject}"] if inject else [])]
