@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from contextlib import closing, suppress
+from contextlib import ExitStack, closing, suppress
 from hashlib import sha256
 from pathlib import Path, PurePosixPath
 
@@ -31,9 +31,9 @@ def is_image(file: str, data: bytes) -> bool:
 class ImageStore:
     """The images of a folder. What is not on disk, such as without `files`, stays in memory."""
 
-    def __init__(self, directory: Path, files: Files | None) -> None:
+    def __init__(self, directory: Path, files: Files | None, *, locks: bool = False) -> None:
         self._folder = directory / IMAGE_FOLDER
-        self._files = files
+        self._files, self._locks = files, locks
         self._unsaved: dict[str, bytes] = {}
 
     def keep(self, file: str, data: bytes) -> None:
@@ -45,8 +45,10 @@ class ImageStore:
         self._unsaved[file] = data
         if self._files is not None:
             self._files.make_directory(path.parent)
-            # under its lock nobody takes the new file for what a kill left
-            with closing(take_lock(path.parent.parent, IMAGE_FOLDER, seconds=1)):
+            with ExitStack() as locks:
+                if self._locks:  # else a clean-up takes the new file for what a kill left
+                    lock = take_lock(path.parent.parent, IMAGE_FOLDER, seconds=1)
+                    locks.enter_context(closing(lock))
                 self._files.replace(path, data)
             del self._unsaved[file]
 

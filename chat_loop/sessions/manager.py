@@ -80,7 +80,7 @@ class SessionManager:
         self._monotonic = monotonic
         self._files = files or Files()
         self.saves = saves
-        self.images = ImageStore(directory, self._files if saves else None)
+        self.images = ImageStore(directory, self._files if saves else None, locks=saves)
 
     def begin(
         self,
