@@ -126,7 +126,7 @@ class _ChatGPTConversation(Struct):
 
 
 class _Payload(Struct):
-    """What stands in a line of codex: of its metadata, its messages and its events."""
+    """The content of a line of codex: its metadata, a message or an event."""
 
     type: str = ""
     id: str = ""

@@ -1,5 +1,5 @@
-"""What the user takes out of sessions for good (pure): a text, or a parent with all that its
-children got from it. A visible mark stays, and nothing of its content.
+"""Take out of sessions for good (pure): a text, or a parent with all that its children got from
+it. A visible mark stays, and nothing of its content.
 """
 
 from __future__ import annotations
