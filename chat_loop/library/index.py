@@ -108,11 +108,13 @@ def stale_count(directory: Path, files: Sequence[Stamp]) -> int | None:
         return len(index.stale(files)[0])
 
 
-def discard(directory: Path) -> bool:
-    """Delete an index. Return False when it stays, since another process reads or writes it."""
+def discard(directory: Path, patience: float = 0.0) -> bool:
+    """Delete an index. Return False when it stays, since for `patience` seconds another process
+    reads or writes it.
+    """
     path = directory / FILE
     try:
-        with contextlib.closing(sqlite3.connect(path, timeout=0, isolation_level=None)) as database:
+        with contextlib.closing(_open(path, timeout=patience)) as database:
             database.execute("BEGIN EXCLUSIVE")
     except sqlite3.Error as refusal:
         if _error_name(refusal).startswith(("BUSY", "LOCKED")):

@@ -15,7 +15,7 @@ from chat_loop.display.text import one_line
 from chat_loop.errors import SessionError, SessionNotFound, UsageError
 from chat_loop.input.history import without_entries
 from chat_loop.library import archive_tools, lineage
-from chat_loop.library.index import discard
+from chat_loop.library.index import BUSY_SECONDS, discard
 from chat_loop.memory import NAME, locate
 from chat_loop.sessions import erasure
 from chat_loop.sessions.files import read_part, take_lock
@@ -117,7 +117,8 @@ def _carry_out(actions: SessionActions, changes: Changes, *, yes: bool) -> int:
             return 1
     actions.sessions.erase({path: data for path, (data, _) in changes.items()})
     actions.library.close()
-    if not discard(actions.sessions.directory):  # also when nothing was left to do but this
+    folder = actions.sessions.directory
+    if not discard(folder, BUSY_SECONDS):  # also when nothing was left to do but this
         raise SessionError("The index still has the words: it is in use.", "Run the command again.")
     err(
         "Removed. Exports, backups and other copies are not touched."

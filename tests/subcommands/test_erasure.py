@@ -70,7 +70,7 @@ def _home(tmp_path: Path) -> Path:
     now = datetime(2026, 11, 3)
     entries = [f"It is {SECRET}.\nAgain:\n{SECRET.upper()}", "Which port?"]
     (tmp_path / "history").write_bytes(b"".join(history_entry(text, now) for text in entries))
-    found = run(tmp_path, "sessions", "search", WORD)
+    found = run(tmp_path, "sessions", "search", "--text", WORD)
     assert SECRET in found.stdout.decode()
     assert WORD.encode() in (folder / ".index.sqlite").read_bytes()
     return tmp_path
@@ -104,8 +104,8 @@ def test_a_text_is_in_no_byte_afterwards(home: Path) -> None:
         assert (home / "sessions" / f"{identity}.md").read_bytes() == data
     assert b"+Which port?" in (home / "history").read_bytes()
     assert REMOVED in (home / "sessions" / f"{FIRST.header.id}.md").read_text()
-    assert run(home, "sessions", "search", WORD).returncode == 1
-    assert run(home, "sessions", "search", "rate", "limit").returncode == 0
+    assert run(home, "sessions", "search", "--text", WORD).returncode == 1
+    assert run(home, "sessions", "search", "--text", "rate", "limit").returncode == 0
     again = run(home, "sessions", "redact", SECOND.header.id, SECRET, "--yes")
     assert (again.returncode, again.stderr.decode()) == (1, "No file has it.\n")
 
