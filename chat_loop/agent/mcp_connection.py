@@ -8,9 +8,8 @@ import inspect
 import logging
 import math
 import os
-import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager, suppress
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager, closing, suppress
 from typing import IO, TYPE_CHECKING, Any, TextIO, cast
 
 import anyio
@@ -40,7 +39,30 @@ MAX_MESSAGE = 4 << 20  # bytes of a message from a server
 TOO_LARGE = f"it sent a message of more than {MAX_MESSAGE >> 20} MB"
 MAX_PAGES = 50
 MAX_REASON = 300
-MAX_STDERR = 4_096  # bytes of the end of a server's standard error that are read
+MAX_STDERR = 4_096  # bytes of the end of a server's standard error that are kept
+PIPE_BYTES = 1 << 16  # a pipe's capacity, see pipe(7)
+
+
+class _EndOfStderr:
+    """A pipe for a process's standard error, of which the end is kept."""
+
+    def __init__(self) -> None:
+        reading, writing = os.pipe()
+        os.set_blocking(reading, False)
+        self._reading = os.fdopen(reading, "rb", 0)
+        self.writing = os.fdopen(writing, "wb", 0)
+        self.text = b""
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(reading, self.read)
+
+    def read(self) -> None:
+        """Take what is in the pipe."""
+        self.text = (self.text + (self._reading.read(PIPE_BYTES) or b""))[-MAX_STDERR:]
+
+    def close(self) -> None:
+        self._loop.remove_reader(self._reading)
+        self._reading.close()
+        self.writing.close()
 
 
 class McpConnection:
@@ -91,10 +113,10 @@ class McpConnection:
     async def _run(self) -> None:
         """Stay connected until the server ends or `stop` is called; record the reason."""
         # One task, since the SDK's scopes must be left where they were entered.
-        with tempfile.TemporaryFile() as stderr:
+        with closing(_EndOfStderr()) as stderr:
             with CapturedError() as captured, self._scope:
                 async with Client(
-                    self._transport(stderr),
+                    self._transport(stderr.writing),
                     client_info=mcp_types.Implementation(name="chat-loop", version=__version__),
                     cache=None,
                 ) as client:
@@ -104,8 +126,8 @@ class McpConnection:
                     self._client = client
                     self.ready.set()
                     await anyio.sleep_forever()
-            stderr.seek(max(0, stderr.seek(0, os.SEEK_END) - MAX_STDERR))
-            last_line = stderr.read().decode("utf-8", "replace").strip().rpartition("\n")[2]
+            stderr.read()
+            last_line = stderr.text.decode("utf-8", "replace").strip().rpartition("\n")[2]
         self._client = None
         problem = self._problem(captured.error, mcp_tools.clean_text(last_line, MAX_REASON))
         was_connected = self.state.state == "connected"

@@ -107,7 +107,9 @@ async def export(chat: Chat, argument: str) -> None:
         report, lost = exporting.write_export(chain, target, form, secrets="secrets" in options)
         return report, [problem, *lost]
 
+    chat.display.begin_waiting("Exporting …")
     report, complaints = await asyncio.to_thread(write)
+    chat.display.stop_waiting()
     chat.display.line(report)
     for complaint in filter(None, complaints):
         chat.display.warn(one_line(complaint, 300))
@@ -120,8 +122,10 @@ async def import_(chat: Chat, argument: str) -> None:
         raise usage_error("import")
     path = importing.file_path(argument.strip("\"'"))
     importer = importing.Importer()
+    chat.display.begin_waiting("Importing …")
     await asyncio.to_thread(importer.add_path, path)
     stored = importer.store(chat.sessions)
+    chat.display.stop_waiting()
     for complaint in importer.complaints:
         chat.display.warn(one_line(complaint, 300))
     new = [session for session in stored if session.is_new]

@@ -6,8 +6,9 @@ import contextlib
 import json
 import os
 import sys
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import datetime
 
 from msgspec import Struct
@@ -114,6 +115,24 @@ class Meter:
             self.end("\r\x1b[K")
         elif time.monotonic() - self._began >= SOON_SECONDS:
             self._draw(f"{done / total:4.0%}  {int(done):,} of {total:,} {what}")
+
+    @contextlib.contextmanager
+    def clock(self, text: str) -> Iterator[None]:
+        """Show `text` with the seconds that the work in this context has taken, from the first."""
+        ended = threading.Event()
+
+        def tick() -> None:
+            while not ended.wait(1.0):
+                self._draw(f"{text} … {time.monotonic() - self._began:.0f} s")
+
+        thread = threading.Thread(target=tick, daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            ended.set()
+            thread.join()
+            self.end("\r\x1b[K")
 
     def _draw(self, text: str, *, at_once: bool = False) -> None:
         now = time.monotonic()

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from chat_loop.conversation.conversation import Conversation
 from chat_loop.conversation.options import FEEDBACK, options_of
 from chat_loop.conversation.resume import fork_stored
-from chat_loop.display.plain import err, out, tell
+from chat_loop.display.plain import Meter, err, out, tell
 from chat_loop.display.text import one_line
 from chat_loop.errors import SaveError, SessionError, os_reason
 from chat_loop.export import exporting, importing
@@ -121,15 +121,21 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
     form = exporting.export_format(
         options.form or "markdown" * to_output, target, actions.app.plugins
     )
-    chain, problem = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
+    with Meter().clock("Exporting"):
+        chain, problem = exporting.chain_of(actions.sessions, loaded, whole=not options.one)
+        if to_output:
+            images, complaints = exporting.images_of(chain)
+            data = exporting.export_bytes(chain, form, secrets=options.secrets, images=images)
+        else:
+            report, complaints = exporting.write_export(
+                chain, target, form, secrets=options.secrets
+            )
     if to_output:
-        images, complaints = exporting.images_of(chain)
-        out(exporting.export_bytes(chain, form, secrets=options.secrets, images=images))
+        out(data)
         if images and form == "markdown":
             count = plural(len(images), "image")
             complaints.append(f"{count} cannot be in it: export to a file, or as json.")
     else:
-        report, complaints = exporting.write_export(chain, target, form, secrets=options.secrets)
         err(report)
     for complaint in filter(None, (problem, *complaints)):
         err(one_line(complaint, 300))
@@ -139,14 +145,16 @@ def export(actions: SessionActions, options: argparse.Namespace) -> int:
 def import_(actions: SessionActions, options: argparse.Namespace) -> int:
     """Import exports, or a folder of basic-agent-chat-loop; files may hold parts of a chain."""
     importer, has_empty = importing.Importer(), False
-    for name in options.files:
-        before = len(importer.sessions)
-        if name == "-":
-            importer.add_document(sys.stdin.buffer.read(importing.MAX_BYTES + 1), "standard input")
-        else:
-            importer.add_path(importing.file_path(name))
-        has_empty = has_empty or len(importer.sessions) == before
-    stored = importer.store(actions.sessions)
+    with Meter().clock("Importing"):
+        for name in options.files:
+            before = len(importer.sessions)
+            if name == "-":
+                document = sys.stdin.buffer.read(importing.MAX_BYTES + 1)
+                importer.add_document(document, "standard input")
+            else:
+                importer.add_path(importing.file_path(name))
+            has_empty = has_empty or len(importer.sessions) == before
+        stored = importer.store(actions.sessions)
     for complaint in importer.complaints:
         err(one_line(complaint, 300))
     for session in stored:

@@ -128,7 +128,8 @@ class SessionActions:
     def show(self, options: argparse.Namespace) -> int:
         """Print a session's transcript, its value as JSON, or the summaries of its chain."""
         path = self.path(options.reference)
-        loaded = self.sessions.load(path)
+        with Meter().clock("Reading"):
+            loaded = self.sessions.load(path)
         session = loaded.session
         if options.show_summaries:
             self._show_summaries(session, as_json=options.as_json)

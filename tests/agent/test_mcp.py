@@ -199,7 +199,9 @@ def test_what_cannot_be_connected_is_said_and_the_others_are_there(tmp_path: Pat
         await offered.again()
         assert offered.servers.notices() == (), "once"
 
-    complains = "import sys; sys.stderr.write('warning\\nno \\x1bkey, no luck\\n'); sys.exit(1)"
+    # more than a pipe holds, and more than is kept
+    complains = "import sys; sys.stderr.write('warning\\n' * 100_000)\n"
+    complains += "sys.stderr.write('no \\x1bkey, no luck\\n'); sys.exit(1)"
     with_servers(
         act,
         good=raw(tmp_path, ECHO),
