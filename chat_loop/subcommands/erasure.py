@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from contextlib import ExitStack, closing, suppress
 from functools import partial
 from pathlib import Path
@@ -41,10 +41,11 @@ def redact(actions: SessionActions, options: argparse.Namespace) -> int:
         return erase(text) != text
 
     identity = actions.path(options.reference).stem
-    family = {node.id for node in lineage.tree(identity, actions.library.links())}
+    links = actions.library.links()
+    family = {node.id for node in lineage.tree(identity, links)}
     first, changes = Changes(), Changes()
     with ExitStack() as locks:
-        for path, data, session in _files(actions, family, locks):
+        for path, data, session in _files(actions, family, links, locks):
             before = erase.count
             changed = erasure.change_content(data, without_text, erase)
             if changed is None and has_text(path):
@@ -84,7 +85,7 @@ def purge(actions: SessionActions, options: argparse.Namespace) -> int:
     later = {key for key in links if identity in lineage.ancestry([key], links)}
     changes, purged = Changes(), dict[Path, Session | None]()
     with ExitStack() as locks:
-        for path, data, session in _files(actions, {identity, *later}, locks):
+        for path, data, session in _files(actions, {identity, *later}, links, locks):
             if identity in (path.stem, session.header.id if session else ""):
                 purged[path] = session
             elif (changed := erasure.change_content(data, without_parent)) is None:
@@ -135,16 +136,17 @@ def _all_files(actions: SessionActions) -> set[Path]:
 
 
 def _files(
-    actions: SessionActions, family: set[str], locks: ExitStack
+    actions: SessionActions, family: set[str], others: Container[str], locks: ExitStack
 ) -> Iterator[tuple[Path, bytes, Session | None]]:
-    """Lock the sessions of a family, and yield its files, also from the trash, with their content
-    and sessions. Raises SessionLocked when one is open.
+    """Lock the sessions of a family, and yield its files with their content and sessions; files
+    with another name that hold one, and those in the trash, too. Raises SessionLocked when one is
+    open.
     """
     manager = actions.sessions
     manager.remove_leftovers()
     for path in sorted(_all_files(actions), reverse=True):
         if path.parent == manager.directory:
-            if path.stem not in family:
+            if path.stem in others and path.stem not in family:
                 continue
             locks.enter_context(closing(manager.lock_summary(path.stem)))
             locks.enter_context(closing(take_lock(path.parent, path.stem)))

@@ -167,6 +167,19 @@ def test_other_conversations_with_the_text_are_named(home: Path) -> None:
     assert f"{OPEN.header.id}.md" in holding(home)
 
 
+@pytest.mark.parametrize(
+    "action", [("redact", SECOND.header.id, SECRET), ("purge", FIRST.header.id)]
+)
+def test_a_copy_that_a_sync_tool_left_goes_as_well(home: Path, action: tuple[str, ...]) -> None:
+    folder = home / "sessions"
+    data = (folder / f"{FIRST.header.id}.md").read_bytes()
+    (folder / f"{FIRST.header.id} (conflicted copy).md").write_bytes(data)
+    (folder / "notes.md").write_text("Which port?\n")
+    assert run(home, "sessions", *action, "--yes").returncode == 0
+    assert holding(home) == []
+    assert (folder / "notes.md").read_text() == "Which port?\n"
+
+
 def test_a_purged_session_is_gone_and_its_child_opens_and_says_so(home: Path) -> None:
     done = run(home, "sessions", "purge", FIRST.header.id, "--yes")
     assert done.returncode == 0, done.stderr
