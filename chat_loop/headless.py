@@ -22,6 +22,7 @@ from chat_loop.display.plain import out_json, reply_writers, tell
 from chat_loop.input.lines import clean
 from chat_loop.input.start import SIGNAL_EXIT_BASE
 from chat_loop.library.library import Library
+from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.naming import validate_name
 from chat_loop.tokens import TokenCounter
 from chat_loop.values import plural
@@ -81,6 +82,7 @@ class Run:
         """The reply has begun; its next words follow a tool call, as a paragraph of their own."""
         self._stop = ""  # the stop reason of the last reply
         self._saved = True
+        self._warnings: list[events.Event] = []
         self._tools_stopped = self._pipe_closed = False
         self._output_error: errors.OutputError | None = None
         self._task: asyncio.Future[None] | None = None
@@ -198,6 +200,11 @@ class Run:
                 self._tools_stopped = True
             case events.SessionSealed():
                 self._saved = event.saved
+            case events.Warned():
+                event = replace(event, hint=event.hint.replace(TRIED_AGAIN, "."))
+                if event in self._warnings:
+                    return
+                self._warnings.append(event)
         if self._json:
             name = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(event).__name__).lower()
             self._write(out_json, {"event": name, **asdict(event)})

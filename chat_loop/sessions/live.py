@@ -22,6 +22,8 @@ from chat_loop.sessions.naming import title
 from chat_loop.sessions.parser import BOM, Parsed, parse
 
 SYNC_SECONDS = 2.0  # while a reply streams it is synced to disk at most this far apart
+TRIED_AGAIN = ": it is tried again with every message. The conversation is in memory."
+"""The end of a hint, while a chat goes on."""
 TORN_FENCE = f"\n{marker.write('torn')}\n".encode()
 
 
@@ -387,7 +389,7 @@ def save_error(path: Path, error: OSError) -> SaveError:
     remedy = "Check that folder" if is_misplaced else "Free some space or fix the permissions"
     return SaveError(
         f"Not saved: {path}: {os_reason(error)}.",
-        f"{remedy}: it is tried again with every message. The conversation is in memory.",
+        f"{remedy}{TRIED_AGAIN}",
     )
 
 

@@ -24,6 +24,7 @@ from chat_loop.library.library import Library, filter_of, moment_of
 from chat_loop.sessions import naming, summary_block
 from chat_loop.sessions.chain import Link, read_chain
 from chat_loop.sessions.files import read_part
+from chat_loop.sessions.live import TRIED_AGAIN
 from chat_loop.sessions.manager import LoadedSession
 from chat_loop.sessions.partial import misnamed_files
 from chat_loop.sessions.records import Session, SessionRow
@@ -60,7 +61,7 @@ def run(app: App) -> int:
             err(actions.library.trouble)
         return code
     except SaveError as error:
-        error.hint = error.hint.partition(": it is tried again")[0]  # that is true in a chat only
+        error.hint = error.hint.replace(TRIED_AGAIN, ".")
         raise
     finally:
         actions.library.close()
