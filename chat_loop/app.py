@@ -222,7 +222,9 @@ class App:
         command = ["chat-loop"]
         command += ["--plain"] if options.plain else []
         command += ["--local"] if options.local and not model else []
-        if reference := options.agent_reference:
+        # an agent with a model of its own was left for another model
+        is_left = bool(self.definition and self.definition.foreign) and not agent.own_tools
+        if (reference := options.agent_reference) and not is_left:
             command += ["--agent", agent.path if Path(reference).exists() else reference]
         values = {**vars(options), "model": model or options.model}
         for name in ("config", "sessions-dir", "model", "base-url", "tools", "max-tokens"):

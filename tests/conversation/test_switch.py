@@ -7,6 +7,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from benchmarks.support.loopback import Loopback
 from chat_loop.agent.agent import Agent
@@ -144,6 +145,20 @@ def test_the_command_that_continues_has_the_model(tmp_path: Path, options: str, 
     agent = Agent(name="Sally", system_prompt="", provider=Model())
     assert app.resume_command(agent) == ["chat-loop", *options.split()]
     assert app.resume_command(agent, "local:a") == ["chat-loop", *after.split()]
+
+
+def test_the_command_that_summarizes_leaves_out_an_agent_with_a_model_of_its_own(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "dice.py"
+    path.write_text("def agent(text: str) -> str:\n    return text\n")
+    options = ["--agent", str(path), "--trust-agent"]
+    app = App(parse(options), Config(), Paths(tmp_path / "config.yaml", tmp_path), None)
+    own, other = app.agent(), replace(app.agent(), provider=Model(), own_tools=False)
+    assert own.own_tools
+    assert app.resume_command(own) == ["chat-loop", "--agent", own.path]
+    # the program refuses both of them together
+    assert app.resume_command(other, "local:a") == ["chat-loop", "--model", "local:a"]
 
 
 def test_the_exit_names_the_model_that_was_switched_to(tmp_path: Path) -> None:
